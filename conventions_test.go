@@ -40,7 +40,8 @@ func ownFiles(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".") || path == "bin" || path == "state") {
+		if entry.IsDir() && (entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".") ||
+			path == "bin" || path == "state") {
 			return fs.SkipDir
 		}
 		if !entry.IsDir() {
@@ -102,30 +103,36 @@ func TestReplaceIsForOwnModules(t *testing.T) {
 		for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
 			line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "replace ")
 			old, by, ok := strings.Cut(line, " => ")
-			if ok && (!strings.HasPrefix(old+"/", "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./") && !strings.HasPrefix(by, "../")) {
+			if ok && (!strings.HasPrefix(old+"/", "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./") &&
+				!strings.HasPrefix(by, "../")) {
 				t.Errorf("%s replaces %s by %s", file, old, by)
 			}
 		}
 	}
 }
 
-// Without the workspace, as for its importers, the root takes the client module from this repository. make test and make
-// cross check that each module builds on its own.
+// Without the workspace, as for its importers, the root takes the client module from this repository. make test and
+// make cross check that each module builds on its own.
 func TestRootTakesTheClientFromHere(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}", "github.com/kubernetes-csi/csi-proxy/client")
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}",
+		"github.com/kubernetes-csi/csi-proxy/client")
 	list.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := list.Output(); err != nil || !strings.HasPrefix(string(out), "./client") {
 		t.Errorf("the root takes the client module from %s (%v), not from this repository", out, err)
 	}
 }
 
-// Drivers import these modules, and minimal version selection makes them take at least what the go.mod files name. These are the
-// versions of csi-driver-smb v1.20.3, which asks for the oldest of the drivers that we read. make check-floor builds the
-// modules with their go.mod's versions, and the workspace, thus make test, has to select newer ones.
+// Drivers import these modules, and minimal version selection makes them take at least what the go.mod files name.
+// These are the versions of csi-driver-smb v1.20.3, which asks for the oldest of the drivers that we read. make
+// check-floor builds the modules with their go.mod's versions, and the workspace, thus make test, has to select newer
+// ones.
 func TestDriversNeedNothingNew(t *testing.T) {
 	highest := map[string]map[string]string{
-		"client":  {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10", "golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2"},
-		"mounter": {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10", "golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2", "k8s.io/mount-utils": "0.32.0", "k8s.io/klog/v2": "2.130.1"},
+		"client": {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10",
+			"golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2"},
+		"mounter": {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10",
+			"golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2",
+			"k8s.io/mount-utils": "0.32.0", "k8s.io/klog/v2": "2.130.1"},
 	}
 	for module, versions := range highest {
 		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
@@ -261,7 +268,8 @@ func TestAgentLinksNoEmulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	linked := strings.Fields(string(out))
-	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated", "ntfs", "page", "recording", "transcript"} {
+	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated", "ntfs",
+		"page", "recording", "transcript"} {
 		if slices.Contains(linked, internal+name) {
 			t.Errorf("csi-proxy.exe links %s%s", internal, name)
 		}

@@ -54,7 +54,8 @@ func TestExportedNamesAreThoseThatDriversUse(t *testing.T) {
 	}
 }
 
-// writeExported rewrites the list from the source, for a new package. A name that goes from a released one breaks drivers.
+// writeExported rewrites the list from the source, for a new package. A name that goes from a released one breaks
+// drivers.
 func writeExported(t *testing.T, dirs []string) {
 	t.Helper()
 	old, err := os.ReadFile("testdata/exported.txt")

@@ -8,23 +8,25 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
 )
 
-var updateJournals = flag.Bool("csiproxytest.update", false, "write the files of AssertJournal instead of comparing with them")
+var updateJournals = flag.Bool("csiproxytest.update", false,
+	"write the files of AssertJournal instead of comparing with them")
 
-// JournalPart selects the part of the journal that AssertJournal compares. The zero value is all API calls of the node's
-// life, without kernel calls.
+// JournalPart selects the part of the journal that AssertJournal compares. The zero value is all API calls of the
+// node's life, without kernel calls.
 type JournalPart struct {
 	// After selects calls after a sequence number, which Newest returned before.
 	After uint64
 	// Method selects API calls: a mask as in Calls.
 	Method string
-	// Kernel adds the Windows functions that were called for each API call. They may change with each version of the agent.
+	// Kernel adds the Windows functions that were called for each API call. They may change with each version of the
+	// agent.
 	Kernel bool
 }
 
-// AssertJournal compares the API calls that the node answered with those in a file, and reports the difference as an error
-// of the test. The file has a line for each call with its request and outcome, in which placeholders such as <volume 1>
-// stand for whatever differs from run to run; lines that begin with # are remarks. The flag -csiproxytest.update of the
-// test writes the file:
+// AssertJournal compares the API calls that the node answered with those in a file, and reports the difference as an
+// error of the test. The file has a line for each call with its request and outcome, in which placeholders such as
+// <volume 1> stand for whatever differs from run to run; lines that begin with # are remarks. The flag
+// -csiproxytest.update of the test writes the file:
 //
 //	go test ./node -run TestStage -csiproxytest.update
 func (n *Node) AssertJournal(file string, part JournalPart) {
@@ -36,6 +38,7 @@ func (n *Node) AssertJournal(file string, part JournalPart) {
 	difference, err := transcript.Compare(file, transcript.Text(entries, part.Kernel), *updateJournals)
 	n.must("comparing the journal", err)
 	if difference != "" {
-		n.t.Errorf("the calls differ from those in %s; if they are meant to, run the test with -csiproxytest.update\n%s", file, difference)
+		n.t.Errorf("the calls differ from those in %s; if they are meant to, run the test with -csiproxytest.update\n%s",
+			file, difference)
 	}
 }

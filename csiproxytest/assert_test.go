@@ -23,7 +23,8 @@ func TestAssertJournalShowsTheDifference(t *testing.T) {
 		n.AssertJournal(filepath.Join("testdata", "state.want"), csiproxytest.JournalPart{After: after, Method: "disk"})
 	})
 	for _, want := range []string{
-		"-csiproxytest.update", "\n v1.Disk/GetDiskState {\"disk_number\":1} -> OK", "\n-v1.Disk/GetDiskState {\"disk_number\":2} -> OK\n",
+		"-csiproxytest.update", "\n v1.Disk/GetDiskState {\"disk_number\":1} -> OK",
+		"\n-v1.Disk/GetDiskState {\"disk_number\":2} -> OK\n",
 		"\n+v1.Disk/GetDiskState {\"disk_number\":99} -> NotFound: ",
 	} {
 		if !strings.Contains(log, want) {

@@ -12,8 +12,8 @@ import (
 //
 //	disks := csiproxytest.Client(t, node, diskv1beta3.NewClientWithPipePath)
 //
-// The function is NewClientWithPipePath of a package of this project's client module; the package's path gives the group
-// and version.
+// The function is NewClientWithPipePath of a package of this project's client module; the package's path gives the
+// group and version.
 func Client[T interface{ Close() error }](t testing.TB, n *Node, newClient func(pipePath string) (T, error)) T {
 	t.Helper()
 	group, version := groupOf(reflect.TypeFor[T]())

@@ -28,16 +28,16 @@ type Disk struct {
 	ReadOnly bool
 	// Formatted gives the disk a GPT with one NTFS volume, like a disk that has been in use. Its size is at least 64 MiB.
 	Formatted bool
-	// ImagePath is what DetachDisk returned, at this node or another, or else a file with the disk's content, which is moved
-	// into the node. SizeBytes may be 0. Empty: the disk is blank.
+	// ImagePath is what DetachDisk returned, at this node or another, or else a file with the disk's content, which is
+	// moved into the node. SizeBytes may be 0. Empty: the disk is blank.
 	ImagePath string
-	// BundlePath is the directory of a bundle, a disk with its identity and its files, which nodes use where it is: one at a
-	// time, or several if all have the switch multiAttach. If there is nothing, a blank disk of SizeBytes is made there.
+	// BundlePath is the directory of a bundle, a disk with its identity and its files, which nodes use where it is: one at
+	// a time, or several if all have the switch multiAttach. If there is nothing, a blank disk of SizeBytes is made there.
 	BundlePath string
 }
 
-// AttachDisk attaches a disk, as a cloud does before a driver stages a volume. The disk gets the lowest free number and is
-// visible at once.
+// AttachDisk attaches a disk, as a cloud does before a driver stages a volume. The disk gets the lowest free number and
+// is visible at once.
 func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
 	spec := emulated.DiskSpec{
@@ -59,8 +59,8 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	return number
 }
 
-// DetachDisk pulls a disk out, whatever uses it. The image can be attached again, to this node or another, and brings the
-// disk's identity and its files along: the directory that it is in is the disk's bundle.
+// DetachDisk pulls a disk out, whatever uses it. The image can be attached again, to this node or another, and brings
+// the disk's identity and its files along: the directory that it is in is the disk's bundle.
 func (n *Node) DetachDisk(number uint32) (imagePath string) {
 	n.t.Helper()
 	imagePath, err := n.agent.Emulated().DetachDisk(number)
@@ -86,8 +86,8 @@ func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 	n.must("setting a disk's state", n.agent.Emulated().SetDiskReadOnly(number, readOnly))
 }
 
-// Reboot restarts the node: running calls are cut off, and state that does not survive a reboot is gone. When it returns,
-// the agent serves again, and connected clients can go on.
+// Reboot restarts the node: running calls are cut off, and state that does not survive a reboot is gone. When it
+// returns, the agent serves again, and connected clients can go on.
 func (n *Node) Reboot() {
 	n.t.Helper()
 	n.must("rebooting", n.agent.Restart(context.Background()))

@@ -17,6 +17,6 @@ func (n *Node) Client() *csiproxy.Client {
 	return client
 }
 
-// InProcess returns a client that calls the node without sockets, for tests of a driver that uses package inprocess in a
-// HostProcess container.
+// InProcess returns a client that calls the node without sockets, for tests of a driver that uses package inprocess in
+// a HostProcess container.
 func (n *Node) InProcess() *csiproxy.Client { return csiproxy.Over(n.agent.Local()) }

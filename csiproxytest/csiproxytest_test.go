@@ -87,7 +87,8 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 		t.Fatalf("got failed %v and %s", failed, log)
 	}
 	for _, want := range []string{
-		"Disk 0", "OpenDevice", `"password":"[redacted]"`, `v1.Disk/GetDiskState {"disk_number":99} NotFound`, `"call failed"`,
+		"Disk 0", "OpenDevice", `"password":"[redacted]"`,
+		`v1.Disk/GetDiskState {"disk_number":99} NotFound`, `"call failed"`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q:\n%s", want, log)
@@ -101,7 +102,8 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	}
 	_, dir, _ := strings.Cut(strings.TrimSpace(log), keptIn)
 	journal, err := os.ReadFile(filepath.Join(dir, "journal.txt"))
-	if err != nil || !strings.Contains(string(journal), "CreateSMBGlobalMapping") || strings.Contains(string(journal), password) {
+	if err != nil || !strings.Contains(string(journal), "CreateSMBGlobalMapping") ||
+		strings.Contains(string(journal), password) {
 		t.Errorf("the whole journal: %v\n%s", err, journal)
 	}
 }
@@ -150,7 +152,8 @@ func TestGivenLogger(t *testing.T) {
 func TestJournalHasOldRequests(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	files := csiproxytest.Client(t, n, oldgroup.NewClientWithPipePath)
-	_, err := files.Rmdir(t.Context(), &oldapi.RmdirRequest{Path: csiproxytest.KubeletDir + `\pods\p`, Context: oldapi.PathContext_POD})
+	_, err := files.Rmdir(t.Context(), &oldapi.RmdirRequest{Path: csiproxytest.KubeletDir + `\pods\p`,
+		Context: oldapi.PathContext_POD})
 	if status.Code(err) != codes.NotFound {
 		t.Fatalf("got %v, want NotFound", err)
 	}
@@ -176,7 +179,10 @@ func TestMistakesFailTheTest(t *testing.T) {
 	for name, mistake := range map[string]func(tb testing.TB, n *csiproxytest.Node){
 		"no such disk":     func(_ testing.TB, n *csiproxytest.Node) { n.DetachDisk(99) },
 		"no such function": func(_ testing.TB, n *csiproxytest.Node) { n.Fail(csiproxytest.Calls{Function: "Foo"}, "21") },
-		"no such error":    func(_ testing.TB, n *csiproxytest.Node) { n.Fail(csiproxytest.Calls{Function: "Flush"}, "ERROR_FOO") },
+		"no such error": func(_ testing.TB,
+			n *csiproxytest.Node) {
+			n.Fail(csiproxytest.Calls{Function: "Flush"}, "ERROR_FOO")
+		},
 		"no such code": func(_ testing.TB, n *csiproxytest.Node) {
 			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_FOO"}, 1, 1)
 		},
@@ -235,22 +241,26 @@ func TestHangReleaseAndReboot(t *testing.T) {
 func TestDisksComeGoAndGrow(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	other := csiproxytest.Start(t, csiproxytest.Options{})
-	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1", Page83: "VENDOR  vol-1", NVMe: true})
+	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1",
+		Page83: "VENDOR  vol-1", NVMe: true})
 	n.GrowDisk(number, 2<<30)
 	n.SetDiskOnline(number, false)
 	d := n.Tree().GetDisks()[number]
-	if d.GetSizeBytes() != 2<<30 || d.GetOnline() || d.GetSerialNumber() != "vol-1" || d.GetPage83() != "VENDOR  vol-1" || !strings.EqualFold(d.GetBusType(), "nvme") {
+	if d.GetSizeBytes() != 2<<30 || d.GetOnline() || d.GetSerialNumber() != "vol-1" || d.GetPage83() != "VENDOR  vol-1" ||
+		!strings.EqualFold(d.GetBusType(), "nvme") {
 		t.Errorf("got %v", d)
 	}
 	moved := other.AttachDisk(csiproxytest.Disk{ImagePath: n.DetachDisk(number)})
 	disks := csiproxytest.Client(t, other, betagroup.NewClientWithPipePath)
-	if r, err := disks.GetDiskStats(t.Context(), &diskbeta.GetDiskStatsRequest{DiskNumber: moved}); err != nil || r.GetTotalBytes() != 2<<30 {
+	if r, err := disks.GetDiskStats(t.Context(), &diskbeta.GetDiskStatsRequest{DiskNumber: moved}); err != nil ||
+		r.GetTotalBytes() != 2<<30 {
 		t.Errorf("the disk at the other node: got %v, %v", r, err)
 	}
 }
 
 func TestSetenv(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario(t), WorkingDirs: []string{`C:\work`}, PlainPipes: true})
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: scenario(t),
+		WorkingDirs: []string{`C:\work`}, PlainPipes: true})
 	n.Setenv()
 	disks, err := diskgroup.NewClient()
 	if err != nil {

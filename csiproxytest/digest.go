@@ -22,8 +22,8 @@ func (n *Node) DiskDigest(number uint32) string {
 	return Digest(n.t, image)
 }
 
-// Digest returns a digest of a file, such as the image of a detached disk. It covers nonzero bytes and their offsets, so
-// written zeros and holes are the same.
+// Digest returns a digest of a file, such as the image of a detached disk. It covers nonzero bytes and their offsets,
+// so written zeros and holes are the same.
 func Digest(t testing.TB, path string) string {
 	t.Helper()
 	f, err := os.Open(path)

@@ -14,7 +14,8 @@ import (
 )
 
 // mount is the driver's code: it creates a volume on a new disk and mounts it.
-func mount(ctx context.Context, disks diskv1.DiskClient, volumes volumev1.VolumeClient, disk uint32, target string) error {
+func mount(ctx context.Context, disks diskv1.DiskClient, volumes volumev1.VolumeClient,
+	disk uint32, target string) error {
 	if _, err := disks.PartitionDisk(ctx, &diskv1.PartitionDiskRequest{DiskNumber: disk}); err != nil {
 		return err
 	}

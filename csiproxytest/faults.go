@@ -28,8 +28,8 @@ type Calls struct {
 	Times int
 }
 
-// Fail makes kernel calls fail before they take effect. The code is a Win32 error, by name or number: "ERROR_NOT_READY",
-// "21". The disturbance ends with the node, or earlier by calling end.
+// Fail makes kernel calls fail before they take effect. The code is a Win32 error, by name or number:
+// "ERROR_NOT_READY", "21". The disturbance ends with the node, or earlier by calling end.
 func (n *Node) Fail(calls Calls, code string) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Error: n.errno(code)})
@@ -64,8 +64,8 @@ func (n *Node) Cut(calls Calls) (end func()) {
 	return end
 }
 
-// CutAfter closes the connection of API calls after they took effect: the driver gets UNAVAILABLE and cannot know that its
-// call succeeded.
+// CutAfter closes the connection of API calls after they took effect: the driver gets UNAVAILABLE and cannot know that
+// its call succeeded.
 func (n *Node) CutAfter(calls Calls) (end func()) {
 	n.t.Helper()
 	end, _ = n.disturb(calls, faults.Fault{Cut: true, After: true})

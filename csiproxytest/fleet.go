@@ -17,12 +17,13 @@ type Fleet struct {
 	cloud string // the directory of the disks
 }
 
-// StartFleet starts nodes for a test, and stops them when the test and its subtests end. They differ in the serial numbers of
-// their systems: those of the scenario, with the node's index after a dash.
+// StartFleet starts nodes for a test, and stops them when the test and its subtests end. They differ in the serial
+// numbers of their systems: those of the scenario, with the node's index after a dash.
 func StartFleet(t testing.TB, nodes int, o Options) *Fleet {
 	t.Helper()
 	if o.StateDir != "" || o.PlainPipes {
-		t.Fatal("the nodes of a fleet have directories and pipes of their own: leave StateDir and PlainPipes out of the Options")
+		t.Fatal("the nodes of a fleet have directories and pipes of their own: leave StateDir and PlainPipes out of " +
+			"the Options")
 	}
 	f := &Fleet{cloud: tempDir(t)}
 	for i := range nodes {
@@ -31,6 +32,6 @@ func StartFleet(t testing.TB, nodes int, o Options) *Fleet {
 	return f
 }
 
-// Disk returns where the cloud keeps the disk of a name, for the BundlePath of AttachDisk at one node after the other. The
-// first one makes it.
+// Disk returns where the cloud keeps the disk of a name, for the BundlePath of AttachDisk at one node after the other.
+// The first one makes it.
 func (f *Fleet) Disk(name string) (bundlePath string) { return filepath.Join(f.cloud, name) }

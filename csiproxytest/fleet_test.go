@@ -14,8 +14,8 @@ import (
 
 const podDir = csiproxytest.KubeletDir + `\plugins\volume`
 
-// stage gives a disk a formatted volume, unless it has one, and mounts it, through the clients of a driver. It returns the
-// volume's id.
+// stage gives a disk a formatted volume, unless it has one, and mounts it, through the clients of a driver. It returns
+// the volume's id.
 func stage(t testing.TB, n *csiproxytest.Node, number uint32) string {
 	t.Helper()
 	check := func(err error) {
@@ -59,7 +59,8 @@ func unstage(t testing.TB, n *csiproxytest.Node, number uint32, id string) {
 	}
 }
 
-// A pod's volume follows it from node to node, with its files and its id; the cloud attaches it to one of them at a time.
+// A pod's volume follows it from node to node, with its files and its id; the cloud attaches it to one of them at a
+// time.
 func TestVolumeMovesThroughAFleet(t *testing.T) {
 	f := csiproxytest.StartFleet(t, 3, csiproxytest.Options{})
 	serials := map[string]bool{}

@@ -14,28 +14,28 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// retries is how often an operation that was interrupted is repeated, as kubelet does, which never stops. A connection that broke
-// may cost the first one.
+// retries is how often an operation that was interrupted is repeated, as kubelet does, which never stops. A connection
+// that broke may cost the first one.
 const retries = 3
 
 // sampled is which of the points of Interrupt go test -short tries: every seventh.
 const sampled = 7
 
-// Interrupt tests that an operation of a driver can be interrupted anywhere: it runs it once, notes each API call and each
-// Windows function that was called for it, and then, for each of these calls, puts the node back, interrupts the operation there
-// and repeats it until it succeeds. It interrupts
+// Interrupt tests that an operation of a driver can be interrupted anywhere: it runs it once, notes each API call and
+// each Windows function that was called for it, and then, for each of these calls, puts the node back, interrupts the
+// operation there and repeats it until it succeeds. It interrupts
 //
 //   - before the call takes effect: the call fails,
 //   - after it took effect: the call fails, or the connection is cut,
 //   - by the agent's death before and after: the node goes on with what it had kept, and a new agent serves it.
 //
-// A repetition must succeed, and leave the same mount points, mappings, sessions and links below KubeletDir as the operation that
-// nothing interrupted. Each interruption is a subtest, named after the call, its number and the kind; go test -short tries every
-// seventh.
+// A repetition must succeed, and leave the same mount points, mappings, sessions and links below KubeletDir as the
+// operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the kind; go
+// test -short tries every seventh.
 //
-// The function setup starts the node, as it is before the operation. The operation is called from a goroutine of its own, so it
-// returns errors and does not end the test; it makes all its calls before it returns. The clients of the driver may live as long
-// as the node:
+// The function setup starts the node, as it is before the operation. The operation is called from a goroutine of its
+// own, so it returns errors and does not end the test; it makes all its calls before it returns. The clients of the
+// driver may live as long as the node:
 //
 //	func TestStageInterrupted(t *testing.T) {
 //		var plugin *nodePlugin
@@ -130,7 +130,8 @@ type kind struct {
 }
 
 func kinds() []kind {
-	return []kind{{"fails", false, false}, {"fails after effect", false, true}, {"death before", true, false}, {"death after effect", true, true}}
+	return []kind{{"fails", false, false}, {"fails after effect", false, true}, {"death before", true, false},
+		{"death after effect", true, true}}
 }
 
 // interrupt runs an operation, interrupts it, and repeats it until it succeeds.
@@ -168,8 +169,8 @@ func (n *Node) failOnce(calls Calls, after bool) (end func()) {
 	}
 }
 
-// die runs an operation until it reaches a call, and lets the agent die there: what the node keeps at that moment is all that the
-// next agent finds. It returns the error of the operation, whose connections were cut.
+// die runs an operation until it reaches a call, and lets the agent die there: what the node keeps at that moment is
+// all that the next agent finds. It returns the error of the operation, whose connections were cut.
 func (n *Node) die(t *testing.T, calls Calls, after bool, operation func(context.Context, *Node) error) error {
 	t.Helper()
 	hang := n.Hang

@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 )
 
-// Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel calls
-// that were made for it and have its request id. Secrets are masked. Calls that have not ended come last.
+// Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel
+// calls that were made for it and have its request id. Secrets are masked. Calls that have not ended come last.
 func (n *Node) Journal() []*admin.JournalEntry {
 	n.t.Helper()
 	return n.Find(Query{})

@@ -22,8 +22,8 @@ func (n *Node) StartSMBServer(name string) {
 	n.must("starting a file server", n.agent.Emulated().StartSMBServer(name))
 }
 
-// DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected until
-// they are used again.
+// DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected
+// until they are used again.
 func (n *Node) DropSMBSessions(server string) {
 	n.t.Helper()
 	n.must("dropping sessions", n.agent.Emulated().DropSMBSessions(server))
@@ -45,7 +45,8 @@ func (n *Node) RemoveSMBShare(server, share string) {
 // AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
 func (n *Node) AddSMBUser(user, password string, domains ...string) {
 	n.t.Helper()
-	n.must("adding an account", n.agent.Emulated().AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
+	n.must("adding an account", n.agent.Emulated().AddSMBUser(
+		emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
 }
 
 // RemoveSMBUser removes an account: servers refuse its sessions at once.

@@ -49,18 +49,20 @@ type Options struct {
 	// WindowsTiming makes operations take about as long as on Windows, by the node's clock: a driver's time-outs meet
 	// formats of seconds, or a test stops the clock and decides when one is over. SetSwitch("timing", …) changes it.
 	WindowsTiming bool
-	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one such
-	// node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does nothing.
+	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one
+	// such node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does
+	// nothing.
 	PlainPipes bool
-	// APIs selects what the agent serves, as its flag -api does, such as "nodesteps=off": a driver meets an agent that has no more.
+	// APIs selects what the agent serves, as its flag -api does, such as "nodesteps=off": a driver meets an agent that has
+	// no more.
 	APIs []string
 	// Logger gets the agent's log. The zero value: the log is kept, and shown if the test fails.
 	Logger klog.Logger
 }
 
 // A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
-// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods end the
-// test when they fail, so they must be called from the test's own goroutine.
+// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods end
+// the test when they fail, so they must be called from the test's own goroutine.
 type Node struct {
 	// Clients of the newest versions. They live as long as the node, even through Reboot.
 	Disk       *disk.Client
@@ -78,8 +80,8 @@ type Node struct {
 	reported bool // a part of the test has shown the node already
 }
 
-// Start starts a node for a test, and stops it when the test and its subtests end. Nodes are independent of each other: a
-// test may have several, and tests with nodes may run in parallel.
+// Start starts a node for a test, and stops it when the test and its subtests end. Nodes are independent of each other:
+// a test may have several, and tests with nodes may run in parallel.
 func Start(t testing.TB, o Options) *Node {
 	t.Helper()
 	return start(t, o, func(*emulated.Scenario) {})
@@ -114,8 +116,9 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
 		Config: agent.Config{
 			PipePrefix:  pipePrefix(o),
-			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-			APIs: served, Logger: o.Logger,
+			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+			EraseOnFormat: o.EraseOnFormat,
+			APIs:          served, Logger: o.Logger,
 		},
 	})
 	if err != nil {
@@ -168,8 +171,8 @@ func (n *Node) Socket(group, version string) string {
 }
 
 // Setenv makes clients that are opened without a path, in this process and its children, find the node until the test
-// ends. The environment belongs to the whole process, so a parallel test cannot use it. On Windows such clients know only
-// one set of names: the node must have been started with Options.PlainPipes.
+// ends. The environment belongs to the whole process, so a parallel test cannot use it. On Windows such clients know
+// only one set of names: the node must have been started with Options.PlainPipes.
 func (n *Node) Setenv() {
 	n.t.Helper()
 	if runtime.GOOS == "windows" && !n.plain {

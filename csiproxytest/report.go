@@ -22,11 +22,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// reportLimit is how long the report of a failed test may take: the node may hang, perhaps because the test asked for it.
+// reportLimit is how long the report of a failed test may take: the node may hang, perhaps because the test asked for
+// it.
 const reportLimit = 10 * time.Second
 
-// How many lines each part of the report has at most. With the heads that is below 200: more is not read, and pushes what the
-// test itself printed off the screen.
+// How many lines each part of the report has at most. With the heads that is below 200: more is not read, and pushes
+// what the test itself printed off the screen.
 const (
 	callLines  = 100 // API calls, and the kernel calls of those that failed
 	under      = 8   // kernel calls of one call that failed
@@ -38,8 +39,8 @@ const (
 // logVerbosity is the -v of the agent's log: with a line for each call.
 const logVerbosity = 2
 
-// report returns what helps to understand a failed test: the API calls first, then the storage and the end of the agent's log.
-// All of it goes into files, whose directory the last line names.
+// report returns what helps to understand a failed test: the API calls first, then the storage and the end of the
+// agent's log. All of it goes into files, whose directory the last line names.
 func (n *Node) report() string {
 	entries := n.Journal() // first: the tree adds to it
 	n.agent.Faults().Release()
@@ -52,7 +53,8 @@ func (n *Node) report() string {
 		shown := lines[max(0, len(lines)-logShown):]
 		fmt.Fprintf(&text, "\nThe agent's log%s:\n%s", newest(len(lines)-len(shown)), clipped(shown))
 	}
-	dir, err := n.keep(map[string]string{"journal.txt": journalText(entries), "tree.txt": drawing, "agent.log": strings.Join(n.log.all(), "")})
+	dir, err := n.keep(map[string]string{"journal.txt": journalText(entries), "tree.txt": drawing,
+		"agent.log": strings.Join(n.log.all(), "")})
 	if err != nil {
 		fmt.Fprintf(&text, "\nThe whole journal could not be kept: %v\n", err)
 		return text.String()
@@ -138,8 +140,8 @@ func (n *Node) drawing() string {
 	return drawing.String()
 }
 
-// keep writes files for somebody who reads the report: into the test's artifacts if go test -artifacts keeps them, else into a
-// temporary directory that stays.
+// keep writes files for somebody who reads the report: into the test's artifacts if go test -artifacts keeps them, else
+// into a temporary directory that stays.
 func (n *Node) keep(files map[string]string) (dir string, err error) {
 	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
 		dir = n.t.ArtifactDir()

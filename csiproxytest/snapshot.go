@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A Snapshot is a saved node: its disks, their files, its services, mappings and settings. It does not change, and is removed
-// when the test ends.
+// A Snapshot is a saved node: its disks, their files, its services, mappings and settings. It does not change, and is
+// removed when the test ends.
 type Snapshot struct {
 	dir string
 }
@@ -24,15 +24,15 @@ func (n *Node) save(clone bool) Snapshot {
 	return s
 }
 
-// Restore makes the node what it, or another, was when it was saved. Running calls are cut off, as by Reboot; when it returns,
-// connected clients can go on. Detached disks of the node are gone.
+// Restore makes the node what it, or another, was when it was saved. Running calls are cut off, as by Reboot; when it
+// returns, connected clients can go on. Detached disks of the node are gone.
 func (n *Node) Restore(s Snapshot) {
 	n.t.Helper()
 	n.must("restoring the node", n.agent.Restore(context.Background(), s.dir))
 }
 
-// Clone starts another node with the same content for a test: a machine with a serial number of its own, whose disks and
-// volumes have the ids of the original's, as on machines that were made of one image.
+// Clone starts another node with the same content for a test: a machine with a serial number of its own, whose disks
+// and volumes have the ids of the original's, as on machines that were made of one image.
 func (n *Node) Clone(t testing.TB, o Options) *Node {
 	t.Helper()
 	clone := n.save(true)

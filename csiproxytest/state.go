@@ -21,8 +21,8 @@ type Mapping struct {
 	Status string // "OK", "disconnected"
 }
 
-// Mappings returns the SMB global mappings of the node, by share. Like the other questions about the node's state it is no
-// call of the agent: the journal does not show it, and no fault disturbs it.
+// Mappings returns the SMB global mappings of the node, by share. Like the other questions about the node's state it is
+// no call of the agent: the journal does not show it, and no fault disturbs it.
 func (n *Node) Mappings() []Mapping {
 	n.t.Helper()
 	found, err := n.agent.Emulated().SMBGlobalMappings()
@@ -90,8 +90,8 @@ type Link struct {
 	Target string // a path of the node, or a share
 }
 
-// Links returns the links below a directory of the node, such as KubeletDir, by path. It follows none, and does not look into
-// mounted volumes.
+// Links returns the links below a directory of the node, such as KubeletDir, by path. It follows none, and does not
+// look into mounted volumes.
 func (n *Node) Links(dir string) []Link {
 	n.t.Helper()
 	root := n.HostPath(dir)
@@ -132,8 +132,8 @@ func ignoreMissing(err error) error {
 // waitLimit is how long Wait and WaitFor wait: longer than any call of the agent may take.
 const waitLimit = 2 * time.Minute
 
-// Wait waits until a call that a query selects has ended, and returns it. Query.After decides whether earlier calls count. It
-// ends the test after two minutes.
+// Wait waits until a call that a query selects has ended, and returns it. Query.After decides whether earlier calls
+// count. It ends the test after two minutes.
 func (n *Node) Wait(q Query) *admin.JournalEntry {
 	n.t.Helper()
 	var found *admin.JournalEntry
@@ -149,8 +149,8 @@ func (n *Node) Wait(q Query) *admin.JournalEntry {
 	return found
 }
 
-// WaitFor waits until a condition holds, such as one about Mappings or Mounts. It is looked at whenever a call has ended, and
-// ends the test after two minutes.
+// WaitFor waits until a condition holds, such as one about Mappings or Mounts. It is looked at whenever a call has
+// ended, and ends the test after two minutes.
 func (n *Node) WaitFor(condition func() bool) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

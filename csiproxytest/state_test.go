@@ -25,7 +25,8 @@ func TestState(t *testing.T) {
 	link := csiproxytest.KubeletDir + `\pods\link`
 	for _, call := range []func() error{
 		func() error {
-			_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "alice", Password: "a-password"})
+			_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
+				Username: "alice", Password: "a-password"})
 			return err
 		},
 		func() error {
@@ -37,11 +38,13 @@ func TestState(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := n.ISCSI.ConnectTarget(t.Context(), &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
+			_, err := n.ISCSI.ConnectTarget(t.Context(),
+				&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 			return err
 		},
 		func() error {
-			_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: link})
+			_, err := n.Filesystem.CreateSymlink(t.Context(),
+				&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: link})
 			return err
 		},
 	} {
@@ -51,16 +54,19 @@ func TestState(t *testing.T) {
 	}
 	newest := n.Newest()
 	n.Hang(csiproxytest.Calls{Function: "SMBGlobalMappings"})
-	if got, want := n.Mappings(), []csiproxytest.Mapping{{Share: `\\fs.emulated\share`, Status: "OK"}}; !slices.Equal(got, want) {
+	if got, want := n.Mappings(), []csiproxytest.Mapping{{Share: `\\fs.emulated\share`, Status: "OK"}}; !slices.Equal(got,
+		want) {
 		t.Errorf("mappings: got %v, want %v", got, want)
 	}
-	if got, want := n.Sessions(), []csiproxytest.Session{{Target: "iqn.2026-01.emulated:open", Connected: true}}; !slices.Equal(got, want) {
+	if got, want := n.Sessions(), []csiproxytest.Session{{Target: "iqn.2026-01.emulated:open",
+		Connected: true}}; !slices.Equal(got, want) {
 		t.Errorf("sessions: got %v, want %v", got, want)
 	}
 	if got := n.Mounts(); len(got) != 1 || got[0].Path != staging {
 		t.Errorf("mounts: got %v", got)
 	}
-	if got, want := n.Links(csiproxytest.KubeletDir), []csiproxytest.Link{{Path: link, Target: staging}}; !slices.Equal(got, want) {
+	if got, want := n.Links(csiproxytest.KubeletDir),
+		[]csiproxytest.Link{{Path: link, Target: staging}}; !slices.Equal(got, want) {
 		t.Errorf("links: got %v, want %v", got, want)
 	}
 	if n.Newest() != newest {

@@ -46,8 +46,8 @@ func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{StartType: &to}))
 }
 
-// SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the node's
-// clock. While the clock is stopped, it stays pending.
+// SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the
+// node's clock. While the clock is stopped, it stays pending.
 func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
 	n.t.Helper()
 	n.must("setting a service", n.agent.Emulated().SetService(name, emulated.ServiceChange{PendingTime: &pending}))

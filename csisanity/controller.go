@@ -57,9 +57,12 @@ func (*controller) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*c
 	return &csi.GetPluginInfoResponse{Name: "controller.csisanity", VendorVersion: "1"}, nil
 }
 
-func (*controller) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
+func (*controller) GetPluginCapabilities(context.Context,
+	*csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{Capabilities: []*csi.PluginCapability{{
-		Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{Type: csi.PluginCapability_Service_CONTROLLER_SERVICE}},
+		Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{
+			Type: csi.PluginCapability_Service_CONTROLLER_SERVICE,
+		}},
 	}}}, nil
 }
 
@@ -67,11 +70,13 @@ func (*controller) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse
 	return &csi.ProbeResponse{Ready: wrapperspb.Bool(true)}, nil
 }
 
-func (c *controller) ControllerGetCapabilities(context.Context, *csi.ControllerGetCapabilitiesRequest) (*csi.ControllerGetCapabilitiesResponse, error) {
+func (c *controller) ControllerGetCapabilities(context.Context,
+	*csi.ControllerGetCapabilitiesRequest) (*csi.ControllerGetCapabilitiesResponse, error) {
 	answer := &csi.ControllerGetCapabilitiesResponse{}
 	types := []csi.ControllerServiceCapability_RPC_Type{csi.ControllerServiceCapability_RPC_CREATE_DELETE_VOLUME}
 	if c.kind.Disk != nil {
-		types = append(types, csi.ControllerServiceCapability_RPC_PUBLISH_UNPUBLISH_VOLUME, csi.ControllerServiceCapability_RPC_EXPAND_VOLUME)
+		types = append(types, csi.ControllerServiceCapability_RPC_PUBLISH_UNPUBLISH_VOLUME,
+			csi.ControllerServiceCapability_RPC_EXPAND_VOLUME)
 	}
 	for _, t := range types {
 		answer.Capabilities = append(answer.Capabilities, &csi.ControllerServiceCapability{
@@ -139,7 +144,8 @@ func (c *controller) DeleteVolume(_ context.Context, r *csi.DeleteVolumeRequest)
 	return &csi.DeleteVolumeResponse{}, nil
 }
 
-func (c *controller) ValidateVolumeCapabilities(_ context.Context, r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
+func (c *controller) ValidateVolumeCapabilities(_ context.Context,
+	r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -155,7 +161,8 @@ func (c *controller) ValidateVolumeCapabilities(_ context.Context, r *csi.Valida
 	}}, nil
 }
 
-func (c *controller) ControllerPublishVolume(_ context.Context, r *csi.ControllerPublishVolumeRequest) (*csi.ControllerPublishVolumeResponse, error) {
+func (c *controller) ControllerPublishVolume(_ context.Context,
+	r *csi.ControllerPublishVolumeRequest) (*csi.ControllerPublishVolumeResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := r.GetVolumeId()
@@ -194,7 +201,8 @@ func (c *controller) attach(id string, v *volume) error {
 	return nil
 }
 
-func (c *controller) ControllerUnpublishVolume(_ context.Context, r *csi.ControllerUnpublishVolumeRequest) (*csi.ControllerUnpublishVolumeResponse, error) {
+func (c *controller) ControllerUnpublishVolume(_ context.Context,
+	r *csi.ControllerUnpublishVolumeRequest) (*csi.ControllerUnpublishVolumeResponse, error) {
 	if r.GetVolumeId() == "" {
 		return nil, errNoVolumeID
 	}
@@ -209,7 +217,8 @@ func (c *controller) ControllerUnpublishVolume(_ context.Context, r *csi.Control
 	return &csi.ControllerUnpublishVolumeResponse{}, nil
 }
 
-func (c *controller) ControllerExpandVolume(_ context.Context, r *csi.ControllerExpandVolumeRequest) (*csi.ControllerExpandVolumeResponse, error) {
+func (c *controller) ControllerExpandVolume(_ context.Context,
+	r *csi.ControllerExpandVolumeRequest) (*csi.ControllerExpandVolumeResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	bytes, v := r.GetCapacityRange().GetRequiredBytes(), c.volumes[r.GetVolumeId()]
@@ -232,8 +241,8 @@ func (c *controller) ControllerExpandVolume(_ context.Context, r *csi.Controller
 	return &csi.ControllerExpandVolumeResponse{CapacityBytes: v.bytes, NodeExpansionRequired: true}, nil
 }
 
-// attempt changes the node. A change that fails ends the goroutine that makes it, by testing.T.FailNow, and the goroutine of
-// a gRPC call must not end.
+// attempt changes the node. A change that fails ends the goroutine that makes it, by testing.T.FailNow, and the
+// goroutine of a gRPC call must not end.
 func attempt(change func()) error {
 	ended := make(chan bool, 1)
 	go func() {

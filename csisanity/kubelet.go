@@ -37,7 +37,8 @@ func (k kubelet) makeDir(path string) (string, error) {
 	return path, err
 }
 
-// removeDir removes a directory in which nothing may be left. csi-sanity ignores its error, so it fails the spec itself.
+// removeDir removes a directory in which nothing may be left. csi-sanity ignores its error, so it fails the spec
+// itself.
 func (k kubelet) removeDir(path string) error {
 	_, err := k.files.Rmdir(context.Background(), &csiproxy.RmdirRequest{Path: path})
 	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
@@ -47,7 +48,8 @@ func (k kubelet) removeDir(path string) error {
 }
 
 func (k kubelet) kind(path string) (sanity.PathKind, error) {
-	answer, err := k.files.PathExists(context.Background(), &csiproxy.PathExistsRequest{Path: strings.ReplaceAll(path, "/", `\`)})
+	answer, err := k.files.PathExists(context.Background(),
+		&csiproxy.PathExistsRequest{Path: strings.ReplaceAll(path, "/", `\`)})
 	if err != nil || !answer.GetExists() {
 		return sanity.PathIsNotFound, err
 	}

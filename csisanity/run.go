@@ -22,8 +22,8 @@ import (
 type Suite struct {
 	// Name tells suites apart. It may be empty if there is one.
 	Name string
-	// Plugin is the address of the plugin's identity and node services, as gRPC takes it: "127.0.0.1:1234", "unix:/csi/csi.sock".
-	// Serve returns one.
+	// Plugin is the address of the plugin's identity and node services, as gRPC takes it: "127.0.0.1:1234",
+	// "unix:/csi/csi.sock". Serve returns one.
 	Plugin string
 	// Node is the node on which the plugin works.
 	Node Node
@@ -49,9 +49,9 @@ func Serve(t testing.TB, register func(*grpc.Server), options ...grpc.ServerOpti
 	return listener.Addr().String()
 }
 
-// Run runs the specs of the suites, one after the other, and returns what became of them, in the order of the suites. The
-// test fails with each spec that fails, its log has the counts. Ginkgo, on which csi-sanity is built, runs once in a process:
-// a test program can call Run once, and cannot run with -test.count.
+// Run runs the specs of the suites, one after the other, and returns what became of them, in the order of the suites.
+// The test fails with each spec that fails, its log has the counts. Ginkgo, on which csi-sanity is built, runs once in
+// a process: a test program can call Run once, and cannot run with -test.count.
 func Run(t *testing.T, suites ...Suite) []Result {
 	t.Helper()
 	for _, s := range suites {
@@ -83,7 +83,8 @@ func (s Suite) config(t *testing.T) *sanity.TestConfig {
 	config.Address, config.ControllerAddress = s.Plugin, Serve(t, c.register)
 	config.TestVolumeSize, config.TestVolumeExpandSize = defaultBytes, 2*defaultBytes
 	if len(s.Volumes.Secrets) > 0 {
-		secrets, err := json.Marshal(map[string]any{"NodeStageVolumeSecret": s.Volumes.Secrets, "NodePublishVolumeSecret": s.Volumes.Secrets})
+		secrets, err := json.Marshal(map[string]any{"NodeStageVolumeSecret": s.Volumes.Secrets,
+			"NodePublishVolumeSecret": s.Volumes.Secrets})
 		if err == nil {
 			config.SecretsFile = filepath.Join(t.TempDir(), "secrets.yaml") // JSON is YAML
 			err = os.WriteFile(config.SecretsFile, secrets, 0o600)
@@ -108,7 +109,8 @@ func (s Suite) nodeID(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("asking the plugin for its node: %v", err)
 	}
-	claimed, err := csi.NewIdentityClient(connection).GetPluginCapabilities(t.Context(), &csi.GetPluginCapabilitiesRequest{})
+	claimed, err := csi.NewIdentityClient(connection).GetPluginCapabilities(t.Context(),
+		&csi.GetPluginCapabilitiesRequest{})
 	if err != nil {
 		t.Fatalf("asking the plugin for its capabilities: %v", err)
 	}

@@ -25,20 +25,22 @@ type Node interface {
 type Volumes struct {
 	// ID returns the id of the nth volume.
 	ID func(n int) string
-	// Disk returns the disk that attaching a volume brings to the node; its size is set by the caller. Nil: volumes are not
-	// attached.
+	// Disk returns the disk that attaching a volume brings to the node; its size is set by the caller. Nil: volumes are
+	// not attached.
 	Disk func(id string) csiproxytest.Disk
 	// PublishContext is what the controller tells the plugin about an attached disk. Nil: nothing.
 	PublishContext func(id string, disk uint32) map[string]string
 	// VolumeContext is what the controller tells the plugin about every volume. Nil: nothing.
 	VolumeContext func(id string) map[string]string
-	// Server is the file server on which each volume is a share with the volume's id as its name. Empty: volumes are disks.
+	// Server is the file server on which each volume is a share with the volume's id as its name. Empty: volumes are
+	// disks.
 	Server string
 	// Secrets are those with which volumes are staged and published.
 	Secrets map[string]string
 }
 
-// Disks are volumes on SCSI disks, which the plugin finds as with EBS: the serial number is the volume's id without its hyphen.
+// Disks are volumes on SCSI disks, which the plugin finds as with EBS: the serial number is the volume's id without its
+// hyphen.
 func Disks() Volumes {
 	return Volumes{
 		ID: func(n int) string { return fmt.Sprintf("vol-%017x", n) },
@@ -49,7 +51,8 @@ func Disks() Volumes {
 }
 
 // Shares are volumes on a file server, each a share of its own. The volume context has the share's remote path as
-// "source", and the secrets are the "username" and "password" of the default node's account, all as csi-driver-smb names them.
+// "source", and the secrets are the "username" and "password" of the default node's account, all as csi-driver-smb
+// names them.
 func Shares() Volumes {
 	const server = "fs.emulated"
 	return Volumes{

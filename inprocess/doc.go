@@ -13,6 +13,6 @@
 //	}
 //
 // Calls have the same meaning, path policy, time limits, locks, audit lines and errors as through the agent, but use no
-// pipe and encode no messages. Drivers and agents that work on one node in different processes do not share their locks:
-// Windows separates their work as it does for any two programs.
+// pipe and encode no messages. Drivers and agents that work on one node in different processes do not share their
+// locks: Windows separates their work as it does for any two programs.
 package inprocess

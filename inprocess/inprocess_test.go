@@ -49,7 +49,8 @@ func TestCalls(t *testing.T) {
 	if err != nil || len(ids.GetDiskIDs()) != 3 {
 		t.Fatalf("ListDiskIDs = %v, %v, want the three disks of the default scenario", ids, err)
 	}
-	request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "csi-password"}
+	request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi",
+		Password: "csi-password"}
 	if _, err := c.SMB.NewSmbGlobalMapping(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func TestSamePolicy(t *testing.T) {
 func TestAudit(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	c := start(t, Options{Logger: logger})
-	_, err := c.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "hunter2"})
+	_, err := c.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
+		Username: "csi", Password: "hunter2"})
 	if !errors.Is(err, csiproxy.ErrCredentials) {
 		t.Fatalf("a wrong password: %v", err)
 	}

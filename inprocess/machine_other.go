@@ -11,5 +11,6 @@ import (
 )
 
 func machine() (kernel.Kernel, error) {
-	return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is emulated")
+	return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is " +
+		"emulated")
 }

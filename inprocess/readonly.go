@@ -24,10 +24,11 @@ func readOnlyEndpoint(disks *node.Disks) server.Endpoint {
 		}
 	}
 	return server.Endpoint{Name: "inprocess", Services: []server.Service{{Name: diskService, Methods: []server.Method{
-		server.Unary("GetDiskReadOnly", server.LimitRead, func(ctx context.Context, number *wrapperspb.UInt32Value) (*wrapperspb.BoolValue, error) {
-			readOnly, err := disks.GetDiskReadOnly(ctx, number.GetValue())
-			return wrapperspb.Bool(readOnly), err
-		}),
+		server.Unary("GetDiskReadOnly", server.LimitRead,
+			func(ctx context.Context, number *wrapperspb.UInt32Value) (*wrapperspb.BoolValue, error) {
+				readOnly, err := disks.GetDiskReadOnly(ctx, number.GetValue())
+				return wrapperspb.Bool(readOnly), err
+			}),
 		server.Unary("MakeDiskReadOnly", server.LimitWrite, set(true)),
 		server.Unary("MakeDiskWritable", server.LimitWrite, set(false)),
 	}}}}
@@ -40,8 +41,8 @@ func (n *Node) GetDiskReadOnly(ctx context.Context, diskNumber uint32) (bool, er
 	return answer.GetValue(), err
 }
 
-// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not. A disk that is so already stays so; the
-// one that Windows runs from is never made read-only.
+// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not. A disk that is so already stays so;
+// the one that Windows runs from is never made read-only.
 func (n *Node) SetDiskReadOnly(ctx context.Context, diskNumber uint32, readOnly bool) error {
 	method := "MakeDiskWritable"
 	if readOnly {

@@ -25,7 +25,8 @@ func TestDiskReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Of(n.Client()) != n || Of(csiproxy.New(csiproxy.Options{})) != nil || Of(csiproxy.Over(n.Client().Connection())) != n {
+	if Of(n.Client()) != n || Of(csiproxy.New(csiproxy.Options{})) != nil ||
+		Of(csiproxy.Over(n.Client().Connection())) != n {
 		t.Error("a client is not known for that of its node, or for that of an agent")
 	}
 	for _, number := range []uint32{1, 2} { // online, offline
@@ -47,7 +48,8 @@ func TestDiskReadOnly(t *testing.T) {
 		}
 	}
 	failure := (*csiproxy.Error)(nil)
-	if err := n.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &failure) || failure.Reason != "SYSTEM_DISK" || failure.Method != "MakeDiskReadOnly" {
+	if err := n.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &failure) || failure.Reason != "SYSTEM_DISK" ||
+		failure.Method != "MakeDiskReadOnly" {
 		t.Errorf("the system disk: %v, want SYSTEM_DISK", err)
 	}
 	if _, err := n.GetDiskReadOnly(t.Context(), 77); status.Code(err) != codes.NotFound {

@@ -34,7 +34,8 @@ func (d *Driver) StageDisk(ctx context.Context, volumeID, staging string, readOn
 }
 
 func (d *Driver) StageShare(ctx context.Context, source, staging string, secrets map[string]string) error {
-	return code(d.shares.Stage(ctx, source, staging, mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
+	return code(d.shares.Stage(ctx, source, staging,
+		mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
 }
 
 func (d *Driver) Publish(staging, target string) error {
@@ -82,7 +83,8 @@ func code(err error) error {
 // The node service of a driver; CSI's messages are left out.
 func Example() {
 	d, ctx := NewDriver(), context.Background()
-	staging, target := `\var\lib\kubelet\plugins\kubernetes.io\csi\example.com\1\globalmount`, `c:\var\lib\kubelet\pods\1\volumes\kubernetes.io~csi\pv\mount`
+	staging, target := `\var\lib\kubelet\plugins\kubernetes.io\csi\example.com\1\globalmount`,
+		`c:\var\lib\kubelet\pods\1\volumes\kubernetes.io~csi\pv\mount`
 	if err := d.StageDisk(ctx, "vol-0123456789abcdef0", staging, false); err != nil {
 		fmt.Println(err)
 		return

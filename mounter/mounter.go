@@ -20,9 +20,10 @@ var _ mount.Interface = (*Mounter)(nil)
 // client.
 func New(client *csiproxy.Client) *Mounter { return &Mounter{staging.New(client)} }
 
-// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs finds
-// the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that of the
-// directory on the node, and files the directory as this process sees it: a driver whose container has it mounted gives
+// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
+// finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
+// of the directory on the node, and files the directory as this process sees it: a driver whose container has it
+// mounted gives
 //
 //	m.WithKubelet(`C:\var\lib\kubelet`, os.DirFS(`C:\var\lib\kubelet`))
 //

@@ -85,6 +85,6 @@ func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 	return staging.ByISCSI(address, port, iqn, lun)
 }
 
-// ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no other
-// marks. Once the disk is staged it is not blank any more.
+// ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no
+// other marks. Once the disk is staged it is not blank any more.
 func ByBlankSize(bytes int64) Match { return staging.ByBlankSize(bytes) }

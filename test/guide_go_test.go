@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// quotedFrom are the files whose lines a page may show without the rest. Each compiles alone, with its testdata beside it.
+// quotedFrom are the files whose lines a page may show without the rest. Each compiles alone, with its testdata beside
+// it.
 var quotedFrom = []string{"csiproxytest/guide_test.go", "examples/driver-switch/main.go"}
 
 // surroundings are what a page's readers have around lines that are statements, by their first line.
@@ -98,8 +99,8 @@ var imported = map[string]string{
 // replaced matches what such a line names.
 var replaced = regexp.MustCompile(`(?m)^replace \S+ => <[^>]*repository>(\S*)$`)
 
-// resolve builds, for each block marked go.mod, a module that has this block and no other line, and imports each of the modules that
-// it names: a reader may follow one section of a page.
+// resolve builds, for each block marked go.mod, a module that has this block and no other line, and imports each of the
+// modules that it names: a reader may follow one section of a page.
 func (g guide) resolve(t *testing.T, home, dir string) {
 	t.Helper()
 	for _, b := range g.blocks {
@@ -115,7 +116,8 @@ func (g guide) resolve(t *testing.T, home, dir string) {
 			t.Errorf("%s:%d: a block that replaces nothing", g.path, b.line)
 		}
 		at := filepath.Join(dir, "only-line"+strconv.Itoa(b.line))
-		put(t, filepath.Join(at, "go.mod"), "module example.com/driver\n\ngo 1.26.0\n\n"+placeholder.ReplaceAllLiteralString(b.text, filepath.Join(home, "csi-proxy")))
+		put(t, filepath.Join(at, "go.mod"), "module example.com/driver\n\ngo 1.26.0\n\n"+placeholder.ReplaceAllLiteralString(
+			b.text, filepath.Join(home, "csi-proxy")))
 		put(t, filepath.Join(at, "main.go"), "package main\n\n"+imports.String()+"\nfunc main() {}\n")
 		build(t, at, b.text, []string{"mod", "tidy"}, []string{"build", "-o", os.DevNull, "."})
 	}
@@ -135,8 +137,8 @@ func build(t *testing.T, dir, lines string, steps ...[]string) {
 	}
 }
 
-// compile compiles the Go blocks of a page in a module of the reader's, outside of this repository. The module has the lines of
-// the page's blocks marked go.mod, and no others. A block is a whole file, or lines of one that compiles.
+// compile compiles the Go blocks of a page in a module of the reader's, outside of this repository. The module has the
+// lines of the page's blocks marked go.mod, and no others. A block is a whole file, or lines of one that compiles.
 func (g guide) compile(t *testing.T, home string) {
 	t.Helper()
 	dir := filepath.Join(home, "reader", strings.NewReplacer("/", "-", ".md", "").Replace(g.path))
@@ -201,7 +203,8 @@ func (g guide) write(t *testing.T, dir string, b block) (test bool) {
 		}
 		return strings.HasSuffix(file, "_test.go")
 	}
-	t.Errorf("%s:%d: neither a file, which begins with its package, nor lines of one of %q, nor statements that the test knows how to surround", g.path, b.line, slices.Clone(quotedFrom))
+	t.Errorf("%s:%d: neither a file, which begins with its package, nor lines of one of %q, nor statements that the "+
+		"test knows how to surround", g.path, b.line, slices.Clone(quotedFrom))
 	return false
 }
 

@@ -29,8 +29,8 @@ const root = ".."
 // guideHome is the directory that the pages' outputs show; the sessions really run in temporary ones.
 const guideHome = "/home/me"
 
-// newHome returns a directory outside of this repository with a clone of it, csi-proxy, as a reader has one: with the files
-// as they are here, committed or not, and nothing that git ignores.
+// newHome returns a directory outside of this repository with a clone of it, csi-proxy, as a reader has one: with the
+// files as they are here, committed or not, and nothing that git ignores.
 func newHome(t *testing.T) string {
 	t.Helper()
 	home, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has too long a path for a socket
@@ -48,11 +48,13 @@ func newHome(t *testing.T) string {
 		return out
 	}
 	git("clone", "--quiet", "--no-checkout", root, clone)
-	for path := range strings.SplitSeq(string(git("-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")), "\x00") {
+	for path := range strings.SplitSeq(
+		string(git("-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")), "\x00") {
 		if path == "" {
 			continue
 		}
-		if err := copyFile(filepath.Join(root, path), filepath.Join(clone, path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyFile(filepath.Join(root, path), filepath.Join(clone, path)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}

@@ -34,12 +34,13 @@ type guide struct {
 	blocks []block
 }
 
-// commands are the languages whose blocks somebody types or compiles; CI runs them all but those that are marked. The other
-// languages are for outputs and files.
+// commands are the languages whose blocks somebody types or compiles; CI runs them all but those that are marked. The
+// other languages are for outputs and files.
 var commands = []string{"sh", "console", "go", "go.mod", "cmd", "powershell"}
 
 var (
-	fence = regexp.MustCompile("(?m)^```([a-z.]*)\n((?:[^`\n].*\n|`[^`].*\n|\n)*)```\n(?:\n\\*Not run in CI: ([^*\n]+)\\.\\*\n)?")
+	fence = regexp.MustCompile("(?m)^```([a-z.]*)\n((?:[^`\n].*\n|`[^`].*\n|\n)*)```\n(?:\n\\*Not run in CI: " +
+		"([^*\n]+)\\.\\*\n)?")
 	// typed matches lines that somebody types, in a block that does not say so.
 	typed = regexp.MustCompile(`(?m)^(\$ |(make|go|git|kubectl|helm|docker|npm|buf|sc\.exe|csi-proxy(ctl)?(\.exe)?) |replace github\.com)`)
 )
@@ -80,7 +81,8 @@ func guides(t *testing.T) []guide {
 func TestGuideBlocks(t *testing.T) {
 	for _, g := range guides(t) {
 		if fences := bytes.Count(g.text, []byte("```")); fences != 2*len(g.blocks) {
-			t.Errorf("%s has %d fences and %d blocks; a block begins and ends at the beginning of a line, and its language has small letters and dots", g.path, fences, len(g.blocks))
+			t.Errorf("%s has %d fences and %d blocks; a block begins and ends at the beginning of a line, and its language "+
+				"has small letters and dots", g.path, fences, len(g.blocks))
 		}
 		for _, b := range g.blocks {
 			known := slices.Contains(commands, b.language)
@@ -94,16 +96,17 @@ func TestGuideBlocks(t *testing.T) {
 				t.Errorf("%s:%d: nothing here runs %s; mark the block: *Not run in CI: …*", g.path, b.line, b.language)
 			}
 		}
-		if marks := bytes.Count(g.text, []byte("*Not run in CI: ")); marks != len(slices.DeleteFunc(slices.Clone(g.blocks), func(b block) bool { return b.notRun == "" })) {
+		if marks := bytes.Count(g.text, []byte("*Not run in CI: ")); marks != len(slices.DeleteFunc(slices.Clone(g.blocks),
+			func(b block) bool { return b.notRun == "" })) {
 			t.Errorf("%s has %d marks, of which some are not right behind a block, or have no full stop", g.path, marks)
 		}
 	}
 }
 
-// TestGuides types what every page shows, in a clone of this repository and outside of it, each page in a shell of its own. A
-// block marked sh must succeed. A block marked console is a session: the text after a line "$ command" must be the
-// command's output, but for times, ids and the like; with UPDATE_SCRIPTS=1 in the environment, outputs that differ are
-// replaced. A block marked go is compiled in a module that has what the page's blocks marked go.mod give it.
+// TestGuides types what every page shows, in a clone of this repository and outside of it, each page in a shell of its
+// own. A block marked sh must succeed. A block marked console is a session: the text after a line "$ command" must be
+// the command's output, but for times, ids and the like; with UPDATE_SCRIPTS=1 in the environment, outputs that differ
+// are replaced. A block marked go is compiled in a module that has what the page's blocks marked go.mod give it.
 func TestGuides(t *testing.T) {
 	if os.Getenv(guidesVariable) == "" {
 		t.Skip("make check-docs sets " + guidesVariable)

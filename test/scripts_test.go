@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 
-// TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to the commands' real output.
+// TestScripts runs the scripts. With UPDATE_SCRIPTS=1 in the environment they are rewritten to the commands' real
+// output.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(testnode.Command(t, "csi-proxy"))
 	testscript.Run(t, testscript.Params{
@@ -62,8 +63,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// sampledScripts returns all scripts, or with the race detector a quarter of them: it sees nothing of the commands, which are
-// processes of their own.
+// sampledScripts returns all scripts, or with the race detector a quarter of them: it sees nothing of the commands,
+// which are processes of their own.
 func sampledScripts(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("scripts/*.txtar")
@@ -98,8 +99,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// agent NAME ARGS… starts csi-proxy-emulated on the emulated node in $STATE and returns when its standard output reports that it
-// is ready. That line goes to the file NAME.out, all of standard error to NAME.err.
+// agent NAME ARGS… starts csi-proxy-emulated on the emulated node in $STATE and returns when its standard output
+// reports that it is ready. That line goes to the file NAME.out, all of standard error to NAME.err.
 func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: agent NAME ARGS…")
@@ -107,7 +108,8 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	name := args[0]
 	stderr, err := os.Create(ts.MkAbs(name + ".err"))
 	ts.Check(err)
-	command := exec.Command(filepath.Join(ts.Getenv("BIN"), "csi-proxy-emulated"), append([]string{"-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
+	command := exec.Command(filepath.Join(ts.Getenv("BIN"), "csi-proxy-emulated"),
+		append([]string{"-state-dir=" + ts.Getenv("STATE")}, args[1:]...)...)
 	command.Dir = ts.MkAbs(".")
 	command.Stderr = stderr
 	stdout, err := command.StdoutPipe()
@@ -190,8 +192,8 @@ func (a *runningAgent) mustEnd(ts *testscript.TestScript, name, want string) {
 	}
 }
 
-// clean FILE|stdout|stderr writes the content to the file clean, with whatever differs from run to run replaced: the directory,
-// GUIDs and process numbers.
+// clean FILE|stdout|stderr writes the content to the file clean, with whatever differs from run to run replaced: the
+// directory, GUIDs and process numbers.
 func clean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: clean FILE")

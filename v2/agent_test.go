@@ -14,8 +14,8 @@ import (
 // overAgent are the tests of this package whose driver calls New, each with an agent of its own, one after the other.
 var overAgent = []string{"TestVolumeLife", "TestShareLife", "TestTargetLife", "TestSystem", "TestReadOnlyOverAClient"}
 
-// TestOverAgent runs a driver's lives once more, in a process whose environment makes New the node of an agent, on the pipes
-// or sockets that clients open by default.
+// TestOverAgent runs a driver's lives once more, in a process whose environment makes New the node of an agent, on the
+// pipes or sockets that clients open by default.
 func TestOverAgent(t *testing.T) {
 	program, err := os.Executable()
 	must(t, "finding this program", err)

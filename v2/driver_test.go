@@ -42,10 +42,12 @@ type driver struct {
 
 func newDriver(t *testing.T, c *csiproxy.Client) driver {
 	t.Helper()
-	return driverOf(t, diskapi.Over(c), filesystemapi.Over(c), iscsiapi.Over(c), smbapi.Over(c), systemapi.Over(c), volumeapi.Over(c))
+	return driverOf(t, diskapi.Over(c), filesystemapi.Over(c), iscsiapi.Over(c), smbapi.Over(c),
+		systemapi.Over(c), volumeapi.Over(c))
 }
 
-func driverOf(t *testing.T, d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI, v volumeapi.HostAPI) driver {
+func driverOf(t *testing.T, d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI,
+	s systemapi.HostAPI, v volumeapi.HostAPI) driver {
 	t.Helper()
 	var (
 		all  driver
@@ -61,7 +63,8 @@ func driverOf(t *testing.T, d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsia
 	return all
 }
 
-// begin starts a node with a driver: through a client of the node or, in the process that TestOverAgent starts, through New.
+// begin starts a node with a driver: through a client of the node or, in the process that TestOverAgent starts, through
+// New.
 func begin(t *testing.T) (*csiproxytest.Node, driver) {
 	t.Helper()
 	if os.Getenv(machine.HostAPIVariable) == "" {
@@ -70,7 +73,8 @@ func begin(t *testing.T) (*csiproxytest.Node, driver) {
 	}
 	n := csiproxytest.Start(t, csiproxytest.Options{PlainPipes: true})
 	n.Setenv()
-	return n, driverOf(t, diskapi.New(), filesystemapi.New(), iscsiapi.New(), smbapi.New(), systemapi.New(), volumeapi.New())
+	return n, driverOf(t, diskapi.New(), filesystemapi.New(), iscsiapi.New(), smbapi.New(),
+		systemapi.New(), volumeapi.New())
 }
 
 func must(t *testing.T, what string, err error) {
@@ -170,12 +174,14 @@ func stage(t *testing.T, d driver, number uint32) (id string) {
 	must(t, "mounting", err)
 	mounted, err := d.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 	must(t, "what is mounted", err)
-	closest, err := d.volume.GetClosestVolumeIDFromTargetPath(ctx, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging})
+	closest, err := d.volume.GetClosestVolumeIDFromTargetPath(ctx,
+		&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging})
 	must(t, "what is mounted closest", err)
 	on, err := d.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
 	must(t, "which disk", err)
 	if mounted.VolumeID != id || closest.VolumeID != id || on.DiskNumber != number {
-		t.Errorf("mounted are %s and %s on disk %d, want %s on disk %d", mounted.VolumeID, closest.VolumeID, on.DiskNumber, id, number)
+		t.Errorf("mounted are %s and %s on disk %d, want %s on disk %d", mounted.VolumeID, closest.VolumeID,
+			on.DiskNumber, id, number)
 	}
 	return id
 }
@@ -247,7 +253,8 @@ func TestTargetLife(t *testing.T) {
 	must(t, "adding the portal", err)
 	portals, err := d.iscsi.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
 	must(t, "listing the portals", err)
-	if len(portals.TargetPortals) != 1 || *portals.TargetPortals[0] != (iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}) {
+	if len(portals.TargetPortals) != 1 ||
+		*portals.TargetPortals[0] != (iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}) {
 		t.Errorf("portals: %+v", portals.TargetPortals)
 	}
 	found, err := d.iscsi.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
@@ -258,7 +265,8 @@ func TestTargetLife(t *testing.T) {
 	_, err = d.iscsi.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "mutual-secret1"})
 	must(t, "setting the secret", err)
 	_, err = d.iscsi.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
-		TargetPortal: portal, IQN: target, AuthType: iscsi.MUTUAL_CHAP, ChapUsername: "csi-user", ChapSecret: "chap-secret-123",
+		TargetPortal: portal, IQN: target, AuthType: iscsi.MUTUAL_CHAP, ChapUsername: "csi-user",
+		ChapSecret: "chap-secret-123",
 	})
 	must(t, "logging in", err)
 	disks, err := d.iscsi.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: target})
@@ -289,7 +297,8 @@ func TestSystem(t *testing.T) {
 		must(t, "asking for the service", err)
 		return *r
 	}
-	stopped := system.GetServiceResponse{DisplayName: "Spooler", StartType: system.START_TYPE_MANUAL, Status: system.SERVICE_STATUS_STOPPED}
+	stopped := system.GetServiceResponse{DisplayName: "Spooler", StartType: system.START_TYPE_MANUAL,
+		Status: system.SERVICE_STATUS_STOPPED}
 	running := stopped
 	running.Status = system.SERVICE_STATUS_RUNNING
 	if got := state(); got != stopped {
@@ -307,8 +316,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestReadOnlyOverAClient: the API makes a disk writable with its state; for anything else it has no call, which the error
-// says.
+// TestReadOnlyOverAClient: the API makes a disk writable with its state; for anything else it has no call, which the
+// error says.
 func TestReadOnlyOverAClient(t *testing.T) {
 	n, d := begin(t)
 	ctx := t.Context()
@@ -325,7 +334,8 @@ func TestReadOnlyOverAClient(t *testing.T) {
 			t.Errorf("%+v: %v, want ErrUnsupported", request, err)
 		}
 	}
-	if _, err := d.disk.GetDiskReadOnly(ctx, &disk.GetDiskReadOnlyRequest{DiskNumber: 1}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := d.disk.GetDiskReadOnly(ctx, &disk.GetDiskReadOnlyRequest{DiskNumber: 1}); !errors.Is(err,
+		errors.ErrUnsupported) {
 		t.Errorf("GetDiskReadOnly: %v, want ErrUnsupported", err)
 	}
 }

@@ -48,7 +48,8 @@ func TestPartitionStepByStep(t *testing.T) {
 
 	// The partitions of an offline disk are not visible, and the disk must not be mistaken for a raw one.
 	must(t, "taking offline", d.SetDiskState(1, false))
-	for name, ask := range map[string]func(uint32) (bool, error){"IsDiskInitialized": d.IsDiskInitialized, "BasicPartitionsExist": d.BasicPartitionsExist} {
+	for name, ask := range map[string]func(uint32) (bool, error){"IsDiskInitialized": d.IsDiskInitialized,
+		"BasicPartitionsExist": d.BasicPartitionsExist} {
 		if got, err := ask(1); got || !errors.Is(err, csiproxy.ErrDiskOffline) {
 			t.Errorf("%s of an offline disk = %t, %v, want ErrDiskOffline", name, got, err)
 		}
@@ -119,7 +120,8 @@ func TestOwnPolicy(t *testing.T) {
 	files, err := filesystem.New(host)
 	must(t, "making the group", err)
 	const outside = `C:\Windows\x`
-	if _, err := files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: outside}); !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) {
+	if _, err := files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: outside}); !errors.Is(err,
+		csiproxy.ErrOutsideWorkingDirs) {
 		t.Errorf("Mkdir(%s): %v, want ErrOutsideWorkingDirs", outside, err)
 	}
 	if err := host.RmdirContents(outside); !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) {
@@ -140,7 +142,8 @@ func TestOwnPolicy(t *testing.T) {
 func TestInitiatorRefuses(t *testing.T) {
 	i := iscsiapi.Over(csiproxytest.Start(t, csiproxytest.Options{}).Client())
 	portal := &iscsiapi.TargetPortal{Address: "192.0.2.10"}
-	if err := i.ConnectTarget(portal, "iqn.2026-01.emulated:open", "CHAP", "", ""); status.Code(err) != codes.InvalidArgument {
+	if err := i.ConnectTarget(portal, "iqn.2026-01.emulated:open", "CHAP", "", ""); status.Code(
+		err) != codes.InvalidArgument {
 		t.Errorf("an unknown kind of authentication: %v, want InvalidArgument", err)
 	}
 	if err := i.AddTargetPortal(nil); status.Code(err) != codes.InvalidArgument {
@@ -164,7 +167,8 @@ func (*recorder) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 func TestAuthentication(t *testing.T) {
 	r := &recorder{}
 	for name, want := range map[string]string{"NONE": "NONE", "ONEWAYCHAP": "ONE_WAY_CHAP", "MUTUALCHAP": "MUTUAL_CHAP"} {
-		must(t, "logging in", iscsiapi.Over(csiproxy.Over(r)).ConnectTarget(&iscsiapi.TargetPortal{}, "iqn", name, "user", "secret"))
+		must(t, "logging in", iscsiapi.Over(csiproxy.Over(r)).ConnectTarget(&iscsiapi.TargetPortal{}, "iqn",
+			name, "user", "secret"))
 		if got := r.request.(*iscsiv1alpha2.ConnectTargetRequest).GetAuthType().String(); got != want {
 			t.Errorf("%s becomes %s, want %s", name, got, want)
 		}
@@ -194,7 +198,8 @@ func TestInProcess(t *testing.T) {
 
 // TestNoClient: a test that forgot its client does not touch the machine that it runs on.
 func TestNoClient(t *testing.T) {
-	for group, err := range calls(diskapi.Over(nil), filesystemapi.Over(nil), iscsiapi.Over(nil), smbapi.Over(nil), systemapi.Over(nil), volumeapi.Over(nil)) {
+	for group, err := range calls(diskapi.Over(nil), filesystemapi.Over(nil), iscsiapi.Over(nil), smbapi.Over(nil),
+		systemapi.Over(nil), volumeapi.Over(nil)) {
 		if err == nil || err.Error() != "hostapi.Over needs a client" {
 			t.Errorf("%s: %v, want an error that says so", group, err)
 		}
@@ -202,7 +207,8 @@ func TestNoClient(t *testing.T) {
 }
 
 // calls makes a call to each group.
-func calls(d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI, v volumeapi.HostAPI) map[string]error {
+func calls(d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI,
+	v volumeapi.HostAPI) map[string]error {
 	_, iscsi := i.ListTargetPortals()
 	_, system := s.GetBIOSSerialNumber()
 	return map[string]error{

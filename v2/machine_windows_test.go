@@ -33,7 +33,8 @@ func TestThisMachine(t *testing.T) {
 	if _, err := os.Stat(sub); !exists.Exists || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("exists: %t, and after its removal %v", exists.Exists, err)
 	}
-	if _, err := files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: `C:\windows\x`}); !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) {
+	if _, err := files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: `C:\windows\x`}); !errors.Is(err,
+		csiproxy.ErrOutsideWorkingDirs) {
 		t.Errorf("a directory outside: %v, want ErrOutsideWorkingDirs", err)
 	}
 }

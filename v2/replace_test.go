@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod has
-// only the lines that the documentation tells drivers to add, and nothing else of this repository.
+// TestThreeReplaceLines builds a driver that was written for the existing library in a module of its own, whose go.mod
+// has only the lines that the documentation tells drivers to add, and nothing else of this repository.
 func TestThreeReplaceLines(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("require the go command")
@@ -23,7 +23,8 @@ func TestThreeReplaceLines(t *testing.T) {
 	must(t, "finding the repository", err)
 	dir := t.TempDir()
 	files := map[string]string{
-		"go.mod": "module example.com/driver\n\ngo 1.26.0\n\nrequire github.com/kubernetes-csi/csi-proxy/v2 v2.0.0-alpha.1\n\n" + replaceLines(t, repository),
+		"go.mod": "module example.com/driver\n\ngo 1.26.0\n\nrequire github.com/kubernetes-csi/csi-proxy/v2 " +
+			"v2.0.0-alpha.1\n\n" + replaceLines(t, repository),
 	}
 	for name, from := range map[string]string{"go.sum": "go.sum", "main.go": "testdata/driver/main.go"} {
 		text, err := os.ReadFile(from)
@@ -34,17 +35,20 @@ func TestThreeReplaceLines(t *testing.T) {
 		must(t, "writing the driver", os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	// What else it needs may have to be downloaded; the modules of this repository must not be, from anywhere.
-	for _, system := range []string{"windows", "linux"} { // with -trimpath, what any clone of this repository has compiled is not compiled again
+	// with -trimpath, what any clone of this repository has compiled is not compiled again
+	for _, system := range []string{"windows", "linux"} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-mod=mod", "-o", "driver-"+system, ".")
 		build.Dir = dir
-		build.Env = append(os.Environ(), "GOOS="+system, "GOWORK=off", "GOFLAGS=", "GOPRIVATE=github.com/kubernetes-csi/csi-proxy", "GOVCS=*:off")
+		build.Env = append(os.Environ(), "GOOS="+system, "GOWORK=off", "GOFLAGS=",
+			"GOPRIVATE=github.com/kubernetes-csi/csi-proxy", "GOVCS=*:off")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("building for %s: %v\n%s", system, err, out)
 		}
 	}
 	// Off Windows, the driver reports that it cannot run there, unless its environment names an agent.
 	driver := filepath.Join(dir, "driver-linux")
-	if out, err := exec.CommandContext(t.Context(), driver).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is not a Windows node") {
+	if out, err := exec.CommandContext(t.Context(), driver).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "this is not a Windows node") {
 		t.Errorf("the driver on Linux: %v\n%s", err, out)
 	}
 	n := csiproxytest.Start(t, csiproxytest.Options{})

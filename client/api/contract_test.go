@@ -119,7 +119,8 @@ func TestDescriptorsMatchTheContract(t *testing.T) {
 		t.Errorf("the tree has no version with the endpoint %s", endpoint)
 	}
 	t.Logf("compared %d versions with %d methods", versions, methods)
-	wantVersions, wantMethods := original.Counts.GroupVersions+own.Counts.GroupVersions, original.Counts.Methods+own.Counts.Methods
+	wantVersions, wantMethods := original.Counts.GroupVersions+own.Counts.GroupVersions,
+		original.Counts.Methods+own.Counts.Methods
 	if versions != wantVersions || methods != wantMethods {
 		t.Errorf("compared %d versions with %d methods, want %d and %d", versions, methods, wantVersions, wantMethods)
 	}

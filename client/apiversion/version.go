@@ -40,7 +40,8 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp {
 func NewVersion(name string) (version Version, err error) {
 	parts := namePattern().FindStringSubmatch(name)
 	if parts == nil {
-		return Version{}, fmt.Errorf("parse API version %q: want v<number>, optionally followed by alpha<number> or beta<number>", name)
+		return Version{}, fmt.Errorf("parse API version %q: want v<number>, optionally followed by alpha<number> or "+
+			"beta<number>", name)
 	}
 	if version.major, err = strconv.ParseUint(parts[1], 10, 64); err != nil {
 		return Version{}, fmt.Errorf("parse API version %q: %w", name, err)

@@ -106,7 +106,8 @@ var (
 	// ErrNoAgent: no agent serves the group on this node, or its endpoint refuses this process.
 	ErrNoAgent error = &kind{text: "no csi-proxy agent", match: func(e *Error) bool { return e.noAgent }}
 	// ErrUnsupported: the agent's version of the group does not support the call. The error names the version that does.
-	ErrUnsupported error = &kind{text: "not supported by the agent", match: func(e *Error) bool { return e.Code == codes.Unimplemented }}
+	ErrUnsupported error = &kind{text: "not supported by the agent",
+		match: func(e *Error) bool { return e.Code == codes.Unimplemented }}
 	// ErrNotMounted: no volume is mounted at the path.
 	ErrNotMounted = because("not mounted", []string{reason.NotMounted}, "because it does not exist")
 	// ErrOtherVolumeMounted: another volume is mounted at the path.
@@ -116,7 +117,8 @@ var (
 	// ErrPathExists: another object is at the path.
 	ErrPathExists = because("path exists", []string{reason.PathExists})
 	// ErrOutsideWorkingDirs: the path is not below a working directory of the agent.
-	ErrOutsideWorkingDirs = because("path outside the working directories", []string{reason.OutsideWorkingDirs}, "is not within the working directories")
+	ErrOutsideWorkingDirs = because("path outside the working directories", []string{reason.OutsideWorkingDirs},
+		"is not within the working directories")
 	// ErrLink: the path is a link, which the call refuses, or has one on the way that is not followed.
 	ErrLink = because("link refused", []string{reason.LinkRefused})
 	// ErrDirectoryNotEmpty: the directory has entries.
@@ -156,20 +158,23 @@ var (
 	ErrServiceNotRunning = because("service not running", []string{reason.ServiceNotRunning})
 	// ErrShareNotFound: the SMB server has no such share.
 	ErrShareNotFound = because("share not found", []string{"BAD_NET_NAME"})
-	// ErrOtherCredentials: the node has a session with the SMB server under other credentials, and Windows keeps one set for
-	// each server. The error's text names the share that is mapped with those.
-	ErrOtherCredentials = because("session with other credentials", []string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
+	// ErrOtherCredentials: the node has a session with the SMB server under other credentials, and Windows keeps one set
+	// for each server. The error's text names the share that is mapped with those.
+	ErrOtherCredentials = because("session with other credentials",
+		[]string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
 	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.
 	ErrServerUnreachable error = &kind{text: "server unreachable", match: func(e *Error) bool {
 		return e.Group == "smb" && e.Code == codes.Unavailable && e.Reason != ""
 	}}
 	// ErrCredentials: the SMB server or iSCSI target refuses the credentials.
-	ErrCredentials error = &kind{text: "credentials refused", match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
+	ErrCredentials error = &kind{text: "credentials refused",
+		match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
 )
 
 var (
-	errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is running and, in a container, that its pipes are mounted")
-	errNoStreams  = status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
+	errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is " +
+		"running and, in a container, that its pipes are mounted")
+	errNoStreams = status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 )
 
 // typedPath is typed for a full method path.

@@ -31,8 +31,8 @@ const (
 	lastImprovement  = time.Minute
 )
 
-// settling is how long a starting agent may take to open its endpoints, the first to the last. A link that is younger may be to an
-// older version than the agent is about to serve.
+// settling is how long a starting agent may take to open its endpoints, the first to the last. A link that is younger
+// may be to an older version than the agent is about to serve.
 const settling = 500 * time.Millisecond
 
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
@@ -223,13 +223,14 @@ func (g *group) improve(ctx context.Context, l *link) string {
 	return newer.version
 }
 
-// hasNewer reports whether the agent serves a newer version than that of a link by now, which the next call then uses. While the
-// agent may still be starting it waits for one.
+// hasNewer reports whether the agent serves a newer version than that of a link by now, which the next call then uses.
+// While the agent may still be starting it waits for one.
 func (g *group) hasNewer(ctx context.Context, l *link) bool {
 	for {
 		g.improve(ctx, l)
 		g.mu.Lock()
-		newer := !g.closed && (g.link == nil || g.link.version != l.version) // another call may have found it, or that the agent is gone
+		// another call may have found it, or that the agent is gone
+		newer := !g.closed && (g.link == nil || g.link.version != l.version)
 		g.mu.Unlock()
 		if newer || time.Since(l.made) > settling {
 			return newer

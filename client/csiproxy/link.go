@@ -94,8 +94,8 @@ func (l *link) call(ctx context.Context, method string, request, response any, o
 	}
 }
 
-// inBandField is the number of the field in which responses of the oldest agents carry a failure. If the newest version's
-// response has no such field, it arrives as an unknown field.
+// inBandField is the number of the field in which responses of the oldest agents carry a failure. If the newest
+// version's response has no such field, it arrives as an unknown field.
 const inBandField = 1
 
 // inBand returns the failure that a response carries.

@@ -19,7 +19,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// The package has a name without a version for every stub, message and enum of the versions that its Client speaks, and no others.
+// The package has a name without a version for every stub, message and enum of the versions that its Client speaks, and
+// no others.
 func TestMessagesHaveNames(t *testing.T) {
 	source, err := parser.ParseFile(token.NewFileSet(), "messages.go", nil, parser.SkipObjectResolution)
 	if err != nil {

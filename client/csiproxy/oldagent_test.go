@@ -59,8 +59,8 @@ func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Clie
 	return c
 }
 
-// TestStartingAgent: a call that meets the endpoint of an old version, because an agent that starts has not opened the others yet,
-// uses the newer one that comes a moment later.
+// TestStartingAgent: a call that meets the endpoint of an old version, because an agent that starts has not opened the
+// others yet, uses the newer one that comes a moment later.
 func TestStartingAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake agent of this test listens on unix sockets")
@@ -85,7 +85,8 @@ func TestStartingAgent(t *testing.T) {
 	late := sync.OnceFunc(func() { listen("disk-v1") })
 	var looks atomic.Int32
 	c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
-		if group == "disk" && v.String() == "v1" && looks.Add(1) == 3 { // not there when the client connects, nor when it looks again
+		// not there when the client connects, nor when it looks again
+		if group == "disk" && v.String() == "v1" && looks.Add(1) == 3 {
 			late()
 		}
 		return filepath.Join(dir, group+"-"+v.String())
@@ -112,11 +113,13 @@ type inBandAgent struct {
 	smbv1beta1.UnimplementedSmbServer
 }
 
-func (inBandAgent) PathExists(context.Context, *filesystemv1beta1.PathExistsRequest) (*filesystemv1beta1.PathExistsResponse, error) {
+func (inBandAgent) PathExists(context.Context,
+	*filesystemv1beta1.PathExistsRequest) (*filesystemv1beta1.PathExistsResponse, error) {
 	return &filesystemv1beta1.PathExistsResponse{Error: "cannot look"}, nil
 }
 
-func (inBandAgent) Mkdir(_ context.Context, r *filesystemv1beta1.MkdirRequest) (*filesystemv1beta1.MkdirResponse, error) {
+func (inBandAgent) Mkdir(_ context.Context, r *filesystemv1beta1.MkdirRequest) (*filesystemv1beta1.MkdirResponse,
+	error) {
 	if r.GetPath() == "good" {
 		return &filesystemv1beta1.MkdirResponse{}, nil
 	}
@@ -162,7 +165,8 @@ func TestInBandErrors(t *testing.T) {
 	if _, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: "good"}); err != nil {
 		t.Errorf("a success of an old agent: %v", err)
 	}
-	if _, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{}); !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) {
+	if _, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{}); !errors.Is(err,
+		csiproxy.ErrOutsideWorkingDirs) {
 		t.Errorf("%v is not ErrOutsideWorkingDirs", err)
 	}
 }
@@ -173,7 +177,8 @@ type wordyAgent struct {
 	text string
 }
 
-func (a wordyAgent) GetVolumeIDFromTargetPath(context.Context, *volumev1.GetVolumeIDFromTargetPathRequest) (*volumev1.GetVolumeIDFromTargetPathResponse, error) {
+func (a wordyAgent) GetVolumeIDFromTargetPath(context.Context,
+	*volumev1.GetVolumeIDFromTargetPathRequest) (*volumev1.GetVolumeIDFromTargetPathResponse, error) {
 	return nil, errors.New(a.text)
 }
 
@@ -183,7 +188,8 @@ func TestTextsOfOldAgents(t *testing.T) {
 		text string
 		want bool
 	}{
-		{`error getting the volume for the mount c:\x, internal error: cannot find path 'c:\x' because it does not exist.`, true},
+		{`error getting the volume for the mount c:\x, internal error: cannot find path 'c:\x' because it does not exist.`,
+			true},
 		{"the disk is on fire", false},
 	}
 	for _, tt := range tests {
@@ -269,8 +275,8 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// TestConnectionThatBreaksEachTime: a call that may be what kills the agent is repeated once, not until the agent is served
-// no more.
+// TestConnectionThatBreaksEachTime: a call that may be what kills the agent is repeated once, not until the agent is
+// served no more.
 func TestConnectionThatBreaksEachTime(t *testing.T) {
 	agent, c := startDying(t, 5)
 	_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: true})
@@ -329,7 +335,8 @@ func TestReasons(t *testing.T) {
 	c := csiproxy.Over(failing{failure.Err()})
 	_, err = c.Volume.GetVolumeStats(t.Context(), &volumeapi.GetVolumeStatsRequest{})
 	var e *csiproxy.Error
-	if !errors.As(err, &e) || e.Reason != "DISK_NOT_FOUND" || e.Win32 != 2 || e.Code != codes.NotFound || e.Version != "v2alpha1" {
+	if !errors.As(err, &e) || e.Reason != "DISK_NOT_FOUND" || e.Win32 != 2 || e.Code != codes.NotFound ||
+		e.Version != "v2alpha1" {
 		t.Errorf("the error is %#v", err)
 	}
 	if !errors.Is(err, csiproxy.ErrDiskNotFound) || errors.Is(err, csiproxy.ErrNotMounted) {
@@ -351,7 +358,8 @@ func (f failing) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 
 // TestContextErrors: a call that ended with its context has the context's error, also if the agent reported it.
 func TestContextErrors(t *testing.T) {
-	for code, want := range map[codes.Code]error{codes.DeadlineExceeded: context.DeadlineExceeded, codes.Canceled: context.Canceled} {
+	for code, want := range map[codes.Code]error{codes.DeadlineExceeded: context.DeadlineExceeded,
+		codes.Canceled: context.Canceled} {
 		c := csiproxy.Over(failing{status.Error(code, "it is over")})
 		_, err := c.Volume.GetVolumeStats(t.Context(), &volumeapi.GetVolumeStatsRequest{})
 		if !errors.Is(err, want) || errors.Is(err, csiproxy.ErrNotMounted) {

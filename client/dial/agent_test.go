@@ -30,7 +30,8 @@ type agent struct {
 }
 
 // GetDiskStats answers with the number that came, so that a reply proves a call.
-func (a *agent) GetDiskStats(_ context.Context, request *diskapi.GetDiskStatsRequest) (*diskapi.GetDiskStatsResponse, error) {
+func (a *agent) GetDiskStats(_ context.Context, request *diskapi.GetDiskStatsRequest) (*diskapi.GetDiskStatsResponse,
+	error) {
 	return &diskapi.GetDiskStatsResponse{TotalBytes: int64(request.GetDiskNumber())}, nil
 }
 

@@ -44,9 +44,11 @@ var (
 func advice(cause error) string {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist), errors.Is(cause, syscall.ECONNREFUSED):
-		return "check that csi-proxy runs on this node and serves this API version, and that the endpoint is mounted into this container"
+		return "check that csi-proxy runs on this node and serves this API version, and that the endpoint is mounted into " +
+			"this container"
 	case errors.Is(cause, fs.ErrPermission):
-		return "check that this process runs as a user that the agent admits: by default SYSTEM and administrators, off Windows the agent's own user"
+		return "check that this process runs as a user that the agent admits: by default SYSTEM and administrators, off " +
+			"Windows the agent's own user"
 	case errors.Is(cause, errBusy), errors.Is(cause, context.DeadlineExceeded):
 		return "check that csi-proxy on this node is not overloaded or stuck"
 	case errors.Is(cause, syscall.EINVAL):

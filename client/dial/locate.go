@@ -44,20 +44,23 @@ func locateSocket(target, socketDir string) (endpoint, error) {
 	name, ok := pipeName(target)
 	switch {
 	case ok && strings.ContainsAny(name, "/\\\x00"):
-		return endpoint{}, fmt.Errorf("locate agent at %s: a pipe name that stands for a unix socket must not contain separators", target)
+		return endpoint{}, fmt.Errorf("locate agent at %s: a pipe name that stands for a unix socket must not contain "+
+			"separators", target)
 	case ok:
 		if socketDir == "" {
 			socketDir = os.Getenv(SocketDirVariable)
 		}
 		if socketDir == "" {
-			return endpoint{}, fmt.Errorf("locate agent at %s: this system has no named pipes; set %s to the directory that holds the agent's sockets",
+			return endpoint{}, fmt.Errorf(
+				"locate agent at %s: this system has no named pipes; set %s to the directory that holds the agent's sockets",
 				plainPipe(name), SocketDirVariable)
 		}
 		return endpoint{name: plainPipe(name), address: filepath.Join(socketDir, name+".sock")}, nil
 	case path.IsAbs(target):
 		return endpoint{name: target, address: target}, nil
 	}
-	return endpoint{}, fmt.Errorf(`locate agent: %q is neither a named pipe (\\.\pipe\NAME) nor the absolute path of a unix socket`, target)
+	return endpoint{}, fmt.Errorf(
+		`locate agent: %q is neither a named pipe (\\.\pipe\NAME) nor the absolute path of a unix socket`, target)
 }
 
 // plainPipe spells a local pipe the way Windows documents it.

@@ -45,7 +45,8 @@ func TestPipeName(t *testing.T) {
 }
 
 func FuzzPipeName(f *testing.F) {
-	for _, seed := range []string{`\\.\pipe\x`, `\\.\\pipe\\x`, `//./PIPE/x`, `\\.\pipe\`, `\\.`, ``, "\\\\.\\pipe\\\x00"} {
+	for _, seed := range []string{`\\.\pipe\x`, `\\.\\pipe\\x`, `//./PIPE/x`, `\\.\pipe\`, `\\.`,
+		``, "\\\\.\\pipe\\\x00"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, target string) {

@@ -210,7 +210,8 @@ func TestOpenAppendsTheCallersOptions(t *testing.T) {
 	startAgent(t, pipe)
 	var called string
 	conn, err := dial.Open(t.Context(), `\\.\pipe\`+pipe, dial.Options{Dial: []grpc.DialOption{
-		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			called = method
 			return invoke(ctx, method, request, reply, conn, opts...)
 		}),

@@ -31,7 +31,8 @@ func TestReferencePage(t *testing.T) {
 		if !ok || group.Tok != token.CONST {
 			continue
 		}
-		page.WriteString("\n## " + strings.TrimSuffix(unwrap(group.Doc.Text()), ".") + "\n\n| reason | constant | meaning |\n|---|---|---|\n")
+		page.WriteString("\n## " + strings.TrimSuffix(unwrap(group.Doc.Text()), ".") +
+			"\n\n| reason | constant | meaning |\n|---|---|---|\n")
 		for _, spec := range group.Specs {
 			constant := spec.(*ast.ValueSpec)
 			name := constant.Names[0].Name

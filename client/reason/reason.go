@@ -18,16 +18,16 @@ const (
 	InvalidArgument = "INVALID_ARGUMENT"
 	// MalformedRequest: the bytes of the request are not a message of the method.
 	MalformedRequest = "MALFORMED_REQUEST"
-	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path, or that map
-	// shares or format volumes. No more are started until one of them ends.
+	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path, or that
+	// map shares or format volumes. No more are started until one of them ends.
 	NotAnswering = "NOT_ANSWERING"
 	// Panic: a defect of the agent ended the call. The agent's log has the details.
 	Panic = "PANIC"
 	// Policy: the operator's policy does not let this client make this call, or reach what the call names. Repeating it is
 	// in vain.
 	Policy = "POLICY"
-	// StillRunning: the call's deadline ended while the agent was working on it. A change continues, and repeating the call
-	// joins it.
+	// StillRunning: the call's deadline ended while the agent was working on it. A change continues, and repeating the
+	// call joins it.
 	StillRunning = "STILL_RUNNING"
 	// TooManyCalls: the client, or all clients together, have as many calls running as they may.
 	TooManyCalls = "TOO_MANY_CALLS"
@@ -105,7 +105,8 @@ const (
 	NotGrown = "NOT_GROWN"
 	// NotInitialized: Windows reported success in writing a partition table, but there is none.
 	NotInitialized = "NOT_INITIALIZED"
-	// NotSeenBlank: the disk or volume is read so slowly that it was not seen to be blank, and the call overwrites nothing.
+	// NotSeenBlank: the disk or volume is read so slowly that it was not seen to be blank, and the call overwrites
+	// nothing.
 	NotSeenBlank = "NOT_SEEN_BLANK"
 	// PartitionNotFound: the disk has no such partition.
 	PartitionNotFound = "PARTITION_NOT_FOUND"
@@ -170,8 +171,8 @@ const (
 	NoSerialNumber = "NO_SERIAL_NUMBER"
 	// OwnService: the call would stop the agent itself.
 	OwnService = "OWN_SERVICE"
-	// ProtectedService: the node needs the service, or one that depends on it, and the agent's -protected-services keeps callers from
-	// stopping it.
+	// ProtectedService: the node needs the service, or one that depends on it, and the agent's -protected-services keeps
+	// callers from stopping it.
 	ProtectedService = "PROTECTED_SERVICE"
 	// ServiceFailed: the service stopped again while it was starting.
 	ServiceFailed = "SERVICE_FAILED"

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or that does not
-// answer: agents leave such marks and disks out of their lists.
+// stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or
+// that does not answer: agents leave such marks and disks out of their lists.
 func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err error) {
 	for range 2 {
 		if disk, err = m.FindDisk(ctx, match); !errors.Is(err, csiproxy.ErrDiskNotFound) {
@@ -26,7 +26,8 @@ func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err e
 	return Disk{}, err
 }
 
-// allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest that are free.
+// allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest
+// that are free.
 func (m *Mounter) allAnswer(ctx context.Context) error {
 	disks, err := m.Disks(ctx)
 	if err != nil {
@@ -39,7 +40,8 @@ func (m *Mounter) allAnswer(ctx context.Context) error {
 		}
 		_, err := m.client.Disk.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: number})
 		switch {
-		case (err == nil || errors.Is(err, csiproxy.ErrDiskNotFound)) && left > 0: // Windows may keep a disk out of its list, too
+		// Windows may keep a disk out of its list, too
+		case (err == nil || errors.Is(err, csiproxy.ErrDiskNotFound)) && left > 0:
 		case err == nil, errors.Is(err, csiproxy.ErrDiskNotFound):
 			return nil
 		case errors.Is(err, csiproxy.ErrUnsupported) || hasReason(err, reason.Policy) || withoutReason(err):

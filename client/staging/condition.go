@@ -30,7 +30,8 @@ const (
 // causes are the kinds of what can be wrong with a volume, by the reasons that stand for them in answers.
 func causes() map[string]error {
 	return map[string]error{
-		reason.NotMounted: csiproxy.ErrNotMounted, reason.DiskNotFound: csiproxy.ErrDiskNotFound, "DISK_CORRUPT": csiproxy.ErrDamaged,
+		reason.NotMounted: csiproxy.ErrNotMounted, reason.DiskNotFound: csiproxy.ErrDiskNotFound,
+		"DISK_CORRUPT":      csiproxy.ErrDamaged,
 		reason.NotFormatted: csiproxy.ErrNotFormatted, reason.NearlyFull: csiproxy.ErrNearlyFull,
 	}
 }
@@ -54,9 +55,9 @@ func (c Condition) Reason() string {
 //   - a volume without a file system, or with one that Windows says is damaged,
 //   - a volume that is nearly full.
 //
-// The API has no call that shows a read-only disk or file system, NTFS that is marked dirty but still answers, or how full a
-// share is: such volumes are normal here. A path that does not exist is fs.ErrNotExist, as NodeGetVolumeStats must tell it
-// from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
+// The API has no call that shows a read-only disk or file system, NTFS that is marked dirty but still answers, or how
+// full a share is: such volumes are normal here. A path that does not exist is fs.ErrNotExist, as NodeGetVolumeStats
+// must tell it from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
 	path = windowsPath(path)
 	if condition, done, err := m.conditionInOneCall(ctx, path); done {
@@ -74,7 +75,8 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	case err != nil:
 		return Condition{}, err
 	case there.gone:
-		return abnormal(csiproxy.ErrDiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", there.volume, path), nil
+		return abnormal(csiproxy.ErrDiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline",
+			there.volume, path), nil
 	case there.volume == "" && leads.GetIsSymlink(): // a share that answers
 		return Condition{Message: "the volume is mounted"}, nil
 	case there.volume == "":
@@ -87,7 +89,8 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	case err != nil:
 		return Condition{}, err
 	case usage.Total == 0:
-		return abnormal(csiproxy.ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.volume, path), nil
+		return abnormal(csiproxy.ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows",
+			there.volume, path), nil
 	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
 		return abnormal(csiproxy.ErrNearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path), nil
 	}

@@ -16,8 +16,9 @@ type Device struct {
 	Volume string // \\?\Volume{GUID}\
 }
 
-// DeviceOf returns the device that is mounted at a path, or at the end of links. No volume there is csiproxy.ErrNotMounted;
-// one whose disk is gone or offline is csiproxy.ErrDiskNotFound, with the volume's id in the device.
+// DeviceOf returns the device that is mounted at a path, or at the end of links. No volume there is
+// csiproxy.ErrNotMounted; one whose disk is gone or offline is csiproxy.ErrDiskNotFound, with the volume's id in the
+// device.
 func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
 	volume, err := m.volumeAt(ctx, windowsPath(path))
 	if err != nil {
@@ -57,9 +58,9 @@ func (m *Mounter) size(ctx context.Context, device Device) (Size, error) {
 // overhead is more than what the partition table, the reserved partition and the alignment take of a disk.
 const overhead = 32 << 20
 
-// NeedResize reports whether the file system that a path leads to is so much smaller than its disk that it can grow, after
-// Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is nothing to
-// gain: ExpandTo and StageDisk need no such question, because they change nothing then.
+// NeedResize reports whether the file system that a path leads to is so much smaller than its disk that it can grow,
+// after Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is
+// nothing to gain: ExpandTo and StageDisk need no such question, because they change nothing then.
 func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
 	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
 		return false, err
@@ -68,9 +69,10 @@ func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
 	return err == nil && size.Disk-size.FileSystem > overhead, err
 }
 
-// ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
-// large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not see that
-// size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large enough is success.
+// ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least
+// bytes large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not
+// see that size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large
+// enough is success.
 func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
 	if size, done, err := m.expandInOneCall(ctx, windowsPath(path), bytes); done {
 		return size, err
@@ -87,7 +89,8 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 		return Size{}, err
 	}
 	if size.Disk < bytes {
-		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", csiproxy.ErrDiskTooSmall, device.Disk, size.Disk, bytes)
+		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", csiproxy.ErrDiskTooSmall,
+			device.Disk, size.Disk, bytes)
 	}
 	if err := m.fill(ctx, device.Volume); err != nil {
 		return size, err

@@ -30,7 +30,8 @@ type Disk struct {
 func (d Disk) String() string {
 	marks := []string{strconv.FormatUint(uint64(d.Number), 10)}
 	for _, mark := range []struct{ name, value string }{
-		{"serial number", d.SerialNumber}, {"page 83h", d.Page83}, {"adapter", d.Adapter}, {"target", d.Target}, {"LUN", d.LUN},
+		{"serial number", d.SerialNumber}, {"page 83h", d.Page83}, {"adapter", d.Adapter},
+		{"target", d.Target}, {"LUN", d.LUN},
 	} {
 		if mark.value != "" {
 			marks = append(marks, mark.name+" "+mark.value)
@@ -75,8 +76,8 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	return disks, nil
 }
 
-// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are csiproxy.ErrAmbiguous; either error lists
-// the candidates with their marks. An argument of the match that makes no sense is fs.ErrInvalid.
+// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are csiproxy.ErrAmbiguous;
+// either error lists the candidates with their marks. An argument of the match that makes no sense is fs.ErrInvalid.
 func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	disks, err := m.Disks(ctx)
 	if err != nil {
@@ -87,7 +88,8 @@ func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	case err != nil:
 		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match.what, err)
 	case len(found) == 0:
-		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound, match.what, list(disks))
+		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound,
+			match.what, list(disks))
 	case len(found) > 1:
 		return Disk{}, fmt.Errorf("%w: %s: the disks %s", csiproxy.ErrAmbiguous, match.what, list(found))
 	}
@@ -102,19 +104,20 @@ func list(disks []Disk) string {
 	return strings.Join(texts, "; ")
 }
 
-// same returns an error unless a disk is still the one that was found under its number, which Windows gives to another disk
-// when one goes.
+// same returns an error unless a disk is still the one that was found under its number, which Windows gives to another
+// disk when one goes.
 func (m *Mounter) same(ctx context.Context, found Disk) error {
 	disks, err := m.Disks(ctx)
 	if err == nil && !slices.Contains(disks, found) {
-		err = fmt.Errorf("%w: disk %s is not there any more; the node has the disks %s", csiproxy.ErrDiskNotFound, found, list(disks))
+		err = fmt.Errorf("%w: disk %s is not there any more; the node has the disks %s",
+			csiproxy.ErrDiskNotFound, found, list(disks))
 	}
 	return err
 }
 
 // WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the
-// context ends first, the error says so, and is csiproxy.ErrDiskNotFound, too, after at least one look; a context without a
-// deadline gets one of two minutes. Several disks that match are csiproxy.ErrAmbiguous at once.
+// context ends first, the error says so, and is csiproxy.ErrDiskNotFound, too, after at least one look; a context
+// without a deadline gets one of two minutes. Several disks that match are csiproxy.ErrAmbiguous at once.
 func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		limited, cancel := context.WithTimeout(ctx, longestWait)

@@ -25,7 +25,8 @@ func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options
 }
 
 // FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
-func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _, formatOptions []string) error {
+func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _,
+	formatOptions []string) error {
 	if len(formatOptions) > 0 {
 		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
 	}

@@ -29,9 +29,9 @@ func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LU
 // CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 type CHAP struct {
 	User, Secret string // of the node; without a user, the initiator's name is the user
-	// MutualSecret is the secret by which the target proves itself as well; empty: it does not have to. Windows has one for all
-	// targets: a login to a target with another one replaces it, and the sessions of other targets may not come back after an
-	// outage.
+	// MutualSecret is the secret by which the target proves itself as well; empty: it does not have to. Windows has one
+	// for all targets: a login to a target with another one replaces it, and the sessions of other targets may not come
+	// back after an outage.
 	MutualSecret string
 }
 
@@ -41,14 +41,16 @@ func (c CHAP) String() string { return c.User + " [redacted]" }
 // GoString omits the secrets.
 func (c CHAP) GoString() string { return c.String() }
 
-// StageISCSI logs in to the target of a disk and stages the disk, see StageDisk. A session that exists is used, whatever the
-// secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk, and
-// csiproxy.ErrCredentials.
-func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP, options StageOptions) (Device, error) {
+// StageISCSI logs in to the target of a disk and stages the disk, see StageDisk. A session that exists is used,
+// whatever the secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk,
+// and csiproxy.ErrCredentials.
+func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP,
+	options StageOptions) (Device, error) {
 	if chap.Secret == "" && (chap.User != "" || chap.MutualSecret != "") {
 		return Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
 	}
-	answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+	answer, err := m.client.ISCSI.GetTargetDisks(ctx,
+		&csiproxy.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	if err != nil || len(answer.GetDiskIDs()) == 0 {
 		if err := m.login(ctx, disk, chap); err != nil {
 			return Device{}, err
@@ -57,13 +59,14 @@ func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string,
 	return m.StageDisk(ctx, disk.match(), target, options)
 }
 
-// UnstageISCSI unstages a disk, see UnstageDisk, and logs out of its target, unless another disk of the target is in use: with the
-// last of them, the node logs out. The portal stays registered, as other targets may be behind it. A call that stages
-// another disk of the target at the same time may fail, and succeeds when it is repeated.
+// UnstageISCSI unstages a disk, see UnstageDisk, and logs out of its target, unless another disk of the target is in
+// use: with the last of them, the node logs out. The portal stays registered, as other targets may be behind it. A call
+// that stages another disk of the target at the same time may fail, and succeeds when it is repeated.
 func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target string) error {
 	err := m.UnstageDisk(ctx, disk.match(), target)
 	if err == nil {
-		_, err = m.client.ISCSI.DisconnectTarget(ctx, &csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+		_, err = m.client.ISCSI.DisconnectTarget(ctx,
+			&csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	}
 	failure := (*csiproxy.Error)(nil)
 	if errors.As(err, &failure) && (failure.Reason == reason.TargetInUse || failure.Reason == reason.ServiceNotRunning) {
@@ -78,16 +81,19 @@ func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
 	if _, err := initiator.AddTargetPortal(ctx, &csiproxy.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
-	if _, err := initiator.DiscoverTargetPortal(ctx, &csiproxy.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+	if _, err := initiator.DiscoverTargetPortal(ctx,
+		&csiproxy.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
 	request := &csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
 	if chap.Secret != "" {
-		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User, chap.Secret
+		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User,
+			chap.Secret
 	}
 	if chap.MutualSecret != "" {
 		request.AuthType = csiproxy.AuthenticationType_MUTUAL_CHAP
-		if _, err := initiator.SetMutualChapSecret(ctx, &csiproxy.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
+		if _, err := initiator.SetMutualChapSecret(ctx,
+			&csiproxy.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
 			return err
 		}
 	}

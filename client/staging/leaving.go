@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// A leaving is the record of a volume while it is unstaged. Between the unmounting and the disk's going offline, nothing else on the
-// node says which disk that is.
+// A leaving is the record of a volume while it is unstaged. Between the unmounting and the disk's going offline,
+// nothing else on the node says which disk that is.
 type leaving struct {
 	Volume string
 	Target string // the path at which it was mounted
@@ -55,7 +55,8 @@ func (s *Shares) unmountDevice(ctx context.Context, target string) error {
 	return s.records.removeFile(ctx, file)
 }
 
-// mountedAt returns the volume that is mounted at a path itself, and at no end of a link; "" if there is none, or none that answers.
+// mountedAt returns the volume that is mounted at a path itself, and at no end of a link; "" if there is none, or none
+// that answers.
 func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) {
 	if m.agent.MountPoints == nil { // a driver knows its disk: see UnstageDisk
 		return "", nil
@@ -85,7 +86,8 @@ func (r records) leaving(ctx context.Context, file string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		err = fmt.Errorf("the record %s of a volume that is being unstaged cannot be read; remove it, and take the disk offline: %w", file, err)
+		err = fmt.Errorf("the record %s of a volume that is being unstaged cannot be read; remove it, and take the disk "+
+			"offline: %w", file, err)
 	}
 	return l.Volume, err
 }

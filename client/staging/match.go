@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// A Match picks disks of a node by what a cloud or a storage system knows of them. A match should pick the same disk when
-// it is new and when it holds data, because staging is repeated. The zero value is an error.
+// A Match picks disks of a node by what a cloud or a storage system knows of them. A match should pick the same disk
+// when it is new and when it holds data, because staging is repeated. The zero value is an error.
 type Match struct {
 	what string // of a disk: "LUN 3"
 	err  error  // the argument makes no sense
@@ -55,26 +55,27 @@ func senseless(format string, args ...any) Match {
 	return Match{what: what, err: fmt.Errorf("%w: %s", fs.ErrInvalid, what)}
 }
 
-// ByLUN picks disks by their logical unit number, on any bus that has one: SCSI, SAS, RAID, Fibre Channel and iSCSI. Disks that
-// Windows needs and those beside the system disk have no LUN in the agent's answer, nor have NVMe disks, so that none of them is
-// found. On a node with disks of several storage systems, a LUN alone may be another one's: see ByAzureLUN and ByISCSI, or write
-// a Where.
+// ByLUN picks disks by their logical unit number, on any bus that has one: SCSI, SAS, RAID, Fibre Channel and iSCSI.
+// Disks that Windows needs and those beside the system disk have no LUN in the agent's answer, nor have NVMe disks, so
+// that none of them is found. On a node with disks of several storage systems, a LUN alone may be another one's: see
+// ByAzureLUN and ByISCSI, or write a Where.
 func ByLUN(lun uint32) Match {
 	text := strconv.FormatUint(uint64(lun), 10)
 	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text }).
 		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Lun{Lun: lun} })
 }
 
-// hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10, with
-// the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
+// hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10,
+// with the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
 var hyperV = []string{"4d53465420202020", "6002248"}
 
-// ByAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows calls SAS
-// or SCSI, and no disk with the same LUN that is reached by iSCSI or Fibre Channel. The API names no bus, so a disk is known by its
-// page 83h identifier; one that Windows' own iSCSI target serves has Microsoft's vendor in it, too.
+// ByAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows
+// calls SAS or SCSI, and no disk with the same LUN that is reached by iSCSI or Fibre Channel. The API names no bus, so
+// a disk is known by its page 83h identifier; one that Windows' own iSCSI target serves has Microsoft's vendor in it,
+// too.
 //
-// Azure's driver takes any disk with that LUN, but for those at adapter 0 and those with an MBR. NVMe disks, of which it takes the
-// namespace of the device path less one for the LUN, are not found: the API does not have that path.
+// Azure's driver takes any disk with that LUN, but for those at adapter 0 and those with an MBR. NVMe disks, of which
+// it takes the namespace of the device path less one for the LUN, are not found: the API does not have that path.
 //
 // Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations and getNVMeLunFromPath in pkg/os/disk.
 func ByAzureLUN(lun uint32) Match {
@@ -96,7 +97,8 @@ func BySerialNumber(part string) Match {
 		return senseless("the serial number to look for is empty")
 	}
 	lower := strings.ToLower(part)
-	return Where(fmt.Sprintf("serial number %q", part), func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) }).
+	return Where(fmt.Sprintf("serial number %q", part),
+		func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) }).
 		described(func(r *nodestepsapi.StageDiskRequest) {
 			r.Disk = &nodestepsapi.StageDiskRequest_SerialNumber{SerialNumber: part}
 		})
@@ -113,9 +115,9 @@ func ByPage83(id string) Match {
 
 var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
 
-// ByEBSVolume picks the disk of an EBS volume by the volume's id, such as vol-0123456789abcdef0. The serial number is the id
-// without its dash, on NVMe followed by the namespace and a dot: vol0123456789abcdef0_00000001. The driver looks for the
-// id anywhere in it; this match wants it whole, as an old, short id may be the beginning of another.
+// ByEBSVolume picks the disk of an EBS volume by the volume's id, such as vol-0123456789abcdef0. The serial number is
+// the id without its dash, on NVMe followed by the namespace and a dot: vol0123456789abcdef0_00000001. The driver looks
+// for the id anywhere in it; this match wants it whole, as an old, short id may be the beginning of another.
 //
 // Source: aws-ebs-csi-driver, FindDevicePath in pkg/mounter.
 func ByEBSVolume(volumeID string) Match {
@@ -147,9 +149,9 @@ func ByGCEDevice(name string) Match {
 	})
 }
 
-// ByEUI64 picks the NVMe disk whose namespace has an EUI-64. Compute Engine gives the number as nvmeNamespaceIdentifier in
-// the metadata of a machine's disks. It is the first half of the 16 bytes that Windows makes the serial number of, such as
-// 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after "eui.".
+// ByEUI64 picks the NVMe disk whose namespace has an EUI-64. Compute Engine gives the number as nvmeNamespaceIdentifier
+// in the metadata of a machine's disks. It is the first half of the 16 bytes that Windows makes the serial number of,
+// such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after "eui.".
 //
 // Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
 // pkg/mount-manager.
@@ -167,8 +169,8 @@ func ByEUI64(id uint64) Match {
 	}).described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Eui64{Eui64: id} })
 }
 
-// ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page 83h
-// identifier is the UUID in lower case without blanks and hyphens, if the machine has disk.EnableUUID.
+// ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page
+// 83h identifier is the UUID in lower case without blanks and hyphens, if the machine has disk.EnableUUID.
 //
 // Source: vsphere-csi-driver, GetDiskNumber in pkg/csi/service/mounter and FormatDiskUUID in pkg/csi/service/common.
 func ByVSphereUUID(uuid string) Match {
@@ -186,7 +188,8 @@ func ByVSphereUUID(uuid string) Match {
 // portal; port 0 is 3260. While the node is not connected there is no such disk.
 func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 	x := ByLUN(lun).described(func(r *nodestepsapi.StageDiskRequest) {
-		r.Disk = &nodestepsapi.StageDiskRequest_IscsiDisk{IscsiDisk: &nodestepsapi.ISCSIDisk{TargetAddress: address, TargetPort: port, Iqn: iqn, Lun: lun}}
+		r.Disk = &nodestepsapi.StageDiskRequest_IscsiDisk{IscsiDisk: &nodestepsapi.ISCSIDisk{TargetAddress: address,
+			TargetPort: port, Iqn: iqn, Lun: lun}}
 	})
 	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
 	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
@@ -200,9 +203,10 @@ func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 	return x
 }
 
-// ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no other
-// marks. An offline disk is not picked: the API shows its partitions only when it is online. Once the disk is staged it is
-// not blank any more, so a driver finds it with FindDisk once, and later by its serial number or at its target.
+// ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no
+// other marks. An offline disk is not picked: the API shows its partitions only when it is online. Once the disk is
+// staged it is not blank any more, so a driver finds it with FindDisk once, and later by its serial number or at its
+// target.
 func ByBlankSize(bytes int64) Match {
 	x := Where(fmt.Sprintf("%d bytes and no partition table", bytes), func(Disk) bool { return true })
 	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {

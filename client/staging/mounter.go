@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Where the agent serves the group
-// nodesteps, a step is one call, and otherwise several.
+// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Where the agent serves the
+// group nodesteps, a step is one call, and otherwise several.
 type Mounter struct {
 	client  *csiproxy.Client
 	kubelet kubelet
@@ -25,8 +25,8 @@ type Mounter struct {
 func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
 
 // Mount makes the content of source available at target. A source on an SMB server, \\server\share\dir or
-// //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is a
-// directory of the node, as drivers publish it: target becomes a link to it.
+// //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is
+// a directory of the node, as drivers publish it: target becomes a link to it.
 //
 // An existing target is removed first, whether it is an empty directory, a link, or a directory with content; a mount
 // point is unmounted, and the volume's content stays. Windows has no read-only mounts: the container runtime must
@@ -36,8 +36,8 @@ func (m *Mounter) Mount(source, target, fstype string, options []string) error {
 }
 
 // MountSensitive is Mount with options that never appear in an error. The user and password of an SMB share are
-// username=U (or user=U) and password=P among the options of either kind or, as in other mounters for Windows, the first
-// of the options and the first of the sensitive ones. A domain=D is put before the user.
+// username=U (or user=U) and password=P among the options of either kind or, as in other mounters for Windows, the
+// first of the options and the first of the sensitive ones. A domain=D is put before the user.
 func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOptions []string) error {
 	ctx := context.Background()
 	if isRemote(source) {
@@ -47,12 +47,14 @@ func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOpt
 }
 
 // MountSensitiveWithoutSystemd is MountSensitive: Windows has no systemd.
-func (m *Mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error {
+func (m *Mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options,
+	sensitiveOptions []string) error {
 	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
 }
 
 // MountSensitiveWithoutSystemdWithMountFlags is MountSensitive: Windows has no mount flags.
-func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fstype string, options, sensitiveOptions, _ []string) error {
+func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fstype string, options,
+	sensitiveOptions, _ []string) error {
 	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
 }
 
@@ -61,7 +63,8 @@ func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fst
 func (m *Mounter) Link(ctx context.Context, source, target string) error {
 	source, target = windowsPath(source), windowsPath(target)
 	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+		_, err := m.client.Filesystem.CreateSymlink(ctx,
+			&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 		return err
 	}
 	if err := m.makeParent(ctx, target); err != nil {
@@ -109,8 +112,8 @@ func (m *Mounter) Remove(ctx context.Context, path string) error {
 	return err
 }
 
-// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it leads
-// nowhere.
+// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it
+// leads nowhere.
 func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
 	return m.exists(ctx, windowsPath(path))
 }
@@ -138,12 +141,13 @@ func (m *Mounter) makeParent(ctx context.Context, path string) error {
 	return m.makeDirectory(ctx, parent)
 }
 
-// Publish makes target a link to the directory source, and makes the directories above target. Unlike Link it removes no
-// directory with content: that is csiproxy.ErrDirectoryNotEmpty.
+// Publish makes target a link to the directory source, and makes the directories above target. Unlike Link it removes
+// no directory with content: that is csiproxy.ErrDirectoryNotEmpty.
 func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	source, target = windowsPath(source), windowsPath(target)
 	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+		_, err := m.client.Filesystem.CreateSymlink(ctx,
+			&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 		return err
 	}
 	if err := m.makeParent(ctx, target); err != nil {

@@ -12,31 +12,34 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// The steps in one call. Each function reports whether the agent did the step: one that does not serve the group nodesteps, or
-// that has a policy from before there was one, is asked for the single calls instead.
+// The steps in one call. Each function reports whether the agent did the step: one that does not serve the group
+// nodesteps, or that has a policy from before there was one, is asked for the single calls instead.
 
-// served reports whether an agent that answered with a failure does steps in one call for this client. If not, nothing has been
-// done, or what has been done is done again without harm.
+// served reports whether an agent that answered with a failure does steps in one call for this client. If not, nothing
+// has been done, or what has been done is done again without harm.
 func served(err error) bool {
 	var e *csiproxy.Error
 	return !isAny(err, csiproxy.ErrUnsupported, csiproxy.ErrNoAgent) && (!errors.As(err, &e) || e.Reason != reason.Policy)
 }
 
 // stageInOneCall leaves to the single calls what no request can say, such as a match of the driver's own.
-func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device, done bool, err error) {
+func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device,
+	done bool, err error) {
 	if match.describe == nil {
 		return Device{}, false, nil
 	}
 	request := &nodestepsapi.StageDiskRequest{TargetPath: target, ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
 	match.describe(request)
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
-	if errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits for it until the call's deadline, and answers just before
+	// the agent waits for it until the call's deadline, and answers just before
+	if errors.Is(err, csiproxy.ErrDiskNotFound) {
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
 }
 
-// unstageInOneCall leaves to the single calls what a mounter decides that sees kubelet's directory: the agent does not look there.
+// unstageInOneCall leaves to the single calls what a mounter decides that sees kubelet's directory: the agent does not
+// look there.
 func (m *Mounter) unstageInOneCall(ctx context.Context, target string) (done bool, err error) {
 	if m.kubelet.files != nil {
 		return false, nil

@@ -11,9 +11,10 @@ import (
 	"syscall"
 )
 
-// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs finds
-// the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that of the
-// directory on the node, and files the directory as this process sees it: a driver whose container has it mounted gives
+// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
+// finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
+// of the directory on the node, and files the directory as this process sees it: a driver whose container has it
+// mounted gives
 //
 //	m.WithKubelet(`C:\var\lib\kubelet`, os.DirFS(`C:\var\lib\kubelet`))
 //
@@ -48,8 +49,8 @@ type kubelet struct {
 // places are where kubelet has drivers stage and publish volumes.
 var places = []string{"plugins/kubernetes.io/csi/*/*/globalmount", "pods/*/volumes/kubernetes.io~csi/*/mount"}
 
-// volumes returns the paths at which volumes may be staged or published. What cannot be read is an error: a volume that is passed
-// over would count as gone.
+// volumes returns the paths at which volumes may be staged or published. What cannot be read is an error: a volume that
+// is passed over would count as gone.
 func (k kubelet) volumes() ([]string, error) {
 	if k.files == nil {
 		return nil, nil
@@ -107,8 +108,8 @@ func isNoDirectory(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// remote returns the remote path that a link leads to, directly or through kubelet's directory, without a backslash at the
-// end; "" if it is no such link.
+// remote returns the remote path that a link leads to, directly or through kubelet's directory, without a backslash at
+// the end; "" if it is no such link.
 func (k kubelet) remote(link string, through bool) (string, error) {
 	files, ok := k.files.(fs.ReadLinkFS)
 	for links := 0; ok && links < 8; links++ {
@@ -143,8 +144,8 @@ func (k kubelet) remote(link string, through bool) (string, error) {
 	return "", nil
 }
 
-// GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in it
-// at which the same volume or the same directory of a share is staged or published.
+// GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
+// it at which the same volume or the same directory of a share is staged or published.
 func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 	ctx, at := context.Background(), windowsPath(path)
 	exists, err := m.exists(ctx, at)

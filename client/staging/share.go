@@ -22,9 +22,9 @@ func (c Credentials) String() string { return c.User + " [redacted]" }
 // GoString omits the password.
 func (c Credentials) GoString() string { return c.String() }
 
-// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node. It makes target a
-// link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A mapping
-// that works is kept, whatever the credentials; one that its server refuses is replaced.
+// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node. It makes target
+// a link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A
+// mapping that works is kept, whatever the credentials; one that its server refuses is replaced.
 func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
 	return m.mountShare(ctx, remote, windowsPath(target), credentials, true)
 }
@@ -51,10 +51,11 @@ func (m *Mounter) mountShare(ctx context.Context, remote, target string, credent
 	return mount()
 }
 
-// UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of them.
-// A share that is not mapped is success. Unmount removes the links, before or after.
+// UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of
+// them. A share that is not mapped is success. Unmount removes the links, before or after.
 func (m *Mounter) UnmapShare(ctx context.Context, remote string) error {
-	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx, &csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
+	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx,
+		&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
 	return err
 }
 

@@ -15,28 +15,28 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the last
-// of them. It keeps no state of its own: who uses a share is written in a directory, so that it is right after a crash of
-// the driver or the agent, after a reboot, and beside a second driver that has the same directory. It is safe for
-// concurrent use.
+// Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
+// last of them. It keeps no state of its own: who uses a share is written in a directory, so that it is right after a
+// crash of the driver or the agent, after a reboot, and beside a second driver that has the same directory. It is safe
+// for concurrent use.
 type Shares struct {
 	mounter *Mounter
 	records records
 }
 
-// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the driver's
-// own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet that has the
-// driver's socket is. Drivers that use shares of the same servers should have one directory in common, because a mapping
-// belongs to the whole node.
+// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the
+// driver's own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet
+// that has the driver's socket is. Drivers that use shares of the same servers should have one directory in common,
+// because a mapping belongs to the whole node.
 func (m *Mounter) Shares(dir string) *Shares { return &Shares{mounter: m, records: records{dir}} }
 
 // ErrNotStaged is in the error when no share is staged at a path.
 var ErrNotStaged = errors.New("no share is staged there")
 
-// Stage maps the share of a remote path, \\server\share or \\server\share\dir, if it is not mapped, and makes target a link
-// to the remote path. It is Mounter.MountShare with the target recorded as a user of the share, and can be repeated after a
-// failure or a crash anywhere. Another share that is staged at target is an error: Unstage it first. So is a directory with
-// content.
+// Stage maps the share of a remote path, \\server\share or \\server\share\dir, if it is not mapped, and makes target a
+// link to the remote path. It is Mounter.MountShare with the target recorded as a user of the share, and can be
+// repeated after a failure or a crash anywhere. Another share that is staged at target is an error: Unstage it first.
+// So is a directory with content.
 //
 // A mapping that works is kept, whatever the credentials; one that the server refuses, as after a reboot of the node or
 // with a new password, is made again with these, and the volumes that use it go on. The errors are those of MountShare:
@@ -111,8 +111,8 @@ func (s *Shares) UnstageAny(ctx context.Context, target string) error {
 	}
 }
 
-// unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the share
-// is locked.
+// unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the
+// share is locked.
 func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 	return s.records.locked(ctx, u.share(), func() error {
 		if ifGone {
@@ -121,8 +121,8 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 				return err
 			}
 		} else {
-			// Without force, this removes no more than a link or an empty directory, and asks no server. It is not left out where there
-			// is no link: a call that was given up may still be about to make it, and this one waits for that.
+			// Without force, this removes no more than a link or an empty directory, and asks no server. It is not left out
+			// where there is no link: a call that was given up may still be about to make it, and this one waits for that.
 			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: u.Target})
 			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 				return err
@@ -143,8 +143,8 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 	})
 }
 
-// Clean unstages the targets whose links are not there any more, as after a crash in Stage of a volume that kubelet never
-// asked for again. A driver calls it when it starts.
+// Clean unstages the targets whose links are not there any more, as after a crash in Stage of a volume that kubelet
+// never asked for again. A driver calls it when it starts.
 func (s *Shares) Clean(ctx context.Context) error {
 	all, err := s.records.all(ctx)
 	for _, u := range all {
@@ -177,8 +177,8 @@ func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error)
 	return status, err
 }
 
-// users returns the targets that use a share, but for one of them: those with a record whose link is there, and links to
-// the share in kubelet's directory.
+// users returns the targets that use a share, but for one of them: those with a record whose link is there, and links
+// to the share in kubelet's directory.
 func (s *Shares) users(ctx context.Context, share, but string) ([]string, error) {
 	all, err := s.records.all(ctx)
 	if err != nil {
@@ -220,8 +220,8 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 	return users, nil
 }
 
-// linked reports whether a link is at the path of a staged share, or a mounted volume. Kubelet's directory, which it makes before it
-// asks for the share, does not count. No server is asked.
+// linked reports whether a link is at the path of a staged share, or a mounted volume. Kubelet's directory, which it
+// makes before it asks for the share, does not count. No server is asked.
 func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 	switch _, err := m.volumeAt(ctx, path); {
 	case err == nil, errors.Is(err, csiproxy.ErrLink):
@@ -235,8 +235,8 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 	}
 }
 
-// notMapped reports whether a failure to map a share says that it was not mapped: the agent tried, and the server was not there or
-// refused. Of other failures that is not known, such as those of an agent that stops.
+// notMapped reports whether a failure to map a share says that it was not mapped: the agent tried, and the server was
+// not there or refused. Of other failures that is not known, such as those of an agent that stops.
 func notMapped(err error) bool {
 	var e *csiproxy.Error
 	if errors.As(err, &e) && e.Group == "filesystem" { // of the directories, before the mapping

@@ -15,7 +15,8 @@ func tryLock(file string) (unlock func(), err error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "lock", Path: file, Err: err}
 	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS,
+		syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, errorSharingViolation) {
 		return nil, nil
 	}

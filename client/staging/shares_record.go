@@ -22,8 +22,8 @@ type use struct {
 	Target string // the path of the link
 }
 
-// share returns the share of the remote path, \\server\share in lower case, by which Windows keeps mappings; "" if the path
-// has none.
+// share returns the share of the remote path, \\server\share in lower case, by which Windows keeps mappings; "" if the
+// path has none.
 func (u use) share() string {
 	parts := strings.Split(strings.ToLower(u.Remote), `\`)
 	if len(parts) < 4 || parts[0] != "" || parts[1] != "" || parts[2] == "" || parts[3] == "" {
@@ -141,8 +141,8 @@ func (r records) alone(ctx context.Context, do func() error) error { return r.lo
 // lockedPause is the pause between two tries to get a lock that another call or another driver has.
 const lockedPause = 10 * time.Millisecond
 
-// locked does something while nobody else does something about the same share, in this process or another. The lock is the
-// system's, which takes it back from a process that ends.
+// locked does something while nobody else does something about the same share, in this process or another. The lock is
+// the system's, which takes it back from a process that ends.
 func (r records) locked(ctx context.Context, share string, do func() error) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err

@@ -13,26 +13,26 @@ import (
 
 // StageOptions adjust StageDisk. The zero value stages a volume to be written.
 type StageOptions struct {
-	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is csiproxy.ErrNotFormatted. A
-	// disk that is offline is brought online. Windows has no read-only mounts: the container runtime must enforce the rest.
+	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is
+	// csiproxy.ErrNotFormatted. A disk that is offline is brought online. Windows has no read-only mounts: the container
+	// runtime must enforce the rest.
 	ReadOnly bool
 	// KeepSize leaves a volume that is smaller than its disk as it is.
 	KeepSize bool
 }
 
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
-// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends a
-// volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats, it looks
-// again whether the disk is still the one that matched, because another one may have come in its place.
+// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
+// a volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats,
+// it looks again whether the disk is still the one that matched, because another one may have come in its place.
 //
-// What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume that
-// is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as after a disk
-// was detached by force, is replaced.
+// What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume
+// that is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as
+// after a disk was detached by force, is replaced.
 //
-// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not know. A disk
-// or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume
-// is mounted csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the
-// calls.
+// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not
+// know. A disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume is mounted
+// csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the calls.
 func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
 	if device, done, err := m.stageInOneCall(ctx, match, windowsPath(target), options); done {
 		return device, err
@@ -61,13 +61,15 @@ func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) err
 }
 
 // stage stages a disk. Same returns an error if the number means another disk by now.
-func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options StageOptions, same func() error) (Device, error) {
+func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options StageOptions,
+	same func() error) (Device, error) {
 	there, err := m.at(ctx, target)
 	if err != nil {
 		return Device{}, fmt.Errorf("looking at %s: %w", target, err)
 	}
 	if there.volume != "" && !there.gone && there.disk != disk {
-		return Device{}, fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d", csiproxy.ErrOtherVolumeMounted, there.disk, target, disk)
+		return Device{}, fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d",
+			csiproxy.ErrOtherVolumeMounted, there.disk, target, disk)
 	}
 	var volumes []string
 	if err = same(); err == nil {
@@ -94,7 +96,8 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	if err := m.makeDirectory(ctx, target); err != nil {
 		return Device{}, err
 	}
-	if _, err := m.client.Volume.MountVolume(ctx, &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
+	if _, err := m.client.Volume.MountVolume(ctx,
+		&csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
 		return Device{}, err
 	}
 	if !options.ReadOnly && !options.KeepSize {

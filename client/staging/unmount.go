@@ -14,18 +14,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// Unmount flushes the volume, then removes the link or the mount point at target, and the directory. It deletes no file:
-// a directory with content is an error. A missing target is success. The disk of the volume stays online, see
+// Unmount flushes the volume, then removes the link or the mount point at target, and the directory. It deletes no
+// file: a directory with content is an error. A missing target is success. The disk of the volume stays online, see
 // UnmountDevice.
 func (m *Mounter) Unmount(target string) error {
 	_, err := m.unmount(context.Background(), windowsPath(target))
 	return err
 }
 
-// UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk offline, so that
-// it can be detached without loss; unless the path was only a link to the volume, or a mounter with WithKubelet sees the volume at
-// another path. If it fails in between, the volume is flushed and unmounted, and the disk stays online, as nothing says any more
-// which one it was: UnstageDisk finds it again. A volume whose disk has already gone is unmounted as well.
+// UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk
+// offline, so that it can be detached without loss; unless the path was only a link to the volume, or a mounter with
+// WithKubelet sees the volume at another path. If it fails in between, the volume is flushed and unmounted, and the
+// disk stays online, as nothing says any more which one it was: UnstageDisk finds it again. A volume whose disk has
+// already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	target = windowsPath(target)
 	if done, err := m.unstageInOneCall(ctx, target); done {
@@ -38,7 +39,8 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	return m.takeOffline(ctx, volume)
 }
 
-// takeOffline takes the disk of a volume offline, unless the volume is mounted. One that has gone, or is offline, is success.
+// takeOffline takes the disk of a volume offline, unless the volume is mounted. One that has gone, or is offline, is
+// success.
 func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
 		return err
@@ -54,11 +56,12 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	return err
 }
 
-// UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which disk that is, as
-// from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left online without being
-// mounted is flushed and taken offline, also when nothing is at the path any more. A disk without a partition table is left as it is:
-// there is nothing to lose. A disk that does not match any more has been detached, which is success; one that does not answer has not,
-// which is an error. A mounter without WithKubelet does not see other paths at which the volume is mounted, so there must be none.
+// UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which
+// disk that is, as from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left
+// online without being mounted is flushed and taken offline, also when nothing is at the path any more. A disk without
+// a partition table is left as it is: there is nothing to lose. A disk that does not match any more has been detached,
+// which is success; one that does not answer has not, which is an error. A mounter without WithKubelet does not see
+// other paths at which the volume is mounted, so there must be none.
 func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
 	if err := m.UnmountDevice(ctx, target); err != nil {
 		return err
@@ -105,8 +108,10 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 	}
 	all, err := m.kubelet.volumes()
 	for _, path := range all {
-		there, err := m.volumeAt(ctx, path) // and not its disk: other drivers' volumes may have more than one, or one that hangs
-		if err != nil && !isAny(err, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrVolumeNotFound) {
+		// and not its disk: other drivers' volumes may have more than one, or one that hangs
+		there, err := m.volumeAt(ctx, path)
+		if err != nil && !isAny(err, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, csiproxy.ErrLink,
+			csiproxy.ErrVolumeNotFound) {
 			return false, err
 		}
 		if err == nil && there == volume {
@@ -174,7 +179,8 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 	return unmounted, err
 }
 
-// unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone: it is not mounted there.
+// unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone: it is not
+// mounted there.
 func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mounted bool, err error) {
 	_, err = m.client.Volume.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
 	switch {
@@ -184,7 +190,8 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 		return false, nil
 	case withoutReason(err):
 		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
-		if _, flushed := m.client.Volume.WriteVolumeCache(ctx, &csiproxy.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
+		if _, flushed := m.client.Volume.WriteVolumeCache(ctx,
+			&csiproxy.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
 			return false, nil
 		}
 	}
@@ -193,7 +200,8 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 
 // volumeAt returns the volume that a path leads to.
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
-	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
+		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return answer.GetVolumeId(), err
 }
 
@@ -205,5 +213,6 @@ func hasReason(err error, reason string) bool {
 // withoutReason reports whether a failure comes from an agent that sends only texts.
 func withoutReason(err error) bool {
 	var e *csiproxy.Error
-	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, csiproxy.ErrNoAgent) && !errors.Is(err, csiproxy.ErrUnsupported)
+	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, csiproxy.ErrNoAgent) &&
+		!errors.Is(err, csiproxy.ErrUnsupported)
 }

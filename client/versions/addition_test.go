@@ -35,25 +35,32 @@ func TestAddingAVersion(t *testing.T) {
 		{name: "its two rows", rows: []Route{size, state}},
 		{name: "no rows", want: []string{
 			"disk v9: no row for GetDiskSize in disk.go; by its messages it may be of v1.Disk: GetDiskStats (same bytes)",
-			"disk v9: no row for SetAttachState in disk.go; no method of the hub v1.Disk has its bytes or its name: most likely it is mapped, or alone",
+			"disk v9: no row for SetAttachState in disk.go; no method of the hub v1.Disk has its bytes or its name: most " +
+				"likely it is mapped, or alone",
 		}},
 		{name: "one row", rows: []Route{state}, want: []string{"disk v9: no row for GetDiskSize"}},
-		{name: "two rows for one method", rows: []Route{size, size, state}, want: []string{"disk v9 has no method GetDiskSize, or two rows for it"}},
-		{name: "a row for no method", rows: []Route{size, state, {"v9", "Rescan", Same, "Rescan", nil}}, want: []string{"disk v9 has no method Rescan"}},
+		{name: "two rows for one method", rows: []Route{size, size, state},
+			want: []string{"disk v9 has no method GetDiskSize, or two rows for it"}},
+		{name: "a row for no method", rows: []Route{size, state, {"v9", "Rescan", Same, "Rescan", nil}},
+			want: []string{"disk v9 has no method Rescan"}},
 		{name: "rows of a version without a proto", rows: []Route{size, state, {"v10", "Rescan", Same, "Rescan", nil}},
 			want: []string{"disk v10 has rows and no proto"}},
 		{name: "not the same bytes", rows: []Route{size, {"v9", "SetAttachState", Same, "SetDiskState", nil}},
-			want: []string{"v9.Disk.SetAttachState is said to be same bytes with v1.Disk.SetDiskState, the descriptors say mapped"}},
+			want: []string{"v9.Disk.SetAttachState is said to be same bytes with v1.Disk.SetDiskState, the descriptors " +
+				"say mapped"}},
 		{name: "mapped without a mapping", rows: []Route{size, {"v9", "SetAttachState", Mapped, "SetDiskState", nil}},
 			want: []string{"v9.Disk.SetAttachState: a mapping belongs to what is mapped"}},
-		{name: "the wrong mapping", rows: []Route{size, {"v9", "SetAttachState", Mapped, "SetDiskState", partitionDisk()}}, want: []string{
-			"v9.Disk.SetAttachState: the mapping takes v1beta2.PartitionDiskRequest, which is not v9.SetAttachStateRequest",
-			"the mapping takes v1.PartitionDiskRequest, which is not v1.SetDiskStateRequest",
-			"the mapping takes v1.PartitionDiskRequest for the hub's v1.SetDiskStateRequest",
-			"the mapping takes v1.PartitionDiskResponse for the hub's v1.SetDiskStateResponse",
-		}},
-		{name: "mapped although it needs none", rows: []Route{{"v9", "GetDiskSize", Mapped, "GetDiskStats", newSize()}, state},
-			want: []string{"v9.Disk.GetDiskSize is said to be mapped with v1.Disk.GetDiskStats, the descriptors say same bytes"}},
+		{name: "the wrong mapping", rows: []Route{size, {"v9", "SetAttachState", Mapped, "SetDiskState", partitionDisk()}},
+			want: []string{
+				"v9.Disk.SetAttachState: the mapping takes v1beta2.PartitionDiskRequest, which is not v9.SetAttachStateRequest",
+				"the mapping takes v1.PartitionDiskRequest, which is not v1.SetDiskStateRequest",
+				"the mapping takes v1.PartitionDiskRequest for the hub's v1.SetDiskStateRequest",
+				"the mapping takes v1.PartitionDiskResponse for the hub's v1.SetDiskStateResponse",
+			}},
+		{name: "mapped although it needs none",
+			rows: []Route{{"v9", "GetDiskSize", Mapped, "GetDiskStats", newSize()}, state},
+			want: []string{"v9.Disk.GetDiskSize is said to be mapped with v1.Disk.GetDiskStats, the descriptors say " +
+				"same bytes"}},
 		{name: "no such method of the hub", rows: []Route{{"v9", "GetDiskSize", Same, "GetDiskSize", nil}, state},
 			want: []string{"v9.Disk.GetDiskSize: the hub has no method GetDiskSize"}},
 		{name: "a mapping of its own", rows: []Route{size, {"v9", "SetAttachState", Mapped, "SetDiskState", newState()}}},
@@ -82,7 +89,8 @@ func TestAddingAVersionCounts(t *testing.T) {
 		Route{"v9", "GetDiskSize", Same, "GetDiskStats", nil},
 		Route{"v9", "SetAttachState", Mapped, "SetDiskState", setAttachState()})
 	after, _ := prove(g, services)
-	if after.methods != before.methods+2 || after.kinds[Same] != before.kinds[Same]+1 || after.kinds[Mapped] != before.kinds[Mapped]+1 {
+	if after.methods != before.methods+2 || after.kinds[Same] != before.kinds[Same]+1 ||
+		after.kinds[Mapped] != before.kinds[Mapped]+1 {
 		t.Errorf("got %v after %v, want one method of the same bytes more and one mapped", after, before)
 	}
 	if got := g.Versions(); !slices.Equal(got, []string{"v1alpha1", "v1beta1", "v1beta2", "v1beta3", "v9"}) {

@@ -9,8 +9,8 @@ import (
 	old "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta2"
 )
 
-// disk is the disk group. The string disk ids of v1alpha1 to v1beta2 became numbers in v1beta3. The messages of the three
-// old versions have the same bytes where they have the same method, so those of v1beta2 serve for all.
+// disk is the disk group. The string disk ids of v1alpha1 to v1beta2 became numbers in v1beta3. The messages of the
+// three old versions have the same bytes where they have the same method, so those of v1beta2 serve for all.
 func disk() Group {
 	const strings = "v1alpha1 v1beta1 v1beta2"
 	return Group{Name: "disk", Service: "Disk", Hub: "v1", Routes: []Route{
@@ -50,7 +50,8 @@ func diskLocations() *Mapping {
 		func(h *hub.ListDiskLocationsResponse, o *old.ListDiskLocationsResponse) {
 			o.DiskLocations = make(map[string]*old.DiskLocation, len(h.GetDiskLocations()))
 			for number, l := range h.GetDiskLocations() {
-				o.DiskLocations[diskID(number)] = &old.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(), Target: l.GetTarget(), LUNID: l.GetLUNID()}
+				o.DiskLocations[diskID(number)] = &old.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(),
+					Target: l.GetTarget(), LUNID: l.GetLUNID()}
 			}
 		},
 		func(*hub.ListDiskLocationsRequest, *old.ListDiskLocationsRequest) error { return nil },
@@ -61,7 +62,8 @@ func diskLocations() *Mapping {
 				if err := diskNumber("disk id", id, &number); err != nil {
 					return err
 				}
-				h.DiskLocations[number] = &hub.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(), Target: l.GetTarget(), LUNID: l.GetLUNID()}
+				h.DiskLocations[number] = &hub.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(),
+					Target: l.GetTarget(), LUNID: l.GetLUNID()}
 			}
 			return nil
 		})
@@ -79,7 +81,8 @@ func diskIDs() *Mapping {
 		func(h *hub.ListDiskIDsResponse, o *old.ListDiskIDsResponse) {
 			o.DiskIDs = make(map[string]*old.DiskIDs, len(h.GetDiskIDs()))
 			for number, ids := range h.GetDiskIDs() {
-				o.DiskIDs[diskID(number)] = &old.DiskIDs{Identifiers: map[string]string{keyPage83: ids.GetPage83(), keySerialNumber: ids.GetSerialNumber()}}
+				o.DiskIDs[diskID(number)] = &old.DiskIDs{Identifiers: map[string]string{keyPage83: ids.GetPage83(),
+					keySerialNumber: ids.GetSerialNumber()}}
 			}
 		},
 		func(*hub.ListDiskIDsRequest, *old.ListDiskIDsRequest) error { return nil },
@@ -90,7 +93,8 @@ func diskIDs() *Mapping {
 				if err := diskNumber("disk id", id, &number); err != nil {
 					return err
 				}
-				h.DiskIDs[number] = &hub.DiskIDs{Page83: ids.GetIdentifiers()[keyPage83], SerialNumber: ids.GetIdentifiers()[keySerialNumber]}
+				h.DiskIDs[number] = &hub.DiskIDs{Page83: ids.GetIdentifiers()[keyPage83],
+					SerialNumber: ids.GetIdentifiers()[keySerialNumber]}
 			}
 			return nil
 		})

@@ -50,7 +50,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-func listMethod(b *strings.Builder, m protoreflect.MethodDescriptor, routes []Route, hub protoreflect.ServiceDescriptor) {
+func listMethod(b *strings.Builder, m protoreflect.MethodDescriptor, routes []Route,
+	hub protoreflect.ServiceDescriptor) {
 	for _, r := range routes {
 		if r.Method != string(m.Name()) {
 			continue

@@ -153,7 +153,8 @@ func TestOldRmdirContextIsNotForce(t *testing.T) {
 func TestStringDiskIDs(t *testing.T) {
 	for id, want := range map[string]uint32{"0": 0, "12": 12, "007": 7, "4294967295": 4294967295} {
 		hub := &diskapi.PartitionDiskRequest{DiskNumber: 99}
-		if err := partitionDisk().RequestUp(decodeFrom(t, &olddisk.PartitionDiskRequest{DiskID: id}), hub); err != nil || hub.GetDiskNumber() != want {
+		if err := partitionDisk().RequestUp(decodeFrom(t, &olddisk.PartitionDiskRequest{DiskID: id}), hub); err != nil ||
+			hub.GetDiskNumber() != want {
 			t.Errorf("%q: %d, %v, want %d", id, hub.GetDiskNumber(), err, want)
 		}
 	}
@@ -168,7 +169,8 @@ func TestStringDiskIDs(t *testing.T) {
 }
 
 func TestIdentifiersHaveTheirTwoKeys(t *testing.T) {
-	got := diskIDs().ResponseDown(&diskapi.ListDiskIDsResponse{DiskIDs: map[uint32]*diskapi.DiskIDs{3: {}, 4: {Page83: "p", SerialNumber: "s"}}})
+	got := diskIDs().ResponseDown(
+		&diskapi.ListDiskIDsResponse{DiskIDs: map[uint32]*diskapi.DiskIDs{3: {}, 4: {Page83: "p", SerialNumber: "s"}}})
 	want := &olddisk.ListDiskIDsResponse{DiskIDs: map[string]*olddisk.DiskIDs{
 		"3": {Identifiers: map[string]string{"page83": "", "serialNumber": ""}},
 		"4": {Identifiers: map[string]string{"page83": "p", "serialNumber": "s"}},
@@ -190,10 +192,11 @@ func TestInBandErrorsBecomeErrors(t *testing.T) {
 }
 
 func TestWhatAnOldVersionCannotSay(t *testing.T) {
-	err := listVolumesOnDisk().Call(&volumeapi.ListVolumesOnDiskRequest{PartitionNumber: 2}, &volumeapi.ListVolumesOnDiskResponse{}, func(_, _ any) error {
-		t.Error("the call was made")
-		return nil
-	})
+	err := listVolumesOnDisk().Call(&volumeapi.ListVolumesOnDiskRequest{PartitionNumber: 2},
+		&volumeapi.ListVolumesOnDiskResponse{}, func(_, _ any) error {
+			t.Error("the call was made")
+			return nil
+		})
 	var unsupported *UnsupportedError
 	if !errors.As(err, &unsupported) || unsupported.Version != "v1beta3" {
 		t.Errorf("got %v, want an UnsupportedError that names v1beta3", err)

@@ -51,7 +51,8 @@ func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, 
 	for _, version := range slices.Sorted(maps.Keys(services)) {
 		service := services[version]
 		if want := g.ServiceName(version); string(service.FullName()) != want {
-			problems = append(problems, fmt.Sprintf("%s %s: the table calls the service %s, the proto %s", g.Name, version, want, service.FullName()))
+			problems = append(problems, fmt.Sprintf("%s %s: the table calls the service %s, the proto %s", g.Name, version,
+				want, service.FullName()))
 		}
 		counted.methods += service.Methods().Len()
 		if version == g.Hub {
@@ -64,7 +65,8 @@ func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, 
 }
 
 // proveVersion does prove's work for one version that is not the hub.
-func proveVersion(g Group, version string, service, hub protoreflect.ServiceDescriptor, kinds map[Kind]int) (problems []string) {
+func proveVersion(g Group, version string, service, hub protoreflect.ServiceDescriptor,
+	kinds map[Kind]int) (problems []string) {
 	methods := methodNames(service)
 	for _, r := range g.Of(version) {
 		if !slices.Contains(methods, r.Method) {
@@ -100,7 +102,8 @@ func proposal(method protoreflect.MethodDescriptor, hub protoreflect.ServiceDesc
 		}
 	}
 	if fitting == nil {
-		return fmt.Sprintf("no method of the hub %s has its bytes or its name: most likely it is mapped, or alone", hub.FullName())
+		return fmt.Sprintf("no method of the hub %s has its bytes or its name: most likely it is mapped, or alone",
+			hub.FullName())
 	}
 	return fmt.Sprintf("by its messages it may be of %s: %s", hub.FullName(), strings.Join(fitting, ", "))
 }
@@ -132,7 +135,8 @@ func checkRoute(old, hub protoreflect.ServiceDescriptor, r Route) (problems []st
 		return problems
 	}
 	// A mapping of one version serves others whose messages have the same bytes.
-	for i, want := range []protoreflect.MessageDescriptor{oldMethod.Input(), oldMethod.Output(), hubMethod.Input(), hubMethod.Output()} {
+	for i, want := range []protoreflect.MessageDescriptor{oldMethod.Input(), oldMethod.Output(),
+		hubMethod.Input(), hubMethod.Output()} {
 		got := r.Mapping.messages[i].(proto.Message).ProtoReflect().Descriptor()
 		if shape(got) != shape(want) || named(got) != named(want) {
 			report(": the mapping takes %s, which is not %s", got.FullName(), want.FullName())

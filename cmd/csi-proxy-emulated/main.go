@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command csi-proxy-emulated is the CSI Proxy node agent on an emulated node, a Windows node made of files: for tests of
-// CSI drivers, on any operating system.
+// Command csi-proxy-emulated is the CSI Proxy node agent on an emulated node, a Windows node made of files: for tests
+// of CSI drivers, on any operating system.
 package main
 
 import (

@@ -24,13 +24,18 @@ type options struct {
 func newOptions() *options {
 	o := &options{Options: app.NewOptions("csi-proxy-emulated")}
 	o.Flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the node lives; made if missing; required")
-	o.Flags.String("scenario", "", "what a new node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
-	o.Flags.StringVar(&o.SocketDir, "socket-dir", "", "`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
-	o.Flags.StringVar((*string)(&o.readyFile), "ready-file", "", "`file` that exists while all endpoints accept calls; empty: none")
+	o.Flags.String("scenario", "",
+		"what a new node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
+	o.Flags.StringVar(&o.SocketDir, "socket-dir", "",
+		"`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
+	o.Flags.StringVar((*string)(&o.readyFile), "ready-file", "",
+		"`file` that exists while all endpoints accept calls; empty: none")
 	o.page.register(o.Flags)
-	o.Flags.Func("host", "gone: csi-proxy-emulated serves an emulated node, and csi-proxy the machine it runs on", func(string) error {
-		return errors.New("csi-proxy-emulated needs no -host: it serves an emulated node; csi-proxy serves the Windows machine it runs on")
-	})
+	o.Flags.Func("host", "gone: csi-proxy-emulated serves an emulated node, and csi-proxy the machine it runs on",
+		func(string) error {
+			return errors.New("csi-proxy-emulated needs no -host: it serves an emulated node; csi-proxy serves the Windows " +
+				"machine it runs on")
+		})
 	return o
 }
 
@@ -65,7 +70,8 @@ func (o *options) loadScenario(nameOrPath string) error {
 		return fmt.Errorf("-scenario: %w", err)
 	}
 	if emulated.Exists(o.stateDir) {
-		return fmt.Errorf("-scenario is for a new node, and %s holds one: leave the flag out, or use an empty state directory", o.stateDir)
+		return fmt.Errorf("-scenario is for a new node, and %s holds one: leave the flag out, or use an empty state "+
+			"directory", o.stateDir)
 	}
 	o.scenario = &s
 	return nil

@@ -24,13 +24,15 @@ func (f *pageFlags) listen() (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot serve the page: -ui=%s: %w; choose another port, or 0 for a free one, which the log names", f.address, err)
+		return nil, fmt.Errorf("cannot serve the page: -ui=%s: %w; choose another port, or 0 for a free one, which the "+
+			"log names", f.address, err)
 	}
 	return l, nil
 }
 
 // serve serves the page of an agent until stop is called.
-func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agent, workingDirs []string, logger klog.Logger) (stop func(), err error) {
+func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agent, workingDirs []string,
+	logger klog.Logger) (stop func(), err error) {
 	c := page.Config{Harness: a.Harness(), WorkingDirs: workingDirs, Hosts: f.hosts}
 	closeClient := func() {}
 	if !f.readOnly {

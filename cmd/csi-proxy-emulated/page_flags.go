@@ -20,13 +20,16 @@ type pageFlags struct {
 }
 
 func (f *pageFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.address, "ui", "", "`address` (host:port) of a web page that shows the node and changes it; empty: none")
+	flags.StringVar(&f.address, "ui", "",
+		"`address` (host:port) of a web page that shows the node and changes it; empty: none")
 	flags.BoolVar(&f.readOnly, "ui-read-only", false, "the web page only looks")
-	flags.Var(&f.hosts, "ui-hosts", "`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a -ui address that is not a loopback one")
+	flags.Var(&f.hosts, "ui-hosts",
+		"`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a "+
+			"-ui address that is not a loopback one")
 }
 
-// check refuses an address that other machines could reach, unless the names by which they do are given: with a name of its
-// own choice, any site that a user visits could talk to the page.
+// check refuses an address that other machines could reach, unless the names by which they do are given: with a name of
+// its own choice, any site that a user visits could talk to the page.
 func (f *pageFlags) check() error {
 	if f.address == "" {
 		if f.readOnly || len(f.hosts) > 0 {
@@ -43,7 +46,8 @@ func (f *pageFlags) check() error {
 	}
 	at, err := netip.ParseAddr(name)
 	if loopback := name == "localhost" || err == nil && at.IsLoopback(); !loopback && len(f.hosts) == 0 {
-		return fmt.Errorf("-ui=%s can be reached from other machines, and whoever reaches it may change the node: use 127.0.0.1, or allow it by naming with -ui-hosts how browsers reach it", f.address)
+		return fmt.Errorf("-ui=%s can be reached from other machines, and whoever reaches it may change the node: use "+
+			"127.0.0.1, or allow it by naming with -ui-hosts how browsers reach it", f.address)
 	}
 	return nil
 }

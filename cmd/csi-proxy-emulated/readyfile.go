@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// readyFile is the path of a file that exists while the agent serves, for programs that cannot read its standard output. An
-// empty path means no file.
+// readyFile is the path of a file that exists while the agent serves, for programs that cannot read its standard
+// output. An empty path means no file.
 type readyFile string
 
-// appear makes the file in one step, with the line that standard output has. The temporary file is always a new one: a link
-// in its place is removed and not followed.
+// appear makes the file in one step, with the line that standard output has. The temporary file is always a new one: a
+// link in its place is removed and not followed.
 func (f readyFile) appear(endpoints int) error {
 	if f == "" {
 		return nil

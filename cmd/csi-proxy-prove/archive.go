@@ -15,10 +15,11 @@ import (
 )
 
 // errNoPrograms is that of a kit that was built without its programs.
-var errNoPrograms = errors.New("this program has no tests in it: build a whole kit with hack/build-prove.sh windows-amd64 FILE, or take the released one")
+var errNoPrograms = errors.New("this program has no tests in it: build a whole kit with hack/build-prove.sh " +
+	"windows-amd64 FILE, or take the released one")
 
-// pack writes a kit: a program, and the files of a directory in a zip at its end, where archive/zip finds it. The same files
-// give the same bytes.
+// pack writes a kit: a program, and the files of a directory in a zip at its end, where archive/zip finds it. The same
+// files give the same bytes.
 func pack(program, directory, out string) error {
 	entries, err := os.ReadDir(directory) // sorted
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A console is written to without waiting. A click into its window stops whoever writes to it until a key is pressed, and the tests,
-// whose output the kit reads and prints, would stop with it.
+// A console is written to without waiting. A click into its window stops whoever writes to it until a key is pressed,
+// and the tests, whose output the kit reads and prints, would stop with it.
 type console struct {
 	to      io.Writer
 	mu      sync.Mutex
@@ -70,8 +70,8 @@ func (c *console) end() {
 	}
 }
 
-// reportDirectory returns the place of a report that nobody named: that of the kit, if it can be written to, or else the user's own
-// directory. An elevated shell starts in that of Windows.
+// reportDirectory returns the place of a report that nobody named: that of the kit, if it can be written to, or else
+// the user's own directory. An elevated shell starts in that of Windows.
 func reportDirectory(self string) string {
 	dir := filepath.Dir(self)
 	f, err := os.CreateTemp(dir, "csi-proxy-prove-*.tmp")

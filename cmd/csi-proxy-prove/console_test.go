@@ -56,7 +56,8 @@ func TestAStoppedWindowStopsNobody(t *testing.T) {
 }
 
 func TestRefusalsInWords(t *testing.T) {
-	for code, want := range map[syscall.Errno]string{225: "took it for a virus", 1260: "group policy", 4551: "Smart App Control"} {
+	for code, want := range map[syscall.Errno]string{225: "took it for a virus", 1260: "group policy",
+		4551: "Smart App Control"} {
 		err := inWords(&os.PathError{Op: "fork/exec", Path: "csi-proxy.exe", Err: code})
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%d is %v", code, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 )
 
-// prepare makes the directory of the kit's files, in which nobody but an administrator may do anything: the kit starts programs from
-// it. One that others could have filled is refused, and one that they can read is taken from them.
+// prepare makes the directory of the kit's files, in which nobody but an administrator may do anything: the kit starts
+// programs from it. One that others could have filled is refused, and one that they can read is taken from them.
 func prepare(base string) error {
 	if err := makeBase(base); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -31,7 +31,8 @@ func prepare(base string) error {
 		return fmt.Errorf("who may change %s: %w", base, err)
 	}
 	if len(who) > 0 {
-		return fmt.Errorf("%s can be changed by %s, and the kit starts programs from it as administrator: remove it", base, strings.Join(who, ", "))
+		return fmt.Errorf("%s can be changed by %s, and the kit starts programs from it as administrator: remove it", base,
+			strings.Join(who, ", "))
 	}
 	return secure(base)
 }

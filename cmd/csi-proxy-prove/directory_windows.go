@@ -23,10 +23,10 @@ func baseDirectory() string {
 	return filepath.Join(data, "csi-proxy-prove")
 }
 
-// baseSDDL gives SYSTEM and Administrators full access, and nobody else any: who can read a file can open it so that nobody else may, and
-// keep the kit from removing what is in it. A share below has its own list, and its user passes the directories above by the right
-// that Windows gives to everybody (SeChangeNotifyPrivilege). The owner is named, because that of what an administrator makes may
-// be that person, who is not always elevated.
+// baseSDDL gives SYSTEM and Administrators full access, and nobody else any: who can read a file can open it so that
+// nobody else may, and keep the kit from removing what is in it. A share below has its own list, and its user passes
+// the directories above by the right that Windows gives to everybody (SeChangeNotifyPrivilege). The owner is named,
+// because that of what an administrator makes may be that person, who is not always elevated.
 const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
 func makeBase(path string) error { return makeDirectory(path, baseSDDL) }
@@ -60,15 +60,16 @@ func secure(path string) error {
 	if err != nil {
 		return err
 	}
-	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
 	if err != nil {
 		return &os.PathError{Op: "SetNamedSecurityInfo", Path: path, Err: err}
 	}
 	return nil
 }
 
-// writers returns who besides administrators may change a directory. Under Wine every file belongs to the user of the system
-// below, whom only Wine takes for a person.
+// writers returns who besides administrators may change a directory. Under Wine every file belongs to the user of the
+// system below, whom only Wine takes for a person.
 func writers(path string) ([]string, error) {
 	if wineVersion() == "" {
 		return winservice.Writers(path)
@@ -86,7 +87,8 @@ func lock(base string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS,
+		windows.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
 		return nil, errLocked
 	}

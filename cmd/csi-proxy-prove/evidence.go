@@ -50,7 +50,8 @@ func replace(name string, content func(io.Writer) error) error {
 	return os.Rename(name+".new", name)
 }
 
-// salvage writes the report of each run that was stopped before it wrote one, beside that of this run, and removes its directory.
+// salvage writes the report of each run that was stopped before it wrote one, beside that of this run, and removes its
+// directory.
 func (r *running) salvage(m machine, o options, file string) error {
 	earlier, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
 	if err != nil {
@@ -68,7 +69,8 @@ func (r *running) salvage(m machine, o options, file string) error {
 			r.print("What an earlier run found cannot be read: %v", err)
 		default:
 			r.collect(report, dir)
-			name := fmt.Sprintf("%s-earlier-%s-%d.json.gz", strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".json"), report.Begun.Format("20060102-150405"), i+1)
+			name := fmt.Sprintf("%s-earlier-%s-%d.json.gz", strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".json"),
+				report.Begun.Format("20060102-150405"), i+1)
 			if _, err := publish(report, m, o, name); err != nil {
 				return fmt.Errorf("what an earlier run found, in %s, cannot be written: %w", dir, err)
 			}
@@ -81,8 +83,8 @@ func (r *running) salvage(m machine, o options, file string) error {
 	return nil
 }
 
-// publish writes a report, and its page, without what is hidden; without the recorded calls, if it cannot be written with them. It
-// returns the report as it was written.
+// publish writes a report, and its page, without what is hidden; without the recorded calls, if it cannot be written
+// with them. It returns the report as it was written.
 func publish(report *proof.Report, m machine, o options, file string) (*proof.Report, error) {
 	hidden, err := publishAll(report, m, o, file)
 	if err == nil {
@@ -123,7 +125,8 @@ func publishAll(report *proof.Report, m machine, o options, file string) (*proof
 // maxCalls is how many bytes of recorded calls a report has: compressed, it is to be small enough for an issue.
 const maxCalls = 24 << 20
 
-// collect takes the answers and the recorded calls from the files of a run into its report. A part that was ended leaves a torn line.
+// collect takes the answers and the recorded calls from the files of a run into its report. A part that was ended
+// leaves a torn line.
 func (k *kit) collect(report *proof.Report, dir string) {
 	if text, err := os.ReadFile(filepath.Join(dir, answersName)); err == nil {
 		var record struct{ Answers []proof.Answer }
@@ -134,7 +137,8 @@ func (k *kit) collect(report *proof.Report, dir string) {
 	}
 	bytes := 0
 	for _, p := range report.Parts { // in their order
-		if err := collectCalls(report, filepath.Join(dir, "calls-"+p.Name+".jsonl"), &bytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := collectCalls(report, filepath.Join(dir, "calls-"+p.Name+".jsonl"), &bytes); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			k.print("  the recorded calls cannot be read: %v", err)
 		}
 	}

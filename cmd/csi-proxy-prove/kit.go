@@ -51,7 +51,8 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if k.programs, err = contents(k.self); err != nil {
 		return exitNothing, err
 	}
-	if k.hash, err = hashOf(k.self); err != nil { // now: what keeps it from being read keeps its programs from being started
+	// now: what keeps it from being read keeps its programs from being started
+	if k.hash, err = hashOf(k.self); err != nil {
 		return exitNothing, inWords(err)
 	}
 	m, err := k.look(ctx, k.base)
@@ -91,7 +92,8 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if err != nil {
 		return exitNothing, err
 	}
-	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap, report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
+	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap,
+		report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
 	if err := errors.Join(r.cleanEarlier(), r.salvage(m, o, file)); err != nil {
 		return exitFailed, err
 	}
@@ -186,7 +188,8 @@ func (k *kit) consent(ctx context.Context, yes bool) error {
 // reportFile returns the report's name, which no file has.
 func (k *kit) reportFile(given string, m machine) (string, error) {
 	if given == "" {
-		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build, time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
+		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build,
+			time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
 		given = filepath.Join(k.reports(k.self), given)
 	}
 	for _, name := range []string{given, pageFile(given)} {
@@ -236,9 +239,11 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	written, err := publish(r.report, m, o, file)
 	if err != nil {
 		r.unlock()
-		return exitFailed, fmt.Errorf("the report cannot be written: %w; what was found is in %s: start the kit again with another -report", err, r.dir)
+		return exitFailed, fmt.Errorf("the report cannot be written: %w; what was found is in %s: start the kit again with "+
+			"another -report", err, r.dir)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil { // only now: it removes what the report was made of
+	// only now: it removes what the report was made of
+	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil {
 		r.report.Left = append(r.report.Left, err.Error())
 		if written, err = publish(r.report, m, o, file); err != nil {
 			return exitFailed, err
@@ -271,5 +276,6 @@ func (k *kit) summary(report *proof.Report, file string) {
 	if len(report.Left) > 0 {
 		k.print("Start the kit again to remove what is left.")
 	}
-	k.print("\nThe report: %s\nFor people: %s\nNames of this host, its users and its domain are not in it. Look at the page, then attach the report to an issue.", file, pageFile(file))
+	k.print("\nThe report: %s\nFor people: %s\nNames of this host, its users and its domain are not in it. Look at the "+
+		"page, then attach the report to an issue.", file, pageFile(file))
 }

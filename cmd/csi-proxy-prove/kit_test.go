@@ -64,7 +64,8 @@ func fakeParts() []part {
 		of("crash", step{program: "crash.test"}),
 		of("none", step{program: "none.test"}),
 		of("measure", step{name: "figures", program: "measure", writes: true}),
-		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"}, step{name: "third", program: "measure", anyway: true}, step{name: "last", program: "remove", always: true}),
+		of("steps", step{name: "first", program: "broken"}, step{name: "second", program: "measure"},
+			step{name: "third", program: "measure", anyway: true}, step{name: "last", program: "remove", always: true}),
 		of("made", step{program: "made.test"}),
 		windowsOnly, installed, unbuilt,
 	}
@@ -87,7 +88,8 @@ func newKit(t *testing.T) (*kit, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out, look: fakeLook, reports: filepath.Dir}, out
+	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out,
+		look: fakeLook, reports: filepath.Dir}, out
 }
 
 func put(t *testing.T, name, content string) {
@@ -98,7 +100,8 @@ func put(t *testing.T, name, content string) {
 }
 
 func fakeLook(_ context.Context, base string) (machine, error) {
-	m := machine{base: base, Machine: proof.Machine{System: proof.Emulated, Product: "Test OS of SecretHost", Architecture: "amd64"}, service: "running"}
+	m := machine{base: base, Machine: proof.Machine{System: proof.Emulated, Product: "Test OS of SecretHost",
+		Architecture: "amd64"}, service: "running"}
 	m.machineSerial, m.diskSerials = "SERIAL-OF-MACHINE", []string{"SERIAL-OF-DISK"}
 	m.note("a disk", "SERIAL-OF-DISK in SERIAL-OF-MACHINE")
 	m.hide("HOST", "SECRETHOST")
@@ -157,7 +160,8 @@ func TestEverythingIsReported(t *testing.T) {
 		"steps: failed 1 of 3 checks", "  first: failed exit status 3", "  third: held", "  last: held",
 		"made: not run",
 		"windows-only: not here it is for windows, and this is neither Windows nor Wine",
-		"needs-service: not here a service csiproxy is installed here (running), and the kit touches none that it did not make",
+		"needs-service: not here a service csiproxy is installed here (running), and the kit touches none that it did " +
+			"not make",
 		"unbuilt: not here this kit was built without unbuilt.test",
 	}
 	if diff := cmp.Diff(verdictsOf(r), want); diff != "" {
@@ -166,10 +170,12 @@ func TestEverythingIsReported(t *testing.T) {
 	if _, err := os.Stat(witness); err == nil {
 		t.Error("the step that takes things away did not run after a failure")
 	}
-	if diff := cmp.Diff(r.Parts[0].Checks[0].Methods, map[string]string{"disk v1 Rescan": "proved", "disk v1 GetDiskState": "OK"}); diff != "" {
+	if diff := cmp.Diff(r.Parts[0].Checks[0].Methods,
+		map[string]string{"disk v1 Rescan": "proved", "disk v1 GetDiskState": "OK"}); diff != "" {
 		t.Errorf("methods (-got +want):\n%s", diff)
 	}
-	if got := strings.Join(r.Parts[1].Checks[0].Output, "|"); got != "some panic of USER|    bad_test.go:7: it broke on HOST" {
+	if got := strings.Join(r.Parts[1].Checks[0].Output,
+		"|"); got != "some panic of USER|    bad_test.go:7: it broke on HOST" {
 		t.Errorf("the output of the failed test is %q", got)
 	}
 	if r.Parts[4].Output != "| 1 ms |\n" {
@@ -178,7 +184,8 @@ func TestEverythingIsReported(t *testing.T) {
 	if len(r.Answers) != 1 || r.Answers[0].Said() != `{"on":"HOST"}` {
 		t.Errorf("the answers are %+v", r.Answers)
 	}
-	if len(r.Calls) != 1 || !strings.Contains(string(r.Calls[0]), "FormatVolume") || strings.Contains(strings.ToLower(string(r.Calls[0])), "secrethost") {
+	if len(r.Calls) != 1 || !strings.Contains(string(r.Calls[0]), "FormatVolume") ||
+		strings.Contains(strings.ToLower(string(r.Calls[0])), "secrethost") {
 		t.Errorf("the calls are %s", r.Calls)
 	}
 	self, err := hashOf(k.self)
@@ -188,7 +195,8 @@ func TestEverythingIsReported(t *testing.T) {
 	if _, err := os.Stat(k.base); err == nil {
 		t.Error("the kit's directory is still there")
 	}
-	for _, said := range []string{"This kit: ", self, "In all about 6 minutes.", "  held: TestGood (0.2 s)", "  not here: TestAbsent (0.0 s)"} {
+	for _, said := range []string{"This kit: ", self, "In all about 6 minutes.", "  held: TestGood (0.2 s)",
+		"  not here: TestAbsent (0.0 s)"} {
 		if !strings.Contains(out.String(), said) {
 			t.Errorf("it did not say %q:\n%s", said, out)
 		}
@@ -201,7 +209,8 @@ func TestRecordsOfSharesAreRemoved(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "csi-proxy")
 	k.records = filepath.Join(data, "shares")
 	t.Setenv("MADE", filepath.Join(k.records, "record"))
-	k.parts = []part{{name: "agent", systems: []string{proof.Emulated}, needs: []need{freePipes}, limit: time.Minute, steps: []step{{name: "records", program: "records"}}}}
+	k.parts = []part{{name: "agent", systems: []string{proof.Emulated}, needs: []need{freePipes}, limit: time.Minute,
+		steps: []step{{name: "records", program: "records"}}}}
 	if code, _, err := ran(t, k, "-yes"); code != exitHeld || err != nil {
 		t.Errorf("exit %d, %v\n%s", code, err, out)
 	}
@@ -222,12 +231,14 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(content)
-	for _, want := range []string{"<td>TestBad<br><small>it broke on HOST</small>", `class="v failed">failed`, `<a href="#good">good</a>`, "Where?", "disk v1 Rescan"} {
+	for _, want := range []string{"<td>TestBad<br><small>it broke on HOST</small>", `class="v failed">failed`,
+		`<a href="#good">good</a>`, "Where?", "disk v1 Rescan"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	for _, hidden := range []string{"secrethost", "secretuser", "serial-of-disk", "serial-of-machine", "http://", "https://", "src="} {
+	for _, hidden := range []string{"secrethost", "secretuser", "serial-of-disk", "serial-of-machine",
+		"http://", "https://", "src="} {
 		if strings.Contains(strings.ToLower(text), hidden) {
 			t.Errorf("%s is in the page", hidden)
 		}
@@ -243,11 +254,13 @@ func TestPage(t *testing.T) {
 // Wine says that it is some Windows. The page does not repeat that as a fact.
 func TestPageOfWine(t *testing.T) {
 	var text strings.Builder
-	r := &proof.Report{Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro", Build: "10.0.19043", Wine: "10.0"}}
+	r := &proof.Report{Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro",
+		Build: "10.0.19043", Wine: "10.0"}}
 	if err := page(&text, r); err != nil {
 		t.Fatal(err)
 	}
-	for want, count := range map[string]int{"CSI Proxy on Wine 10.0<": 2, "Wine 10.0, which is not Windows": 1, "Windows 10 Pro": 1, "It says that it is Windows 10 Pro": 1} {
+	for want, count := range map[string]int{"CSI Proxy on Wine 10.0<": 2, "Wine 10.0, which is not Windows": 1,
+		"Windows 10 Pro": 1, "It says that it is Windows 10 Pro": 1} {
 		if got := strings.Count(text.String(), want); got != count {
 			t.Errorf("%q is there %d times, want %d", want, got, count)
 		}
@@ -301,7 +314,8 @@ func TestListDoesNothing(t *testing.T) {
 	if code, err := k.run(t.Context(), []string{"-list"}); code != exitHeld || err != nil {
 		t.Fatalf("exit %d, %v", code, err)
 	}
-	if _, err := os.Stat(k.base); err == nil || !strings.Contains(out.String(), "This cannot be done here:\n  windows-only ") {
+	if _, err := os.Stat(k.base); err == nil ||
+		!strings.Contains(out.String(), "This cannot be done here:\n  windows-only ") {
 		t.Errorf("it said:\n%s", out)
 	}
 }
@@ -309,13 +323,15 @@ func TestListDoesNothing(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	k, _ := newKit(t)
 	put(t, k.self, "a program without a zip")
-	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil || !strings.Contains(err.Error(), "hack/build-prove.sh") {
+	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil ||
+		!strings.Contains(err.Error(), "hack/build-prove.sh") {
 		t.Errorf("a kit without programs: exit %d, %v", code, err)
 	}
 	k, _ = newKit(t)
 	file := filepath.Join(t.TempDir(), "report.json.gz")
 	put(t, file, "precious")
-	if code, err := k.run(t.Context(), []string{"-yes", "-report=" + file}); code != exitNothing || err == nil || !strings.Contains(err.Error(), "exists") {
+	if code, err := k.run(t.Context(), []string{"-yes", "-report=" + file}); code != exitNothing || err == nil ||
+		!strings.Contains(err.Error(), "exists") {
 		t.Errorf("a report that exists: exit %d, %v", code, err)
 	}
 	k, _ = newKit(t)
@@ -325,7 +341,8 @@ func TestWhatIsRefused(t *testing.T) {
 	if err := os.Chmod(k.base, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil || !strings.Contains(err.Error(), "can be changed by others") {
+	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil ||
+		!strings.Contains(err.Error(), "can be changed by others") {
 		t.Errorf("a directory that others may change: exit %d, %v", code, err)
 	}
 	k, _ = newKit(t)
@@ -336,7 +353,8 @@ func TestWhatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil || !strings.Contains(err.Error(), "another csi-proxy-prove runs") {
+	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil ||
+		!strings.Contains(err.Error(), "another csi-proxy-prove runs") {
 		t.Errorf("beside another kit: exit %d, %v", code, err)
 	}
 	unlock()
@@ -349,7 +367,8 @@ func TestTheFirstLookSpeaksAsDoctor(t *testing.T) {
 		Services:    []doctor.Service{{Name: "LanmanWorkstation", Installed: true, Status: "stopped", Start: "automatic"}},
 		Directories: []doctor.Directory{{Path: `C:\x`, Who: []string{"Users"}}},
 		Endpoints:   []doctor.Endpoint{{Address: `\\.\pipe\csi-proxy-disk-v1`, State: doctor.Answers, Server: "pid 7"}},
-		Inspected:   &admin.InspectResponse{MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}}},
+		Inspected: &admin.InspectResponse{MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege",
+			NeededFor: "finding new disks: Rescan"}}},
 	}
 	m := machine{facts: facts}
 	m.examine()
@@ -376,7 +395,8 @@ func TestAnAgentThatComesLater(t *testing.T) {
 		return m, err
 	}
 	_, r, err := ran(t, k, "-yes", "-only=good,crash")
-	const want = "crash: not here another agent serves its pipes here (csi-proxy-disk-v1): stop it first, on a machine whose pods do not need it"
+	const want = "crash: not here another agent serves its pipes here (csi-proxy-disk-v1): stop it first, on a machine " +
+		"whose pods do not need it"
 	if err != nil || !slices.Contains(verdictsOf(r), want) {
 		t.Errorf("%v, %q\n%s", err, verdictsOf(r), out)
 	}
@@ -423,14 +443,15 @@ const kitVariable = "CSI_PROXY_PROVE_TEST_KIT"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(kitVariable); dir != "" {
-		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin, out: os.Stdout, look: fakeLook, reports: filepath.Dir}
+		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin,
+			out: os.Stdout, look: fakeLook, reports: filepath.Dir}
 		os.Exit(k.main(os.Args[1:], os.Stderr))
 	}
 	os.Exit(m.Run())
 }
 
-// interrupted starts a kit as a process, signals it when its part has made something on the machine, and returns the code that it
-// ended with.
+// interrupted starts a kit as a process, signals it when its part has made something on the machine, and returns the
+// code that it ended with.
 func interrupted(t *testing.T, k *kit, signal os.Signal, file string) int {
 	t.Helper()
 	self, err := os.Executable()

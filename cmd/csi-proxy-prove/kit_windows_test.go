@@ -24,8 +24,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// kitVariable names a whole kit, which the tests run on this machine; killsVariable is how often they kill it, and reportVariable
-// where they leave its report. hack/prove-wine.sh sets them.
+// kitVariable names a whole kit, which the tests run on this machine; killsVariable is how often they kill it, and
+// reportVariable where they leave its report. hack/prove-wine.sh sets them.
 const (
 	kitVariable    = "CSI_PROXY_PROVE_KIT"
 	killsVariable  = "CSI_PROXY_PROVE_KILLS"
@@ -41,13 +41,15 @@ func wholeKit(t *testing.T) string {
 	return name
 }
 
-// Nobody but administrators may do anything in the kit's directory, also in one that is there already and that everybody may read.
+// Nobody but administrators may do anything in the kit's directory, also in one that is there already and that
+// everybody may read.
 func TestKitsDirectoryIsForAdministrators(t *testing.T) {
 	list, err := windows.SecurityDescriptorFromString(baseSDDL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if control, _, err := list.Control(); err != nil || control&windows.SE_DACL_PROTECTED == 0 || !strings.HasSuffix(list.String(), "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)") {
+	if control, _, err := list.Control(); err != nil || control&windows.SE_DACL_PROTECTED == 0 ||
+		!strings.HasSuffix(list.String(), "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)") {
 		t.Errorf("the list is %s, %v", list, err)
 	}
 	readable := strings.Replace(baseSDDL, "P(", "P(A;OICI;FRFX;;;WD)(", 1)
@@ -103,7 +105,8 @@ func TestWholeKit(t *testing.T) {
 	}
 	for _, p := range r.Parts {
 		want := proof.Held
-		if i := slices.IndexFunc(parts(), func(known part) bool { return known.name == p.Name }); !slices.Contains(parts()[i].systems, m.System) {
+		if i := slices.IndexFunc(parts(), func(known part) bool { return known.name == p.Name }); !slices.Contains(
+			parts()[i].systems, m.System) {
 			want = proof.NotHere
 		}
 		if p.Verdict != want || want == proof.NotHere && p.Reason == "" {
@@ -161,7 +164,8 @@ func TestKilledKits(t *testing.T) {
 		} else if missed++; missed > kills {
 			t.Fatalf("%d of %d kits ended before their kill", missed, missed+killed)
 		}
-		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes", "-report="+filepath.Join(t.TempDir(), "clean.json.gz")).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), kit, "-clean", "-yes",
+			"-report="+filepath.Join(t.TempDir(), "clean.json.gz")).CombinedOutput()
 		if err != nil {
 			t.Fatalf("kill %d: %v\nkilled after:\n%s\nand then:\n%s", killed, err, said.String(), out)
 		}
@@ -170,7 +174,8 @@ func TestKilledKits(t *testing.T) {
 		}
 		nothingIsLeft(t)
 	}
-	t.Logf("%d kills of a running kit, %d of which left things in the ledger; by the part that ran: %v; %d further kits ended before their kill", kills, left, at, missed)
+	t.Logf("%d kills of a running kit, %d of which left things in the ledger; by the part that ran: %v; %d further kits "+
+		"ended before their kill", kills, left, at, missed)
 }
 
 // serviceKit is a kit that tries the agent as a service, and asks nothing.

@@ -47,8 +47,10 @@ func (m *machine) examine() {
 // hide adds names that a report must not have. Those that any machine may have say nothing about this one.
 func (m *machine) hide(by string, names ...string) {
 	common := []string{
-		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup", "localhost", "builtin",
-		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default", "public", "systemprofile",
+		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup",
+		"localhost", "builtin",
+		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default",
+		"public", "systemprofile",
 	}
 	if m.hidden.Names == nil {
 		m.hidden.Names = map[string]string{}
@@ -61,7 +63,8 @@ func (m *machine) hide(by string, names ...string) {
 	}
 }
 
-// hidePersonal adds the names of the host and of the user that every system has, and makes the salt of the serials' hashes.
+// hidePersonal adds the names of the host and of the user that every system has, and makes the salt of the serials'
+// hashes.
 func (m *machine) hidePersonal() {
 	host, _ := os.Hostname()
 	first, domain, _ := strings.Cut(host, ".")

@@ -115,8 +115,10 @@ func wineVersion() string {
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getcomputernameexw
 func (m *machine) hideComputerNames() {
 	for kind, by := range map[uint32]string{
-		windows.ComputerNameNetBIOS: "HOST", windows.ComputerNameDnsHostname: "HOST", windows.ComputerNameDnsFullyQualified: "HOST", windows.ComputerNameDnsDomain: "DOMAIN",
-		windows.ComputerNamePhysicalNetBIOS: "HOST", windows.ComputerNamePhysicalDnsHostname: "HOST", windows.ComputerNamePhysicalDnsFullyQualified: "HOST", windows.ComputerNamePhysicalDnsDomain: "DOMAIN",
+		windows.ComputerNameNetBIOS: "HOST", windows.ComputerNameDnsHostname: "HOST",
+		windows.ComputerNameDnsFullyQualified: "HOST", windows.ComputerNameDnsDomain: "DOMAIN",
+		windows.ComputerNamePhysicalNetBIOS: "HOST", windows.ComputerNamePhysicalDnsHostname: "HOST",
+		windows.ComputerNamePhysicalDnsFullyQualified: "HOST", windows.ComputerNamePhysicalDnsDomain: "DOMAIN",
 	} {
 		name := make([]uint16, 512)
 		size := uint32(len(name))
@@ -135,16 +137,19 @@ func (m *machine) hideDomain() {
 		m.hide("DOMAIN", windows.UTF16PtrToString(name))
 		_ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name)))
 	}
-	const tcpip, logon, version = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+	const tcpip, logon, version = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`,
+		`SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
 	for _, value := range []string{"Domain", "NV Domain", "DhcpDomain", "SearchList"} {
 		m.hide("DOMAIN", strings.Split(text(tcpip, value), ",")...)
 	}
 	m.hide("HOST", text(tcpip, "Hostname"), text(tcpip, "NV Hostname"))
 	m.hide("DOMAIN", text(logon, "DefaultDomainName"), text(logon, "CachePrimaryDomain"))
-	m.hide("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"), text(version, "RegisteredOrganization"))
+	m.hide("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"),
+		text(version, "RegisteredOrganization"))
 }
 
-// hideAccounts adds the accounts that have ever logged on to this machine: each has a profile, and most a directory of their name.
+// hideAccounts adds the accounts that have ever logged on to this machine: each has a profile, and most a directory of
+// their name.
 func (m *machine) hideAccounts() {
 	const path = `SOFTWARE\Microsoft\Windows NT\CurrentVersion\ProfileList`
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS|registry.WOW64_64KEY)
@@ -182,7 +187,8 @@ func (m *machine) hideSerials() {
 			continue
 		}
 		out := make([]byte, 4096)
-		n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
+		n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
 		_ = h.Close()
 		if err != nil {
 			continue
@@ -230,7 +236,8 @@ func (m *machine) lookAtServices() {
 		return
 	}
 	defer func() { _ = scm.Close() }()
-	for _, name := range []string{"csiproxy", "kubelet", "LanmanServer", "LanmanWorkstation", "MSiSCSI", "WinTarget", "W32Time", "vds", "Winmgmt"} {
+	for _, name := range []string{"csiproxy", "kubelet", "LanmanServer", "LanmanWorkstation", "MSiSCSI", "WinTarget",
+		"W32Time", "vds", "Winmgmt"} {
 		installed, err := scm.Query(name)
 		state := "not installed"
 		switch {
@@ -246,7 +253,8 @@ func (m *machine) lookAtServices() {
 			})
 		}
 		if name == "kubelet" && err == nil && installed.State != winservice.Stopped {
-			m.inUse = "kubelet runs here, and drivers of its pods would call the kit's agent: drain the node and stop kubelet first"
+			m.inUse = "kubelet runs here, and drivers of its pods would call the kit's agent: drain the node and stop " +
+				"kubelet first"
 		}
 		if name == "csiproxy" && !errors.Is(err, winservice.ErrNotInstalled) {
 			m.service = state
@@ -277,7 +285,8 @@ func (m *machine) lookAtSettings() {
 	}
 }
 
-// lookAtRights looks for the agent's privileges in this process's token, and for others who may change the kit's directory.
+// lookAtRights looks for the agent's privileges in this process's token, and for others who may change the kit's
+// directory.
 // https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_privileges
 func (m *machine) lookAtRights() {
 	if machinetests.RunsAsSystem() {
@@ -286,7 +295,8 @@ func (m *machine) lookAtRights() {
 	held := map[windows.LUID]bool{}
 	buffer := make([]windows.LUIDAndAttributes, 128)
 	size := uint32(uintptr(len(buffer)) * unsafe.Sizeof(buffer[0]))
-	if windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenPrivileges, (*byte)(unsafe.Pointer(&buffer[0])), size, &size) == nil {
+	if windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenPrivileges,
+		(*byte)(unsafe.Pointer(&buffer[0])), size, &size) == nil {
 		all := (*windows.Tokenprivileges)(unsafe.Pointer(&buffer[0]))
 		for _, p := range all.AllPrivileges() {
 			held[p.Luid] = true
@@ -297,7 +307,8 @@ func (m *machine) lookAtRights() {
 		name, err := windows.UTF16PtrFromString(p.Name)
 		var luid windows.LUID
 		if err == nil && m.facts.Inspected != nil && windows.LookupPrivilegeValue(nil, name, &luid) == nil && !held[luid] {
-			m.facts.Inspected.MissingPrivileges = append(m.facts.Inspected.MissingPrivileges, &admin.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
+			m.facts.Inspected.MissingPrivileges = append(m.facts.Inspected.MissingPrivileges,
+				&admin.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
 		}
 	}
 	if who, err := writers(m.base); err == nil {
@@ -309,7 +320,8 @@ func (m *machine) lookAtRights() {
 func (m *machine) lookAtPolicies() {
 	if deny, err := number(doctor.BitLockerKey, doctor.BitLockerValue); err == nil && deny == 1 {
 		m.facts.BitLockerRequired = true
-		m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a new disk is"
+		m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a " +
+			"new disk is"
 	}
 	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk: neither may its volume be, nor its directory.
 	for dir := m.base; ; dir = filepath.Dir(dir) {
@@ -334,8 +346,10 @@ func (m *machine) lookAtPolicies() {
 		m.note("virtual disks", m.noDisks)
 	}
 	// https://learn.microsoft.com/windows/apps/develop/smart-app-control/test-your-app-with-smart-app-control
-	if state, err := number(`SYSTEM\CurrentControlSet\Control\CI\Policy`, "VerifiedAndReputablePolicyState"); err == nil && state != 0 {
-		m.note("Smart App Control", map[uint64]string{1: "on: programs that are not signed may not start", 2: "being evaluated"}[state])
+	if state, err := number(`SYSTEM\CurrentControlSet\Control\CI\Policy`, "VerifiedAndReputablePolicyState"); err == nil &&
+		state != 0 {
+		m.note("Smart App Control", map[uint64]string{1: "on: programs that are not signed may not start",
+			2: "being evaluated"}[state])
 	}
 }
 

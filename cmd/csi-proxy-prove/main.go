@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command csi-proxy-prove tries CSI Proxy on the machine that it runs on and writes one report. It is one file: the agent and
-// this project's own compiled tests are in a zip at its end. docs/prove.md shows how to run it.
+// Command csi-proxy-prove tries CSI Proxy on the machine that it runs on and writes one report. It is one file: the
+// agent and this project's own compiled tests are in a zip at its end. docs/prove.md shows how to run it.
 package main
 
 import (
@@ -36,7 +36,8 @@ func main() {
 	}
 	out := newConsole(os.Stdout)
 	k := &kit{
-		self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin, asked: term.IsTerminal(int(os.Stdin.Fd())), out: out,
+		self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin,
+		asked: term.IsTerminal(int(os.Stdin.Fd())), out: out,
 		look: look, reports: reportDirectory,
 	}
 	code := k.main(os.Args[1:], os.Stderr)
@@ -70,9 +71,9 @@ type options struct {
 
 const usage = `csi-proxy-prove tries CSI Proxy on this machine and writes one report about it.
 
-Run it as administrator. It looks at the machine first, says what it will do and what it cannot do here, and asks once. It
-touches nothing that it did not make, and takes away what it made: also after a failure, after Ctrl-C, and, started again,
-after it was killed or the power failed.
+Run it as administrator. It looks at the machine first, says what it will do and what it cannot do here, and asks once.
+It touches nothing that it did not make, and takes away what it made: also after a failure, after Ctrl-C, and, started
+again, after it was killed or the power failed.
 
 Usage:
   csi-proxy-prove [flags]
@@ -92,10 +93,15 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	flags.BoolVar(&o.list, "list", false, "list the parts, and what each would do here, and do nothing")
 	flags.BoolVar(&o.clean, "clean", false, "remove what an earlier run left, and do nothing else")
 	only := flags.String("only", "", "`parts` to run, with commas (default: all that can run here)")
-	flags.StringVar(&o.report, "report", "", "`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz beside this program, or else in your own directory)")
-	flags.StringVar(&o.upstream, "upstream", "", "another `csi-proxy.exe` to measure beside this project's, by the same calls")
-	flags.BoolVar(&o.hashSerials, "hash-serials", false, "write hashes in place of the serial numbers and page 83 identifiers of disks")
-	flags.BoolVar(&o.chap, "chap", false, "set the iSCSI initiator's secret for mutual CHAP, too, and clear it: one that was set in advance is lost")
+	flags.StringVar(&o.report, "report", "",
+		"`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz "+
+			"beside this program, or else in your own directory)")
+	flags.StringVar(&o.upstream, "upstream", "",
+		"another `csi-proxy.exe` to measure beside this project's, by the same calls")
+	flags.BoolVar(&o.hashSerials, "hash-serials", false,
+		"write hashes in place of the serial numbers and page 83 identifiers of disks")
+	flags.BoolVar(&o.chap, "chap", false,
+		"set the iSCSI initiator's secret for mutual CHAP, too, and clear it: one that was set in advance is lost")
 	err = flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, usage)

@@ -12,7 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 )
 
-// The output of a test program with -test.v=test2json, whose lines about tests begin with marker. cmd/test2json reads the same.
+// The output of a test program with -test.v=test2json, whose lines about tests begin with marker. cmd/test2json reads
+// the same.
 const marker = 0x16
 
 // What is kept of a test's output: the last lines, each of bounded length.
@@ -84,7 +85,8 @@ func (o *testOutput) line(line string) {
 	}
 }
 
-// test returns the check of a test. It has failed until it is known to have ended otherwise: its program may end before it.
+// test returns the check of a test. It has failed until it is known to have ended otherwise: its program may end before
+// it.
 func (o *testOutput) test(name string) *proof.Check {
 	if o.byName[name] == nil {
 		if o.byName == nil {

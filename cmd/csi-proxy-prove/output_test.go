@@ -52,7 +52,8 @@ exit`, "$", string(rune(marker)))
 		want := []proof.Check{
 			{Test: "TestA", Verdict: proof.Failed, Seconds: 2},
 			{Test: "TestA/one", Verdict: proof.Held, Seconds: 2, Methods: map[string]string{"volume v1 MountVolume": "proved"}},
-			{Test: "TestA/two", Verdict: proof.Failed, Reason: "two fails", Seconds: 1.5, Output: []string{"    a_test.go:7: two fails"}},
+			{Test: "TestA/two", Verdict: proof.Failed, Reason: "two fails", Seconds: 1.5,
+				Output: []string{"    a_test.go:7: two fails"}},
 			{Test: "TestB", Verdict: proof.NotHere, Reason: "no end of line"},
 		}
 		if diff := cmp.Diff(checks, want); diff != "" {
@@ -119,7 +120,8 @@ func TestPartsHaveTheirPrograms(t *testing.T) {
 	for _, s := range all {
 		folder, isTest := strings.CutSuffix(s.program, ".test")
 		built := isTest && regexp.MustCompile(`(?m)^\s*tests=.*\b`+folder+`\b`).Match(script) ||
-			strings.Contains(string(script), "./test/"+s.program) || slices.Contains([]string{"csi-proxy", "csi-proxyctl"}, s.program)
+			strings.Contains(string(script), "./test/"+s.program) ||
+			slices.Contains([]string{"csi-proxy", "csi-proxyctl"}, s.program)
 		if !built {
 			t.Errorf("hack/build-prove.sh does not build %s", s.program)
 		}

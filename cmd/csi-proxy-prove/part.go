@@ -43,7 +43,8 @@ func (k *kit) lacks(p part, m machine) string {
 	for _, n := range p.needs {
 		switch {
 		case n == freePipes && len(m.agentPipes) > 0:
-			return fmt.Sprintf("another agent serves its pipes here (%s): stop it first, on a machine whose pods do not need it", m.agentPipes[0])
+			return fmt.Sprintf("another agent serves its pipes here (%s): stop it first, on a machine whose pods do not need it",
+				m.agentPipes[0])
 		case n == freePipes && m.inUse != "":
 			return m.inUse
 		case n == noService && m.service != "":
@@ -94,7 +95,8 @@ type step struct {
 	always  bool  // runs also when an earlier step failed: it takes away what that one made. Ctrl-C does not end it
 }
 
-// parts returns the parts of the kit, in their order: what no other machine can show comes first, since a machine may be taken away.
+// parts returns the parts of the kit, in their order: what no other machine can show comes first, since a machine may
+// be taken away.
 func parts() []part {
 	const (
 		long  = 40 * time.Minute
@@ -117,13 +119,19 @@ func parts() []part {
 	lives := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
-	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is restarted for it. An iSCSI initiator that nobody uses gets portals and sessions and, with -chap, a secret for mutual CHAP in place of one that was set in advance. It takes all of them away again."
+	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services " +
+		"that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is " +
+		"restarted for it. An iSCSI initiator that nobody uses gets portals and sessions and, with -chap, a secret for " +
+		"mutual CHAP in place of one that was set in advance. It takes all of them away again."
 	return []part{
 		{
 			name: "machine", minutes: 2, systems: onBoth, limit: brief, needs: []need{freePipes, noService},
-			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
-			steps: []step{test("windows.test", "^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|TestAccountsAreKnownByTheirComment|"+
-				"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
+			does: "What the other parts are made of: accounts, services that do nothing, a command as SYSTEM, registry values " +
+				"of the kit's own; and who may open the agent's pipes, with fewer rights and with enough.",
+			steps: []step{test("windows.test",
+				"^(TestServices|TestLeftServicesAreRemoved|TestAsSystem|TestRegistryValuesAreRestored|"+
+					"TestAccountsAreKnownByTheirComment|"+
+					"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
 		},
 		{
 			name: "questions", minutes: 15, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
@@ -140,12 +148,15 @@ func parts() []part {
 		},
 		{
 			name: "calls", minutes: 1, systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
-			does:  "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of their own.",
+			does: "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. " +
+				"Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of " +
+				"their own.",
 			steps: []step{recorded(test("operation.test", "^TestEveryCallOnThisMachine$", inProcess))},
 		},
 		{
 			name: "service", minutes: 1, systems: onBoth, limit: brief, needs: []need{freePipes, noService},
-			does: "The service csiproxy: installed, started, upgraded in place, stopped while a client keeps it busy, and removed. The agent reads this machine's disks meanwhile.",
+			does: "The service csiproxy: installed, started, upgraded in place, stopped while a client keeps it busy, and " +
+				"removed. The agent reads this machine's disks meanwhile.",
 			steps: []step{
 				serviceStep("install", "-v=2"),
 				serviceStep("upgrade", "-v=4"),
@@ -164,7 +175,8 @@ func parts() []part {
 		},
 		{
 			name: "lives-service", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, noService, freeDisk},
-			does: "The same lives through the pipes of an agent that is a service, which is installed before and removed after them. " + makes,
+			does: "The same lives through the pipes of an agent that is a service, which is installed before and removed " +
+				"after them. " + makes,
 			steps: []step{
 				serviceStep("install", "-v=4"),
 				lives("service"),
@@ -173,18 +185,22 @@ func parts() []part {
 		},
 		{
 			name: "timing", minutes: 3, systems: onWindows, limit: long, needs: []need{freePipes},
-			does:  "The agent's reads beside a bare gRPC echo on a pipe, its start, memory, threads and handles. It reads this machine's disks, and changes nothing.",
+			does: "The agent's reads beside a bare gRPC echo on a pipe, its start, memory, threads and handles. It reads " +
+				"this machine's disks, and changes nothing.",
 			steps: []step{{name: "figures", program: "bench", args: []string{"-rounds=30", "-minute=15s"}, writes: true}},
 		},
 		{
 			name: "emulated", minutes: 4, systems: all, limit: long,
-			does:  "The lives of all methods on emulated nodes, through this system's pipes and files. It touches nothing but its own directory.",
+			does: "The lives of all methods on emulated nodes, through this system's pipes and files. It touches nothing but " +
+				"its own directory.",
 			steps: []step{test("conformance.test", "Lifecycle")},
 		},
 		{
 			name: "sequences", minutes: 2, systems: all, limit: long,
-			does:  "The call sequences of the AWS, Azure, Google, vSphere and local drivers, on emulated nodes. It touches nothing but its own directory.",
-			steps: []step{test("sequences.test", "^(TestUndisturbed|TestLocalProvisioner|TestErasingProvisioner|TestAzureFindsTheRightDisk)$")},
+			does: "The call sequences of the AWS, Azure, Google, vSphere and local drivers, on emulated nodes. It touches " +
+				"nothing but its own directory.",
+			steps: []step{test("sequences.test",
+				"^(TestUndisturbed|TestLocalProvisioner|TestErasingProvisioner|TestAzureFindsTheRightDisk)$")},
 		},
 	}
 }
@@ -193,5 +209,6 @@ const agentProgram = "csi-proxy"
 
 // serviceStep installs the service, or changes it in place, and starts it. Its log is in the kit's directory.
 func serviceStep(name string, verbosity string) step {
-	return step{name: name, program: agentProgram, args: []string{"service", "install", "-start", "--", verbosity, "-logtostderr=false", `-log_file={dir}\agent\csi-proxy.log`}}
+	return step{name: name, program: agentProgram, args: []string{"service", "install", "-start", "--", verbosity,
+		"-logtostderr=false", `-log_file={dir}\agent\csi-proxy.log`}}
 }

@@ -14,14 +14,15 @@ import (
 // A family is a program and all that it starts. They end together, when the kit says so or when the kit itself ends.
 type family struct{ job windows.Handle }
 
-// endTogether puts this process into a job of its own, in which all that it starts is born. Without it, a kit that is killed between
-// the start of a program and its adoption would leave a suspended process for ever.
+// endTogether puts this process into a job of its own, in which all that it starts is born. Without it, a kit that is
+// killed between the start of a program and its adoption would leave a suspended process for ever.
 func endTogether() error {
 	job, err := newJob()
 	if err != nil {
 		return err
 	}
-	return windows.AssignProcessToJobObject(job, windows.CurrentProcess()) // its handle is closed when this process is gone
+	// its handle is closed when this process is gone
+	return windows.AssignProcessToJobObject(job, windows.CurrentProcess())
 }
 
 // newFamily makes a job object within that of the kit.
@@ -30,7 +31,8 @@ func newFamily() (*family, error) {
 	return &family{job}, err
 }
 
-// newJob makes a job object. Its handle is not inherited, so that the kernel ends the job's processes when this process is gone.
+// newJob makes a job object. Its handle is not inherited, so that the kernel ends the job's processes when this process
+// is gone.
 // https://learn.microsoft.com/windows/win32/procthread/nested-jobs
 func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
@@ -38,9 +40,12 @@ func newJob() (windows.Handle, error) {
 		return 0, err
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
 	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err != nil {
 		_ = windows.CloseHandle(job)
 		return 0, err
@@ -48,8 +53,8 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// start starts a program in a console group of its own, so that Ctrl-C reaches the kit alone, and puts it into the job. It is
-// suspended until it is there: what it starts is in the job, too.
+// start starts a program in a console group of its own, so that Ctrl-C reaches the kit alone, and puts it into the job.
+// It is suspended until it is there: what it starts is in the job, too.
 func (f *family) start(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
 	if err := c.Start(); err != nil {
@@ -63,7 +68,8 @@ func (f *family) start(c *exec.Cmd) error {
 	return err
 }
 
-// adopt puts a suspended process into the job and lets it go. A scanner of viruses may have put a thread of its own there.
+// adopt puts a suspended process into the job and lets it go. A scanner of viruses may have put a thread of its own
+// there.
 func (f *family) adopt(pid uint32) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
 	if err != nil {

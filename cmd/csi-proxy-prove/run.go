@@ -50,8 +50,8 @@ func (r *running) cleanEarlier() error {
 	return nil
 }
 
-// letGo is how long Windows may hold the file of a program whose process has ended, or is ending: a service that reports that it
-// stopped still has one.
+// letGo is how long Windows may hold the file of a program whose process has ended, or is ending: a service that
+// reports that it stopped still has one.
 const letGo = 15 * time.Second
 
 // removeAll removes a directory of the kit. What a test mounted or linked there is not entered.
@@ -164,15 +164,18 @@ func (r *running) noteService(s step) error {
 	if s.program != agentProgram || !slices.Contains(s.args, "install") {
 		return nil
 	}
-	if slices.ContainsFunc(r.ledger.Remaining(), func(e windows.Entry) bool { return e.Kind == windows.KindService && e.Name == "csiproxy" }) {
+	if slices.ContainsFunc(r.ledger.Remaining(), func(e windows.Entry) bool {
+		return e.Kind == windows.KindService &&
+			e.Name == "csiproxy"
+	}) {
 		return nil
 	}
 	_, err := r.ledger.Note(windows.Entry{Kind: windows.KindService, Name: "csiproxy", Mark: r.command(s).Path})
 	return err
 }
 
-// tell prints the end of a check: of each that did not hold, and otherwise of tests and of what they are made of, so that somebody who
-// waits sees that it goes on.
+// tell prints the end of a check: of each that did not hold, and otherwise of tests and of what they are made of, so
+// that somebody who waits sees that it goes on.
 func (r *running) tell(c *proof.Check) {
 	switch {
 	case c.Verdict == proof.Failed:

@@ -22,7 +22,8 @@ import (
 // maxText is how much of the output of a command that measures is kept.
 const maxText = 256 << 10
 
-// command returns a program of the kit. Its temporary files are the run's; what it makes on the machine it notes in the ledger.
+// command returns a program of the kit. Its temporary files are the run's; what it makes on the machine it notes in the
+// ledger.
 func (r *running) command(s step) *exec.Cmd {
 	c := exec.Command(filepath.Join(r.binaries, fileOf(s.program))) //nolint:gosec // unpacked from this program
 	for _, arg := range append(s.args, r.more[s.program]...) {
@@ -34,7 +35,8 @@ func (r *running) command(s step) *exec.Cmd {
 			c.Env = append(c.Env, variable)
 		}
 	}
-	c.Env = append(c.Env, "TEMP="+r.temp, "TMP="+r.temp, "TMPDIR="+r.temp, "CSI_PROXY_BIN="+r.binaries, "CSI_PROXY_PROVE_LEDGER="+ledgerOf(r.base),
+	c.Env = append(c.Env, "TEMP="+r.temp, "TMP="+r.temp, "TMPDIR="+r.temp, "CSI_PROXY_BIN="+r.binaries,
+		"CSI_PROXY_PROVE_LEDGER="+ledgerOf(r.base),
 		"CSI_PROXY_ANSWERS="+r.answers)
 	if s.records {
 		c.Env = append(c.Env, "CSI_PROXY_RECORDING="+r.recording)
@@ -71,7 +73,8 @@ func (r *running) do(ctx context.Context, s step, limit time.Duration) (checks [
 	if s.name != "" {
 		check := proof.Check{Test: s.name, Verdict: proof.Held, Seconds: time.Since(begun).Seconds()}
 		if err != nil {
-			check.Verdict, check.Reason, check.Output = proof.Failed, err.Error(), last(strings.Split(strings.TrimSpace(printed.String()), "\n"))
+			check.Verdict, check.Reason, check.Output = proof.Failed, err.Error(),
+				last(strings.Split(strings.TrimSpace(printed.String()), "\n"))
 		}
 		r.tell(&check)
 		if s.writes {

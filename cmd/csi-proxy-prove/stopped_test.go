@@ -49,7 +49,8 @@ func TestAKilledKitIsCleanedUpAfter(t *testing.T) {
 	if _, err := os.Stat(made); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := k.run(t.Context(), []string{"-list"}); code != exitHeld || err != nil || !strings.Contains(out.String(), "An earlier run left these") {
+	if code, err := k.run(t.Context(), []string{"-list"}); code != exitHeld || err != nil ||
+		!strings.Contains(out.String(), "An earlier run left these") {
 		t.Errorf("exit %d, %v, and said:\n%s", code, err, out)
 	}
 	code, r, err := ran(t, k, "-yes", "-only=good")
@@ -81,7 +82,8 @@ func salvaged(t *testing.T, out *bytes.Buffer) *proof.Report {
 func wantSalvaged(t *testing.T, r *proof.Report) {
 	t.Helper()
 	got := slices.DeleteFunc(verdictsOf(r), func(v string) bool { return strings.HasSuffix(v, ": not run") })
-	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine", "made: failed " + nothingAfter}
+	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine",
+		"made: failed " + nothingAfter}
 	if diff := cmp.Diff(got, want); diff != "" || !r.Interrupted {
 		t.Errorf("salvaged, interrupted %t (-got +want):\n%s", r.Interrupted, diff)
 	}
@@ -90,15 +92,16 @@ func wantSalvaged(t *testing.T, r *proof.Report) {
 	}
 }
 
-// A report that cannot be written with its calls is written without them, and one that cannot be written at all stays in the run's
-// directory.
+// A report that cannot be written with its calls is written without them, and one that cannot be written at all stays
+// in the run's directory.
 func TestReportsThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json.gz")
 	m, err := fakeLook(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true, Machine: m.Machine, Kit: proof.Kit{SHA256: strings.Repeat("0", 64)}}, m, options{}, file); err != nil {
+	if _, err := publish(&proof.Report{Calls: []json.RawMessage{[]byte("torn"), []byte("{}")}, Interrupted: true,
+		Machine: m.Machine, Kit: proof.Kit{SHA256: strings.Repeat("0", 64)}}, m, options{}, file); err != nil {
 		t.Fatal(err)
 	}
 	if r := report(t, file); r == nil || !r.Interrupted || len(r.Calls) != 0 || r.CallsLeftOut != 2 {
@@ -109,13 +112,16 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(gone, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute, steps: []step{{name: "away", program: "away"}}})
+	k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute,
+		steps: []step{{name: "away", program: "away"}}})
 	t.Setenv("GONE", gone)
-	code, err := k.run(t.Context(), []string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")})
+	code, err := k.run(t.Context(),
+		[]string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")})
 	if code != exitFailed || err == nil || !strings.Contains(err.Error(), "start the kit again with another -report") {
 		t.Fatalf("exit %d, %v\n%s", code, err, out)
 	}
-	if code, err := k.run(t.Context(), []string{"-clean", "-yes", "-report=" + file + ".json.gz"}); code != exitHeld || err != nil {
+	if code, err := k.run(t.Context(), []string{"-clean", "-yes", "-report=" + file + ".json.gz"}); code != exitHeld ||
+		err != nil {
 		t.Errorf("exit %d, %v\n%s", code, err, out)
 	}
 	if r := salvaged(t, out); r == nil || len(r.Answers) != 1 {
@@ -156,7 +162,8 @@ func TestWhatCannotBeRemovedStaysKnown(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(made, "somebody's"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if code, r, err := ran(t, k, "-yes", "-only=good"); code != exitFailed || r != nil || err == nil || !strings.Contains(err.Error(), "cannot be removed") {
+	if code, r, err := ran(t, k, "-yes", "-only=good"); code != exitFailed || r != nil || err == nil ||
+		!strings.Contains(err.Error(), "cannot be removed") {
 		t.Errorf("exit %d, %v", code, err)
 	}
 	if len(ledger.Remaining()) != 1 {

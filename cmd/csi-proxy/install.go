@@ -67,7 +67,8 @@ func readInstallation(args []string) (installation, error) {
 	case o.Version || !o.service:
 		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
 	}
-	if err := errors.Join(fullPath("-log_file", o.Log.File), fullPath("-log_dir", o.Log.Dir), fullPath("-policy", o.Policy)); err != nil {
+	if err := errors.Join(fullPath("-log_file", o.Log.File), fullPath("-log_dir", o.Log.Dir),
+		fullPath("-policy", o.Policy)); err != nil {
 		return i, fmt.Errorf("install: %w", err)
 	}
 	i.logs, i.policy = o.logDirs(), o.Policy
@@ -156,7 +157,8 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	c.warnOfPrivileges(before.Privileges)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
-		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, applies the new ones")
+		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, " +
+			"applies the new ones")
 	}
 	if !i.start {
 		return nil
@@ -169,7 +171,8 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	return c.start(ctx)
 }
 
-// warn names the users who could become SYSTEM by changing the program that the service runs or a directory that it writes to.
+// warn names the users who could become SYSTEM by changing the program that the service runs or a directory that it
+// writes to.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
 		who, err := winservice.Writers(path)
@@ -177,7 +180,8 @@ func (c serviceCommand) warn(paths ...string) {
 		case err != nil:
 			c.print("warning: cannot find out who may change %s: %v", path, err)
 		case len(who) > 0:
-			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path, strings.Join(who, ", "))
+			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path,
+				strings.Join(who, ", "))
 		}
 	}
 }
@@ -192,8 +196,8 @@ func (c serviceCommand) warnOfPolicy(path string) {
 	}
 }
 
-// warnOfPrivileges names the privileges that the service needs and lacks if somebody has limited it to others. Otherwise
-// LocalSystem has them all.
+// warnOfPrivileges names the privileges that the service needs and lacks if somebody has limited it to others.
+// Otherwise LocalSystem has them all.
 func (c serviceCommand) warnOfPrivileges(limit []string) {
 	allowed := slices.Clone(limit)
 	for _, p := range node.Privileges() {
@@ -212,7 +216,8 @@ func (c serviceCommand) warnOfPrivileges(limit []string) {
 func (c serviceCommand) warnOfLinks(dirs ...string) {
 	for _, dir := range dirs {
 		if link, err := logfile.IsLink(dir); err == nil && link {
-			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead", dir)
+			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead",
+				dir)
 		}
 	}
 }

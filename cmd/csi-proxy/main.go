@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command csi-proxy is the CSI Proxy node agent: it serves privileged storage operations of the Windows node that it runs
-// on to CSI drivers. csi-proxy-emulated is the same agent on an emulated node.
+// Command csi-proxy is the CSI Proxy node agent: it serves privileged storage operations of the Windows node that it
+// runs on to CSI drivers. csi-proxy-emulated is the same agent on an emulated node.
 package main
 
 import (

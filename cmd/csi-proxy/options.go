@@ -22,9 +22,11 @@ type options struct {
 func newOptions() *options {
 	o := &options{Options: app.NewOptions("csi-proxy")}
 	o.Flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
-	o.Flags.Func("host", "gone: csi-proxy works on this machine, and "+emulatedProgram+" on an emulated node", func(string) error {
-		return errors.New("csi-proxy works on the machine it runs on; for an emulated node run " + emulatedProgram + " -state-dir=DIR")
-	})
+	o.Flags.Func("host", "gone: csi-proxy works on this machine, and "+emulatedProgram+" on an emulated node",
+		func(string) error {
+			return errors.New("csi-proxy works on the machine it runs on; for an emulated node run " +
+				emulatedProgram + " -state-dir=DIR")
+		})
 	return o
 }
 
@@ -34,7 +36,8 @@ func (o *options) parse(args []string) error {
 		return err
 	}
 	if runtime.GOOS != "windows" {
-		return fmt.Errorf("csi-proxy works on Windows, and this is %s; for an emulated node run %s -state-dir=DIR", runtime.GOOS, emulatedProgram)
+		return fmt.Errorf("csi-proxy works on Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
+			runtime.GOOS, emulatedProgram)
 	}
 	if o.service {
 		return o.checkService()

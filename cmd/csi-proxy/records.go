@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// recordsDir makes and returns the directory for the records of shares in use. It returns "" if there is no safe place; then no
-// share is staged in one call.
+// recordsDir makes and returns the directory for the records of shares in use. It returns "" if there is no safe place;
+// then no share is staged in one call.
 func recordsDir(logger klog.Logger) string {
 	data := os.Getenv("ProgramData")
 	if data == "" {
@@ -30,14 +30,15 @@ func recordsDir(logger klog.Logger) string {
 		}
 	}
 	if err != nil {
-		logger.Error(err, "StageShare is refused, as the records of shares are not safe: remove the directory, or let only administrators change it, and start the agent again", "directory", dir)
+		logger.Error(err, "StageShare is refused, as the records of shares are not safe: remove the directory, or let only "+
+			"administrators change it, and start the agent again", "directory", dir)
 		return ""
 	}
 	return dir
 }
 
-// onlyAdministratorsChange returns an error if others may change a directory, who could have put it there before the agent
-// came, or if it leads elsewhere. What is in it decides which shares are unmapped, and it is written as SYSTEM.
+// onlyAdministratorsChange returns an error if others may change a directory, who could have put it there before the
+// agent came, or if it leads elsewhere. What is in it decides which shares are unmapped, and it is written as SYSTEM.
 func onlyAdministratorsChange(dir string) error {
 	link, err := logfile.IsLink(dir)
 	if err != nil {

@@ -52,22 +52,23 @@ func fullPath(name, path string) error {
 	return nil
 }
 
-// checkService refuses flags that are for the console only. Relative paths of the log are refused only at the installation,
-// because there are services that were made with them.
+// checkService refuses flags that are for the console only. Relative paths of the log are refused only at the
+// installation, because there are services that were made with them.
 func (o *options) checkService() error {
 	if err := fullPath("-audit-log", o.Audit.File); err != nil {
 		return err
 	}
 	if !o.Log.ToStderr && o.Log.File+o.Log.Dir == "" {
 		// Anybody may make files, and so links, in SYSTEM's directory for temporary files, and klog would follow the links.
-		return errors.New("-logtostderr=false alone logs to the directory for temporary files, which a service must not: give -log_file=FILE or -log_dir=DIR too")
+		return errors.New("-logtostderr=false alone logs to the directory for temporary files, which a service must not: " +
+			"give -log_file=FILE or -log_dir=DIR too")
 	}
 	return nil
 }
 
 // runService runs the agent for the Service Control Manager. An error in the command line is reported
-// there and in the Event Log, as a failed start, because a service has no standard error. It has no standard output either, so
-// it does not print ready N.
+// there and in the Event Log, as a failed start, because a service has no standard error. It has no standard output
+// either, so it does not print ready N.
 func runService(ctx context.Context, o *options, invalid error, stderr io.Writer) int {
 	if errors.Is(invalid, flag.ErrHelp) {
 		return app.ExitOK
@@ -82,7 +83,8 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 		}
 		defer closeLog()
 		err = o.Serve(ctx, told, startAgent, func(endpoints int) error {
-			ready(fmt.Sprintf("%d API endpoints accept calls. %s Version: %s.", endpoints, o.Log.Describe(), app.Version("csi-proxy")))
+			ready(fmt.Sprintf("%d API endpoints accept calls. %s Version: %s.", endpoints, o.Log.Describe(),
+				app.Version("csi-proxy")))
 			return nil
 		})
 		if err != nil {
@@ -97,7 +99,8 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 		_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\nRun csi-proxy -help for the flags.\n", invalid)
 		return app.ExitUsage
 	case errors.Is(err, winservice.ErrNotService):
-		err = fmt.Errorf("-windows-service: %w: install it with csi-proxy service install, or leave the flag out to run it here", err)
+		err = fmt.Errorf("-windows-service: %w: install it with csi-proxy service install, or leave the flag out to "+
+			"run it here", err)
 	}
 	_, _ = fmt.Fprintf(stderr, "csi-proxy: %v\n", err)
 	return app.ExitFailed
@@ -130,12 +133,14 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		return fail(app.ExitUsage, fmt.Errorf("unknown command %q", command))
 	}
-	if slices.ContainsFunc(args[:beforeDashes(args)], func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
+	if slices.ContainsFunc(args[:beforeDashes(args)],
+		func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
 		serviceUsage(stdout)
 		return app.ExitOK
 	}
 	if runtime.GOOS != "windows" {
-		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR", command, runtime.GOOS, emulatedProgram))
+		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
+			command, runtime.GOOS, emulatedProgram))
 	}
 	var install installation
 	if command == "install" {

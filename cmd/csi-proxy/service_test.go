@@ -45,10 +45,13 @@ func TestAgentFlags(t *testing.T) {
 		given, want []string
 	}{
 		{"none", nil, []string{"-windows-service", log, stderr}},
-		{"others", []string{"-v=4", "-api", "iscsi=off"}, []string{"-windows-service", log, stderr, "-v=4", "-api", "iscsi=off"}},
-		{"a log file", []string{"--log_file=C:\\x.log", stderr}, []string{"-windows-service", "--log_file=C:\\x.log", stderr}},
+		{"others", []string{"-v=4", "-api", "iscsi=off"},
+			[]string{"-windows-service", log, stderr, "-v=4", "-api", "iscsi=off"}},
+		{"a log file", []string{"--log_file=C:\\x.log", stderr},
+			[]string{"-windows-service", "--log_file=C:\\x.log", stderr}},
 		{"a log directory", []string{"-log_dir", `C:\logs`}, []string{"-windows-service", "-log_dir", `C:\logs`}},
-		{"the flag of services", []string{"--windows-service", "-logtostderr"}, []string{"--windows-service", "-logtostderr"}},
+		{"the flag of services", []string{"--windows-service", "-logtostderr"},
+			[]string{"--windows-service", "-logtostderr"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, agentFlags(test.given)); diff != "" {
@@ -77,7 +80,8 @@ func TestWhatAServiceCannotHave(t *testing.T) {
 		{"standard error", app.LogFlags{ToStderr: true}, "", ""},
 		{"full paths", app.LogFlags{File: full}, full, ""},
 		{"a log directory", app.LogFlags{Dir: full}, "", ""},
-		{"a relative audit log", app.LogFlags{File: full}, "audit.log", "-audit-log=audit.log is relative, and a service has no directory of its own"},
+		{"a relative audit log", app.LogFlags{File: full}, "audit.log",
+			"-audit-log=audit.log is relative, and a service has no directory of its own"},
 		{"a log for nowhere", app.LogFlags{}, "", "-logtostderr=false alone logs to the directory for temporary files"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -126,9 +130,12 @@ func TestALimitedService(t *testing.T) {
 		{"SeCreateSymbolicLinkPrivilege SeLoadDriverPrivilege SeManageVolumePrivilege SeBackupPrivilege", ""},
 		{
 			"SeChangeNotifyPrivilege seloaddriverprivilege",
-			"warning: csiproxy is limited to certain privileges, and lacks SeCreateSymbolicLinkPrivilege for links: CreateSymlink, and NewSmbGlobalMapping with a local path\n" +
-				"warning: csiproxy is limited to certain privileges, and lacks SeManageVolumePrivilege for growing volumes: ResizeVolume\n" +
-				"warning: to allow them: sc privs csiproxy SeChangeNotifyPrivilege/seloaddriverprivilege/SeCreateSymbolicLinkPrivilege/SeManageVolumePrivilege\n",
+			"warning: csiproxy is limited to certain privileges, and lacks SeCreateSymbolicLinkPrivilege for links: " +
+				"CreateSymlink, and NewSmbGlobalMapping with a local path\n" +
+				"warning: csiproxy is limited to certain privileges, and lacks SeManageVolumePrivilege for growing volumes: " +
+				"ResizeVolume\n" +
+				"warning: to allow them: sc privs csiproxy " +
+				"SeChangeNotifyPrivilege/seloaddriverprivilege/SeCreateSymbolicLinkPrivilege/SeManageVolumePrivilege\n",
 		},
 	} {
 		var out bytes.Buffer
@@ -151,7 +158,8 @@ func TestADirectoryThatIsALinkIsReported(t *testing.T) {
 	}
 	var out bytes.Buffer
 	serviceCommand{stdout: &out}.warnOfLinks("", dir, path, filepath.Join(dir, "missing"))
-	if diff := cmp.Diff("warning: "+path+" is a link or another reparse point: the service writes where it leads; give that path instead\n", out.String()); diff != "" {
+	if diff := cmp.Diff("warning: "+path+" is a link or another reparse point: the service writes where it leads; give "+
+		"that path instead\n", out.String()); diff != "" {
 		t.Error(diff)
 	}
 }

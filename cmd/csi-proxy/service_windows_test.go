@@ -25,7 +25,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// TestMain runs the command itself when it is called as such, because the service that the tests install is this program.
+// TestMain runs the command itself when it is called as such, because the service that the tests install is this
+// program.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "service" || isFlag(os.Args[1], "windows-service")) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -106,7 +107,8 @@ func callService(t *testing.T) {
 }
 
 func hasEventSource() bool {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\EventLog\Application\`+serviceName, registry.QUERY_VALUE)
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE,
+		`SYSTEM\CurrentControlSet\Services\EventLog\Application\`+serviceName, registry.QUERY_VALUE)
 	if err != nil {
 		return false
 	}
@@ -121,11 +123,16 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	install := []string{"service", "install", "-start", "--", "-logtostderr=false", "-log_file=" + log}
 
 	wantText(t, csiProxy(t, exitNotInstalled, "service", "status"), "csiproxy is not installed")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-no-such-flag"), "the agent would not start: flag provided but not defined: -no-such-flag")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"), "-log_file=here.log is relative")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-audit-log=audit.log"), "-audit-log=audit.log is relative")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-host=emulated"), "for an emulated node run csi-proxy-emulated")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-logtostderr=false"), "give -log_file=FILE or -log_dir=DIR too")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-no-such-flag"),
+		"the agent would not start: flag provided but not defined: -no-such-flag")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"),
+		"-log_file=here.log is relative")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-audit-log=audit.log"),
+		"-audit-log=audit.log is relative")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-host=emulated"),
+		"for an emulated node run csi-proxy-emulated")
+	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-logtostderr=false"),
+		"give -log_file=FILE or -log_dir=DIR too")
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Fatalf("bad flags were installed: %v", err)
 	}
@@ -153,7 +160,8 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 	if err != nil || after.PID != before.PID {
 		t.Errorf("installing it again made process %d of %d (%v), want the same", after.PID, before.PID, err)
 	}
-	wantText(t, csiProxy(t, app.ExitOK, append(install, "-v=4")...), "(?s)is changed:.*command: .* -v=4, was .*csiproxy is stopped.*csiproxy is running")
+	wantText(t, csiProxy(t, app.ExitOK, append(install, "-v=4")...),
+		"(?s)is changed:.*command: .* -v=4, was .*csiproxy is stopped.*csiproxy is running")
 	callService(t)
 
 	wantText(t, csiProxy(t, app.ExitOK, "service", "stop"), "csiproxy is stopped")
@@ -212,7 +220,8 @@ func TestTheServiceThatScMakes(t *testing.T) {
 
 // A path without a drive is on C, and does not count as relative.
 func TestPathsWithoutADrive(t *testing.T) {
-	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false", `-audit-log=\etc\audit\log`})
+	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false",
+		`-audit-log=\etc\audit\log`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,8 +250,10 @@ func TestAServiceThatCannotStart(t *testing.T) {
 		log   string // part of the log file; empty: there can be none
 	}{
 		{"a bad flag", []string{"-windows-service", "-no-such-flag"}, ""},
-		{"the audit log's directory is a file", []string{"-windows-service", "-audit-log=" + filepath.Join(file, "audit.log"), "-logtostderr=false", "-log_file=" + log}, "the service failed"},
-		{"the log's directory is a file", []string{"-windows-service", "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
+		{"the audit log's directory is a file", []string{"-windows-service", "-audit-log=" + filepath.Join(file, "audit.log"),
+			"-logtostderr=false", "-log_file=" + log}, "the service failed"},
+		{"the log's directory is a file",
+			[]string{"-windows-service", "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := definition(program, test.flags)
@@ -251,7 +262,8 @@ func TestAServiceThatCannotStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Wine's StartService waits for the service to run, and sometimes fails when the service has already ended.
-			wantText(t, csiProxy(t, app.ExitFailed, "service", "start"), "csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
+			wantText(t, csiProxy(t, app.ExitFailed, "service", "start"),
+				"csiproxy stopped again, with exit code 1 of its own; the Event Log|StartService csiproxy: Service request timeout")
 			wantText(t, csiProxy(t, exitStopped, "service", "status"), "ended +exit code 1 of its own")
 			if test.log == "" {
 				return
@@ -269,7 +281,10 @@ func TestAServiceThatCannotStart(t *testing.T) {
 func TestAServiceFlagInAConsole(t *testing.T) {
 	requireServices(t)
 	wantText(t, csiProxy(t, app.ExitFailed, "-windows-service"),
-		"-windows-service: this process was not started by the Windows Service Control Manager: install it with csi-proxy service install")
-	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-no-such-flag"), "flag provided but not defined: -no-such-flag")
-	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-audit-log=here.log"), "-audit-log=here.log is relative, and a service has no directory of its own: give a full path")
+		"-windows-service: this process was not started by the Windows Service Control Manager: install it with csi-proxy "+
+			"service install")
+	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-no-such-flag"),
+		"flag provided but not defined: -no-such-flag")
+	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-audit-log=here.log"),
+		"-audit-log=here.log is relative, and a service has no directory of its own: give a full path")
 }

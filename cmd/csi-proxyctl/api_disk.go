@@ -17,35 +17,42 @@ import (
 
 func diskGroup(a *connection) *cobra.Command {
 	return group("disk", "Find disks, bring them online, partition them",
-		a.storage(&cobra.Command{Use: "list", Short: "List the disks with their serial numbers and page 83 identifiers"}, "listing the disks", a.listDisks),
-		a.storage(&cobra.Command{Use: "locations", Short: "List the disks with the SCSI addresses at which they are attached"}, "listing the disks", listLocations),
+		a.storage(&cobra.Command{Use: "list", Short: "List the disks with their serial numbers and page 83 identifiers"},
+			"listing the disks", a.listDisks),
+		a.storage(&cobra.Command{Use: "locations", Short: "List the disks with the SCSI addresses at which they are " +
+			"attached"}, "listing the disks", listLocations),
 		oneDisk(a, "stats", "Print how large a disk is", "asking for the size of the disk",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: disk})
 				total := r.GetTotalBytes()
-				return answer{value: map[string]int64{"totalBytes": total}, rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}, names: []string{fmt.Sprint(disk)}}, err
+				return answer{value: map[string]int64{"totalBytes": total},
+					rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}, names: []string{fmt.Sprint(disk)}}, err
 			}),
 		oneDisk(a, "state", "Print whether a disk is online", "asking for the state of the disk",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				r, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: disk})
-				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())}, names: []string{fmt.Sprint(disk)}}, err
+				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())},
+					names: []string{fmt.Sprint(disk)}}, err
 			}),
 		change(oneDisk(a, "online", "Bring a disk online and make it writable", "bringing the disk online",
 			func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 				return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk, IsOnline: true}))
 			})),
 		diskDeed(a, "offline DISK", "Take a disk offline", deed{
-			what: "take disk %d offline", doing: "taking the disk offline", effect: "Its volumes disappear until it is online again, even if files on them are open.",
+			what: "take disk %d offline", doing: "taking the disk offline",
+			effect: "Its volumes disappear until it is online again, even if files on them are open.",
 		}, func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 			return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: disk}))
 		}),
 		diskDeed(a, "partition DISK", "Give a blank disk a partition table and one partition", deed{
 			what: "partition disk %d", doing: "partitioning the disk",
-			effect: "An offline disk is brought online. A disk that has a partition is left as it is, and one that is not blank is refused.",
+			effect: "An offline disk is brought online. A disk that has a partition is left as it is, and one that is not " +
+				"blank is refused.",
 		}, func(ctx context.Context, client *csiproxy.Client, disk uint32) (answer, error) {
 			return done(client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: disk}))
 		}),
-		change(a.storage(&cobra.Command{Use: "rescan", Short: "Have Windows look for disks that came, went or grew"}, "looking for disks",
+		change(a.storage(&cobra.Command{Use: "rescan", Short: "Have Windows look for disks that came, went or grew"},
+			"looking for disks",
 			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 				return done(client.Disk.Rescan(ctx, &diskapi.RescanRequest{}))
 			})),
@@ -53,7 +60,8 @@ func diskGroup(a *connection) *cobra.Command {
 }
 
 // oneDisk makes a command that calls the API for one disk.
-func oneDisk(a *connection, use, short, doing string, call func(context.Context, *csiproxy.Client, uint32) (answer, error)) *cobra.Command {
+func oneDisk(a *connection, use, short, doing string, call func(context.Context, *csiproxy.Client, uint32) (answer,
+	error)) *cobra.Command {
 	return a.storage(&cobra.Command{Use: use + " DISK", Short: short, Example: "  csi-proxyctl disk " + use + " 1"}, doing,
 		func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 			return call(ctx, client, diskOf(args))
@@ -61,7 +69,8 @@ func oneDisk(a *connection, use, short, doing string, call func(context.Context,
 }
 
 // diskDeed makes a command that changes a disk after a question.
-func diskDeed(a *connection, use, short string, d deed, do func(context.Context, *csiproxy.Client, uint32) (answer, error)) *cobra.Command {
+func diskDeed(a *connection, use, short string, d deed, do func(context.Context, *csiproxy.Client, uint32) (answer,
+	error)) *cobra.Command {
 	return a.deed(&cobra.Command{Use: use, Short: short}, func(args []string) deed {
 		disk, planned := diskOf(args), d
 		planned.what = fmt.Sprintf(d.what, disk)
@@ -95,7 +104,8 @@ func (a *connection) listDisks(ctx context.Context, client *csiproxy.Client, _ [
 	return found, err
 }
 
-// wideDisks returns the rows of the disks with their sizes, states and addresses. Facts that the agent cannot give are left out.
+// wideDisks returns the rows of the disks with their sizes, states and addresses. Facts that the agent cannot give are
+// left out.
 func wideDisks(ctx context.Context, client *csiproxy.Client, list []diskRow) []string {
 	rows := []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}
 	locations, _ := client.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{})
@@ -109,7 +119,8 @@ func wideDisks(ctx context.Context, client *csiproxy.Client, list []diskRow) []s
 		}
 		at := locations.GetDiskLocations()[d.DiskNumber]
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", d.DiskNumber, size, state,
-			orDash(at.GetAdapter()), orDash(at.GetBus()), orDash(at.GetTarget()), orDash(at.GetLUNID()), orDash(d.SerialNumber), orDash(d.Page83)))
+			orDash(at.GetAdapter()), orDash(at.GetBus()), orDash(at.GetTarget()), orDash(at.GetLUNID()),
+			orDash(d.SerialNumber), orDash(d.Page83)))
 	}
 	return rows
 }
@@ -129,7 +140,8 @@ func listLocations(ctx context.Context, client *csiproxy.Client, _ []string) (an
 	for _, n := range slices.Sorted(maps.Keys(r.GetDiskLocations())) {
 		at := r.GetDiskLocations()[n]
 		list = append(list, locationRow{n, at.GetAdapter(), at.GetBus(), at.GetTarget(), at.GetLUNID()})
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%s", n, orDash(at.GetAdapter()), orDash(at.GetBus()), orDash(at.GetTarget()), orDash(at.GetLUNID())))
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%s", n, orDash(at.GetAdapter()), orDash(at.GetBus()),
+			orDash(at.GetTarget()), orDash(at.GetLUNID())))
 	}
 	return answer{value: map[string]any{"disks": list}, rows: rows}, err
 }

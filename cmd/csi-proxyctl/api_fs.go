@@ -14,33 +14,39 @@ import (
 func fsGroup(a *connection) *cobra.Command {
 	c := group("fs", "Make and remove directories and links",
 		a.storage(&cobra.Command{
-			Use: "exists PATH", Short: "Print whether there is anything at a path", Example: `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`,
+			Use: "exists PATH", Short: "Print whether there is anything at a path",
+			Example: `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`,
 		}, "looking at the path", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 			r, err := client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: args[0]})
 			return yesNo(args[0], "exists", r.GetExists(), err)
 		}),
-		a.storage(&cobra.Command{Use: "is-link PATH", Short: "Print whether a path is a link or mount point that leads somewhere"}, "looking at the path",
+		a.storage(&cobra.Command{Use: "is-link PATH", Short: "Print whether a path is a link or mount point that leads " +
+			"somewhere"}, "looking at the path",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: args[0]})
 				return yesNo(args[0], "isLink", r.GetIsSymlink(), err)
 			}),
-		change(a.storage(&cobra.Command{Use: "mkdir PATH", Short: "Make a directory, with its parents"}, "making the directory",
+		change(a.storage(&cobra.Command{Use: "mkdir PATH", Short: "Make a directory, with its parents"},
+			"making the directory",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: args[0]}))
 			})),
-		change(a.storage(&cobra.Command{Use: "link SOURCE PATH", Short: "Make a directory link at a path that leads to a source"}, "making the link",
+		change(a.storage(&cobra.Command{Use: "link SOURCE PATH", Short: "Make a directory link at a path that leads to " +
+			"a source"}, "making the link",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: args[0], TargetPath: args[1]}))
+				return done(client.Filesystem.CreateSymlink(ctx,
+					&filesystemapi.CreateSymlinkRequest{SourcePath: args[0], TargetPath: args[1]}))
 			})),
 		rmdirCommand(a),
-		a.deed(&cobra.Command{Use: "rmdir-contents PATH", Short: "Remove everything in a directory but keep the directory"}, func(args []string) deed {
-			return pathDeed(args[0], deed{
-				what: "remove everything in " + args[0], doing: "emptying the directory", effect: contentIsLost,
-				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
-					return done(client.Filesystem.RmdirContents(ctx, &filesystemapi.RmdirContentsRequest{Path: args[0]}))
-				},
-			})
-		}))
+		a.deed(&cobra.Command{Use: "rmdir-contents PATH", Short: "Remove everything in a directory but keep the directory"},
+			func(args []string) deed {
+				return pathDeed(args[0], deed{
+					what: "remove everything in " + args[0], doing: "emptying the directory", effect: contentIsLost,
+					do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+						return done(client.Filesystem.RmdirContents(ctx, &filesystemapi.RmdirContentsRequest{Path: args[0]}))
+					},
+				})
+			}))
 	c.Long = c.Short + `.
 
 A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it, because shells interpret \.`
@@ -51,7 +57,8 @@ const contentIsLost = "Files in it are lost. The targets of links and mount poin
 
 func rmdirCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{Use: "rmdir PATH", Short: "Remove an empty directory, a link or a mount point"}
-	force := c.Flags().Bool("force", false, "remove a directory with all its content, and do nothing if the path is missing")
+	force := c.Flags().Bool("force", false,
+		"remove a directory with all its content, and do nothing if the path is missing")
 	return a.deed(c, func(args []string) deed {
 		d := pathDeed(args[0], deed{
 			what: "remove " + args[0], doing: "removing the directory",

@@ -18,29 +18,36 @@ import (
 func iscsiGroup(a *connection) *cobra.Command {
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
-			change(a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots", Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
+			change(a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots",
+				Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					return done(client.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalOf(args)}))
 				})),
 			change(a.storage(&cobra.Command{
-				Use: "remove PORTAL", Short: "Forget a portal; targets that are connected stay connected", Example: "  csi-proxyctl iscsi portal remove 192.0.2.10",
+				Use: "remove PORTAL", Short: "Forget a portal; targets that are connected stay connected",
+				Example: "  csi-proxyctl iscsi portal remove 192.0.2.10",
 			}, "forgetting the portal", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				return done(client.ISCSI.RemoveTargetPortal(ctx, &iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalOf(args)}))
 			})),
 			a.storage(&cobra.Command{Use: "list", Short: "List the registered portals"}, "listing the portals", listPortals),
-			a.storage(&cobra.Command{Use: "discover PORTAL", Short: "Ask a registered portal for its targets"}, "asking the portal for its targets",
+			a.storage(&cobra.Command{Use: "discover PORTAL", Short: "Ask a registered portal for its targets"},
+				"asking the portal for its targets",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-					r, err := client.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(args)})
+					r, err := client.ISCSI.DiscoverTargetPortal(ctx,
+						&iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(args)})
 					return plainList("targets", r.GetIqns(), err)
 				})),
 		loginCommand(a),
 		a.deed(&cobra.Command{Use: "logout PORTAL TARGET", Short: "Log out of a target, for good"}, logoutDeed),
-		a.storage(&cobra.Command{Use: "disks PORTAL TARGET", Short: "Print the numbers of the disks that a target has given the node"}, "asking for the disks of the target",
+		a.storage(&cobra.Command{Use: "disks PORTAL TARGET", Short: "Print the numbers of the disks that a target has " +
+			"given the node"}, "asking for the disks of the target",
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
+				r, err := client.ISCSI.GetTargetDisks(ctx,
+					&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 				return plainList("disks", r.GetDiskIDs(), err)
 			}),
-		a.admin(&cobra.Command{Use: "sessions", Short: "List the sessions with targets, also those that others made"}, listSessions),
+		a.admin(&cobra.Command{Use: "sessions", Short: "List the sessions with targets, also those that others made"},
+			listSessions),
 		mutualSecretCommand(a))
 	c.Long = c.Short + `.
 
@@ -67,7 +74,8 @@ func listPortals(ctx context.Context, client *csiproxy.Client, _ []string) (answ
 
 // authTypes are the kinds of authentication of a login.
 var authTypes = map[string]iscsiapi.AuthenticationType{
-	"none": iscsiapi.AuthenticationType_NONE, "chap": iscsiapi.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": iscsiapi.AuthenticationType_MUTUAL_CHAP,
+	"none": iscsiapi.AuthenticationType_NONE, "chap": iscsiapi.AuthenticationType_ONE_WAY_CHAP,
+	"mutual-chap": iscsiapi.AuthenticationType_MUTUAL_CHAP,
 }
 
 func loginCommand(a *connection) *cobra.Command {
@@ -78,10 +86,12 @@ func loginCommand(a *connection) *cobra.Command {
 
 With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that
 is already connected stays connected, whatever the credentials.`,
-		Example: "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user --password-file -",
+		Example: "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
+			"--password-file -",
 	}
 	request := &iscsiapi.ConnectTargetRequest{}
-	auth := c.Flags().String("auth", "none", "`how` the node and the target authenticate themselves: none, chap or mutual-chap")
+	auth := c.Flags().String("auth", "none",
+		"`how` the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
 	secret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input")
 	complete(c, "auth", "none", "chap", "mutual-chap")
@@ -132,14 +142,16 @@ func logoutDeed(args []string) deed {
 		what: "log out of " + args[1], doing: "logging out",
 		effect: "Its disks disappear. It is refused while a volume on one of them is mounted.",
 		look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
-			r, err := client.ISCSI.GetTargetDisks(ctx, &iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
+			r, err := client.ISCSI.GetTargetDisks(ctx,
+				&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 			if len(r.GetDiskIDs()) == 0 {
 				return []string{"The target has given this node no disks."}, err
 			}
 			return []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}, err
 		},
 		do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
-			return done(client.ISCSI.DisconnectTarget(ctx, &iscsiapi.DisconnectTargetRequest{TargetPortal: portalOf(args), Iqn: args[1]}))
+			return done(client.ISCSI.DisconnectTarget(ctx,
+				&iscsiapi.DisconnectTargetRequest{TargetPortal: portalOf(args), Iqn: args[1]}))
 		},
 	}
 }

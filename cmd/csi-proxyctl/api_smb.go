@@ -18,20 +18,22 @@ import (
 
 func smbGroup(a *connection) *cobra.Command {
 	return group("smb", "Map SMB shares for the whole node",
-		a.admin(&cobra.Command{Use: "list", Short: "List the shares that are mapped, also those that others mapped, and whether they work"}, listMappings),
+		a.admin(&cobra.Command{Use: "list", Short: "List the shares that are mapped, also those that others mapped, and " +
+			"whether they work"}, listMappings),
 		mapCommand(a),
-		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"}, func(args []string) deed {
-			return deed{
-				what: "remove the mapping of " + args[0], doing: "removing the mapping",
-				effect: "All volumes of this node on the share lose it, even those of other drivers and those with open files.",
-				look: func(ctx context.Context, _ *csiproxy.Client) ([]string, error) {
-					return a.describeMapping(ctx, args[0]), nil
-				},
-				do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
-					return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
-				},
-			}
-		}))
+		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"},
+			func(args []string) deed {
+				return deed{
+					what: "remove the mapping of " + args[0], doing: "removing the mapping",
+					effect: "All volumes of this node on the share lose it, even those of other drivers and those with open files.",
+					look: func(ctx context.Context, _ *csiproxy.Client) ([]string, error) {
+						return a.describeMapping(ctx, args[0]), nil
+					},
+					do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+						return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
+					},
+				}
+			}))
 }
 
 func mapCommand(a *connection) *cobra.Command {
@@ -42,7 +44,7 @@ func mapCommand(a *connection) *cobra.Command {
 
 A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
 input with -, so that it is not in the list of processes. One line end after it is not part of it.`,
-		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb\share' --user 'EXAMPLE\csi' --password-file -`,
+		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb' --user 'EXAMPLE\csi' --password-file -`,
 		DisableFlagsInUseLine: true,
 	}
 	request := &smbapi.NewSmbGlobalMappingRequest{}
@@ -64,8 +66,8 @@ input with -, so that it is not in the list of processes. One line end after it 
 	return change(c)
 }
 
-// describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint knows
-// nothing of it.
+// describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint
+// knows nothing of it.
 func (a *connection) describeMapping(ctx context.Context, path string) (lines []string) {
 	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.Inspect(ctx, &admin.InspectRequest{})

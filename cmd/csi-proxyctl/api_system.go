@@ -15,19 +15,24 @@ import (
 
 func systemGroup(a *connection) *cobra.Command {
 	return group("system", "Print the node's serial number; look at, start and stop Windows services",
-		a.storage(&cobra.Command{Use: "serial", Short: "Print the serial number from the node's firmware"}, "asking for the serial number",
+		a.storage(&cobra.Command{Use: "serial", Short: "Print the serial number from the node's firmware"},
+			"asking for the serial number",
 			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 				r, err := client.System.GetBIOSSerialNumber(ctx, &systemapi.GetBIOSSerialNumberRequest{})
-				return answer{value: map[string]string{"serialNumber": r.GetSerialNumber()}, rows: []string{r.GetSerialNumber()}}, err
+				return answer{value: map[string]string{"serialNumber": r.GetSerialNumber()}, rows: []string{r.GetSerialNumber()}},
+					err
 			}),
 		group("service", "Look at, start and stop a Windows service",
-			a.storage(&cobra.Command{Use: "list", Short: "List the services that storage needs, with their state"}, "asking for the services", listStorageServices),
-			a.storage(&cobra.Command{Use: "get SERVICE", Short: "Print whether a service runs and when it starts"}, "asking for the service",
+			a.storage(&cobra.Command{Use: "list", Short: "List the services that storage needs, with their state"},
+				"asking for the services", listStorageServices),
+			a.storage(&cobra.Command{Use: "get SERVICE", Short: "Print whether a service runs and when it starts"},
+				"asking for the service",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					s, err := getService(ctx, client, args[0])
 					return answer{value: s, rows: []string{serviceHead, s.row()}}, err
 				}),
-			change(a.storage(&cobra.Command{Use: "start SERVICE", Short: "Start a service, and those that it depends on, and wait until it runs"}, "starting the service",
+			change(a.storage(&cobra.Command{Use: "start SERVICE", Short: "Start a service, and those that it depends on, and " +
+				"wait until it runs"}, "starting the service",
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					return done(client.System.StartService(ctx, &systemapi.StartServiceRequest{Name: args[0]}))
 				})),
@@ -75,7 +80,8 @@ func describeService(ctx context.Context, client *csiproxy.Client, name string) 
 
 func getService(ctx context.Context, client *csiproxy.Client, name string) (serviceView, error) {
 	r, err := client.System.GetService(ctx, &systemapi.GetServiceRequest{Name: name})
-	return serviceView{Name: name, DisplayName: r.GetDisplayName(), Status: word(r.GetStatus(), ""), StartType: word(r.GetStartType(), "")}, err
+	return serviceView{Name: name, DisplayName: r.GetDisplayName(), Status: word(r.GetStatus(), ""),
+		StartType: word(r.GetStartType(), "")}, err
 }
 
 func stopServiceCommand(a *connection) *cobra.Command {

@@ -45,15 +45,18 @@ func arguments(use string) (list []argument) {
 
 // meanings say what to write for an argument, and the command that lists what there is.
 var meanings = map[string]string{
-	"DISK":     "the number or serial number of a disk; csi-proxyctl disk list lists them",
-	"VOLUME":   "the id of a volume; csi-proxyctl volume list lists them",
-	"PATH":     `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
-	"SOURCE":   "the path or share that the link leads to",
-	"WINPATH":  `a path of the node, such as 'C:\var\lib\kubelet'`,
-	"SHARE":    `a share, such as '\\server\share'; csi-proxyctl smb list lists those that are mapped`,
-	"PORTAL":   "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260; csi-proxyctl iscsi portal list lists them",
-	"TARGET":   "an iSCSI qualified name; csi-proxyctl iscsi portal discover PORTAL lists those of a portal, csi-proxyctl iscsi sessions those that are connected",
-	"SERVICE":  "the name of a Windows service, such as MSiSCSI; csi-proxyctl system service list lists those that storage needs",
+	"DISK":    "the number or serial number of a disk; csi-proxyctl disk list lists them",
+	"VOLUME":  "the id of a volume; csi-proxyctl volume list lists them",
+	"PATH":    `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
+	"SOURCE":  "the path or share that the link leads to",
+	"WINPATH": `a path of the node, such as 'C:\var\lib\kubelet'`,
+	"SHARE":   `a share, such as '\\server\share'; csi-proxyctl smb list lists those that are mapped`,
+	"PORTAL": "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260; csi-proxyctl iscsi portal list " +
+		"lists them",
+	"TARGET": "an iSCSI qualified name; csi-proxyctl iscsi portal discover PORTAL lists those of a portal, " +
+		"csi-proxyctl iscsi sessions those that are connected",
+	"SERVICE": "the name of a Windows service, such as MSiSCSI; csi-proxyctl system service list lists those that " +
+		"storage needs",
 	"SWITCH":   "the name of a switch; csi-proxyctl node switch list lists them",
 	"ANSWER":   "one of the answers that csi-proxyctl node switch list shows",
 	"SERVER":   "the name of a file server; csi-proxyctl node smb list lists them",

@@ -17,11 +17,11 @@ func assertCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assert FILE",
 		Short: "Compare the API calls that the agent answered with those in a file",
-		Long: `Compare the API calls that the agent answered with those in a file, and print the difference: lines with - are in the
-file only, lines with + in the journal only. If there is one, the exit code is 1.
+		Long: `Compare the API calls that the agent answered with those in a file, and print the difference: lines with - are
+in the file only, lines with + in the journal only. If there is one, the exit code is 1.
 
-The file has a line for each API call, with its request and its outcome. Placeholders such as <volume 1> stand for whatever
-differs from run to run. Lines that begin with # are remarks. With --update the file is written.`,
+The file has a line for each API call, with its request and its outcome. Placeholders such as <volume 1> stand for
+whatever differs from run to run. Lines that begin with # are remarks. With --update the file is written.`,
 		Example: `  csi-proxyctl journal assert --update stage.want
   csi-proxyctl journal assert stage.want`,
 	}
@@ -58,9 +58,10 @@ differs from run to run. Lines that begin with # are remarks. With --update the 
 	return c
 }
 
-// wholeJournal returns all entries that a request selects, and the calls that are running. It fails if some of them are no
-// longer there.
-func wholeJournal(ctx context.Context, client *adminclient.Client, r *admin.ListJournalRequest) (entries []*admin.JournalEntry, err error) {
+// wholeJournal returns all entries that a request selects, and the calls that are running. It fails if some of them are
+// no longer there.
+func wholeJournal(ctx context.Context, client *adminclient.Client,
+	r *admin.ListJournalRequest) (entries []*admin.JournalEntry, err error) {
 	after := r.GetAfter()
 	for {
 		page, err := client.ListJournal(ctx, r)

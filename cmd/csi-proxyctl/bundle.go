@@ -32,8 +32,8 @@ const defaultLogs = `C:\etc\kubernetes\logs`
 
 const bundleReadme = `This is what csi-proxyctl doctor --bundle found on a node, for an issue.
 
-Passwords, secrets, keys and tokens were removed, as far as they look like such. Names of servers, shares, targets, users,
-pods and volumes are in it, and so are serial numbers: look through it before you publish it.
+Passwords, secrets, keys and tokens were removed, as far as they look like such. Names of servers, shares, targets,
+users, pods and volumes are in it, and so are serial numbers: look through it before you publish it.
 
   doctor.txt, doctor.json   what is wrong with the node, and what to do
   version.json              of csi-proxyctl, of the agent and of the system
@@ -79,7 +79,8 @@ func (b *bundle) lacks(what string, err error) {
 }
 
 // writeBundle writes what a person needs who is to find out what is wrong with this node. It does not replace a file.
-func (a *connection) writeBundle(ctx context.Context, file string, logs []string, facts doctor.Facts, findings []doctor.Finding, missing []string) (files int, err error) {
+func (a *connection) writeBundle(ctx context.Context, file string, logs []string, facts doctor.Facts,
+	findings []doctor.Finding, missing []string) (files int, err error) {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
@@ -111,7 +112,8 @@ func (a *connection) addVersions(ctx context.Context, b *bundle) error {
 	if v.Agent == nil {
 		b.lacks("the agent's version", why)
 	}
-	return b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent, "system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()})
+	return b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent, "system": runtime.GOOS +
+		"/" + runtime.GOARCH, "kernel": systemVersion()})
 }
 
 // endpointsText returns a line for each pipe or socket, and who may open it.

@@ -43,10 +43,11 @@ func masks() (list []string) {
 	return list
 }
 
-// unknownCalls returns what is wrong with the function or the method that selects calls, and what may have been meant. Both are
-// empty if there are such calls.
+// unknownCalls returns what is wrong with the function or the method that selects calls, and what may have been meant.
+// Both are empty if there are such calls.
 func unknownCalls(function, method string) (what, meant string) {
-	if function != "" && !slices.ContainsFunc(kernel.Functions(), func(f string) bool { return strings.EqualFold(f, function) }) {
+	if function != "" && !slices.ContainsFunc(kernel.Functions(),
+		func(f string) bool { return strings.EqualFold(f, function) }) {
 		return fmt.Sprintf("there is no kernel function %q", function), didYouMean(function, kernel.Functions())
 	}
 	mask, err := methods.Parse(method)

@@ -17,15 +17,17 @@ import (
 
 func clockCommand(a *connection) *cobra.Command {
 	c := group("clock", "Read and change the node's clock",
-		a.admin(&cobra.Command{Use: "show", Short: "Print the node's time"}, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-			r, err := client.GetClock(ctx, &admin.GetClockRequest{})
-			text := r.GetNow().AsTime().UTC().Format(time.RFC3339Nano)
-			if r.GetStopped() {
-				text += " stopped"
-			}
-			return shown(r, err, text)
-		}),
-		clockChange(a, &cobra.Command{Use: "set TIME", Short: "Set the clock", Example: "  csi-proxyctl node clock set 2026-01-31T12:00:00Z"},
+		a.admin(&cobra.Command{Use: "show", Short: "Print the node's time"},
+			func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+				r, err := client.GetClock(ctx, &admin.GetClockRequest{})
+				text := r.GetNow().AsTime().UTC().Format(time.RFC3339Nano)
+				if r.GetStopped() {
+					text += " stopped"
+				}
+				return shown(r, err, text)
+			}),
+		clockChange(a, &cobra.Command{Use: "set TIME", Short: "Set the clock",
+			Example: "  csi-proxyctl node clock set 2026-01-31T12:00:00Z"},
 			func(args []string) (*admin.SetClockRequest, error) {
 				to, err := time.Parse(time.RFC3339, args[0])
 				if err != nil {
@@ -33,7 +35,8 @@ func clockCommand(a *connection) *cobra.Command {
 				}
 				return &admin.SetClockRequest{To: timestamppb.New(to)}, nil
 			}),
-		clockChange(a, &cobra.Command{Use: "advance DURATION", Short: "Let time pass on the node", Example: "  csi-proxyctl node clock advance 1m"},
+		clockChange(a, &cobra.Command{Use: "advance DURATION", Short: "Let time pass on the node",
+			Example: "  csi-proxyctl node clock advance 1m"},
 			func(args []string) (*admin.SetClockRequest, error) {
 				by, err := time.ParseDuration(args[0])
 				if err != nil {
@@ -55,7 +58,8 @@ func stopClock(stopped bool) func([]string) (*admin.SetClockRequest, error) {
 	return func([]string) (*admin.SetClockRequest, error) { return &admin.SetClockRequest{Stopped: &stopped}, nil }
 }
 
-func clockChange(a *connection, c *cobra.Command, request func(args []string) (*admin.SetClockRequest, error)) *cobra.Command {
+func clockChange(a *connection, c *cobra.Command,
+	request func(args []string) (*admin.SetClockRequest, error)) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r, err := request(args)
 		if err != nil {

@@ -17,8 +17,8 @@ const (
 	cyan   colour = "36"
 )
 
-// paint returns a text in a colour if what it is written to shows colours: a terminal, unless NO_COLOR is set or TERM is dumb,
-// and whatever CLICOLOR_FORCE says must be coloured.
+// paint returns a text in a colour if what it is written to shows colours: a terminal, unless NO_COLOR is set or TERM
+// is dumb, and whatever CLICOLOR_FORCE says must be coloured.
 func paint(to any, c colour, text string) string {
 	force := os.Getenv("CLICOLOR_FORCE")
 	switch {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understandsColours reports whether a console obeys escape sequences, which Windows Server's own does only when it is asked to.
+// understandsColours reports whether a console obeys escape sequences, which Windows Server's own does only when it is
+// asked to.
 func understandsColours(to any) bool {
 	f, ok := to.(*os.File)
 	if !ok {

@@ -15,8 +15,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of its table, whose cells are separated
-// by tabs. A first row with tabs holds the column heads. The zero answer is that of a command that only changes something.
+// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of its table, whose cells are
+// separated by tabs. A first row with tabs holds the column heads. The zero answer is that of a command that only
+// changes something.
 type answer struct {
 	value any
 	rows  []string
@@ -39,7 +40,8 @@ func yesNo(object, name string, so bool, err error) (answer, error) {
 
 // plainList returns a list of texts as an answer, under its name in JSON.
 func plainList(name string, list []string, err error) (answer, error) {
-	return answer{value: map[string][]string{name: append([]string{}, list...)}, rows: list, names: append([]string{}, list...)}, err
+	return answer{value: map[string][]string{name: append([]string{}, list...)}, rows: list,
+		names: append([]string{}, list...)}, err
 }
 
 // A storageCall calls the storage API for a command.
@@ -48,22 +50,26 @@ type storageCall func(ctx context.Context, client *csiproxy.Client, args []strin
 // An adminCall calls the admin endpoint for a command.
 type adminCall func(ctx context.Context, client *adminclient.Client, args []string) (answer, error)
 
-// storage makes a command that calls the storage API, with the arguments that its use names. The user sees doing if the call
-// takes long.
+// storage makes a command that calls the storage API, with the arguments that its use names. The user sees doing if the
+// call takes long.
 func (a *connection) storage(c *cobra.Command, doing string, call storageCall) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		args, err := a.resolved(c, args)
 		if err != nil {
 			return err
 		}
-		return a.runStorage(c, doing, func(ctx context.Context, client *csiproxy.Client) (answer, error) { return call(ctx, client, args) })
+		return a.runStorage(c, doing, func(ctx context.Context, client *csiproxy.Client) (answer,
+			error) {
+			return call(ctx, client, args)
+		})
 	}
 	return c
 }
 
-// runStorage calls the storage API and prints the answer. A command that changes something only says what it would do if it
-// is told to.
-func (a *connection) runStorage(c *cobra.Command, doing string, call func(context.Context, *csiproxy.Client) (answer, error)) error {
+// runStorage calls the storage API and prints the answer. A command that changes something only says what it would do
+// if it is told to.
+func (a *connection) runStorage(c *cobra.Command, doing string,
+	call func(context.Context, *csiproxy.Client) (answer, error)) error {
 	if dryRun(c) {
 		return a.onlySay(c)
 	}
@@ -85,7 +91,10 @@ func (a *connection) admin(c *cobra.Command, call adminCall) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) { return call(ctx, client, args) })
+		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer,
+			error) {
+			return call(ctx, client, args)
+		})
 	}
 	return c
 }

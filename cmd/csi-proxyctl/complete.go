@@ -24,19 +24,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 )
 
-// completionTime is how long a shell waits for a completion. If the node does not answer in that time, nothing is completed.
+// completionTime is how long a shell waits for a completion. If the node does not answer in that time, nothing is
+// completed.
 const completionTime = 2 * time.Second
 
-// An offer finds the values that a shell offers for an argument, each with or without a description after a tab. Errors are
-// ignored: a shell has no use for them.
+// An offer finds the values that a shell offers for an argument, each with or without a description after a tab. Errors
+// are ignored: a shell has no use for them.
 type offer func(ctx context.Context, a *connection, before []string) []string
 
 // offers are the arguments that can be completed, by their names in a command's use.
 func offers() map[string]offer {
 	return map[string]offer{
 		"DISK": asking(offerDisks), "VOLUME": asking(offerVolumes), "PORTAL": offerPortals, "TARGET": offerTargets,
-		"SHARE": offerShares, "SERVICE": offerServices, "SERVER": offerServers, "SWITCH": offerSwitches, "ANSWER": offerAnswers,
-		"ID": offerFaults, "OBJECT": func(context.Context, *connection, []string) []string {
+		"SHARE": offerShares, "SERVICE": offerServices, "SERVER": offerServers, "SWITCH": offerSwitches,
+		"ANSWER": offerAnswers,
+		"ID":     offerFaults, "OBJECT": func(context.Context, *connection, []string) []string {
 			return []string{"ready", "disk", "volume", "mapping"}
 		},
 	}
@@ -87,7 +89,8 @@ func complete(c *cobra.Command, flag string, values ...string) {
 
 // completeBy is complete for values that take long to list.
 func completeBy(c *cobra.Command, flag string, values func() []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
 		return values(), cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
@@ -242,7 +245,8 @@ func offerAnswers(ctx context.Context, a *connection, before []string) (list []s
 	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
 		for _, s := range r.GetSwitches() {
-			if words := regexp.MustCompile(`, (?:or )?| or `).Split(strings.ReplaceAll(s.GetForm(), "`", ""), -1); s.GetName() == before[0] && len(words) > 1 {
+			if words := regexp.MustCompile(`, (?:or )?| or `).Split(strings.ReplaceAll(s.GetForm(), "`", ""),
+				-1); s.GetName() == before[0] && len(words) > 1 {
 				list = words
 			}
 		}
@@ -255,7 +259,8 @@ func offerFaults(ctx context.Context, a *connection, _ []string) (list []string)
 	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
 		for _, s := range r.GetFaults() {
-			list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
+			list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(),
+				faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
 		}
 		return err
 	})

@@ -55,8 +55,8 @@ func (a *connection) call(ctx context.Context, do func(context.Context, *admincl
 	return nil
 }
 
-// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. If the call takes
-// long, the user sees doing, such as "formatting the volume", unless it is empty.
+// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. If the call
+// takes long, the user sees doing, such as "formatting the volume", unless it is empty.
 func (a *connection) api(c *cobra.Command, doing string, do func(context.Context, *csiproxy.Client) error) error {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return err
@@ -82,7 +82,8 @@ func (a *connection) client() *csiproxy.Client {
 // explain adds what a person can do about an error, if its text does not say so.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return fmt.Errorf("%w; csi-proxyctl doctor shows what hangs; a change that has begun goes on in the agent: repeat the command, with a longer --timeout, to wait for it", err)
+		return fmt.Errorf("%w; csi-proxyctl doctor shows what hangs; a change that has begun goes on in the agent: repeat "+
+			"the command, with a longer --timeout, to wait for it", err)
 	}
 	return err
 }

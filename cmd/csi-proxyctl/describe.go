@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// The API describes what a command would destroy. The first question of each description fails if the object does not exist.
-// Facts that an older agent cannot give are left out.
+// The API describes what a command would destroy. The first question of each description fails if the object does not
+// exist. Facts that an older agent cannot give are left out.
 
 // describeDisk describes a disk.
 func describeDisk(ctx context.Context, client *csiproxy.Client, number uint32) ([]string, error) {
@@ -80,10 +80,12 @@ func describePath(ctx context.Context, client *csiproxy.Client, path string) ([]
 	if !exists.GetExists() {
 		return []string{path + ": not there"}, nil
 	}
-	if mounted, err := client.Volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path}); err == nil {
+	if mounted, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path}); err == nil {
 		return []string{path + ": the volume " + mounted.GetVolumeId() + " is mounted there; its content is not touched"}, nil
 	}
-	if link, err := client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: path}); err == nil && link.GetIsSymlink() {
+	if link, err := client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: path}); err == nil &&
+		link.GetIsSymlink() {
 		return []string{path + ": a link; what it leads to is not touched"}, nil
 	}
 	return []string{path + ": a directory, or a link that leads nowhere"}, nil

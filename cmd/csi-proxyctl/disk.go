@@ -17,7 +17,8 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		namedDisk(a, "detach DISK", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
+		namedDisk(a, "detach DISK", "Pull a disk out, even if it is in use; prints where its image is, whose directory is "+
+			"its bundle",
 			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
 				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
 				return shown(r, err, r.GetImagePath())
@@ -30,7 +31,8 @@ func diskCommand(a *connection) *cobra.Command {
 }
 
 // namedDisk makes a command for one disk. --disk is how the disk was once named.
-func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer, error)) *cobra.Command {
+func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer,
+	error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short}
 	once := c.Flags().String("disk", "", "disk `number`")
 	_ = c.Flags().MarkHidden("disk") // the flag is there
@@ -69,7 +71,8 @@ func setReadOnly(readOnly bool) func(context.Context, *adminclient.Client, uint3
 
 func growCommand(a *connection) *cobra.Command {
 	var to size
-	c := namedDisk(a, "grow DISK --size BYTES", "Make a disk larger", func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
+	c := namedDisk(a, "grow DISK --size BYTES", "Make a disk larger", func(ctx context.Context, client *adminclient.Client,
+		disk uint32) (answer, error) {
 		return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)}))
 	})
 	c.DisableFlagsInUseLine = true
@@ -82,7 +85,8 @@ func attachCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach {--size BYTES | --image FILE | --bundle DIR}",
 		Short: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number",
-		Long: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number. A bundle is a disk " +
+		Long: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number. A " +
+			"bundle is a disk " +
 			"with its identity and its files: detach makes one, and --bundle with --size a blank one.",
 		Example: `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
   csi-proxyctl node disk attach --size 20Gi --bundle /cloud/vol-1
@@ -90,8 +94,10 @@ func attachCommand(a *connection) *cobra.Command {
 	}
 	var total size
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
-	image := c.Flags().String("image", "", "a `file` with the disk's bytes, which is moved into the node, or the one that detach printed")
-	bundle := c.Flags().String("bundle", "", "the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
+	image := c.Flags().String("image", "",
+		"a `file` with the disk's bytes, which is moved into the node, or the one that detach printed")
+	bundle := c.Flags().String("bundle", "",
+		"the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
 	c.MarkFlagsOneRequired("size", "image", "bundle")
 	c.MarkFlagsMutuallyExclusive("image", "bundle")
 	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
@@ -103,9 +109,11 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().StringVar(&naa, "naa", "", "page 83 identifier: NAA name in `hex`")
 	c.Flags().StringVar(&naa, "page83", "", "the same as --naa `hex`")
 	c.Flags().StringVar(&eui, "eui64", "", "page 83 identifier: EUI-64 in `hex`")
-	c.Flags().StringVar(&t10, "t10", "", "page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
+	c.Flags().StringVar(&t10, "t10", "",
+		"page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
 	c.MarkFlagsMutuallyExclusive("naa", "page83")
-	c.Flags().StringVar(&r.BusType, "bus-type", "", "`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
+	c.Flags().StringVar(&r.BusType, "bus-type", "",
+		"`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
 	complete(c, "bus-type", "Scsi", "Sas", "Nvme", "iScsi", "Virtual")
 	c.Flags().Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
 	c.Flags().Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
@@ -137,7 +145,8 @@ func attachCommand(a *connection) *cobra.Command {
 	return change(c)
 }
 
-// absolute returns the absolute form of a path for the agent, which has its own current directory. An empty path stays empty.
+// absolute returns the absolute form of a path for the agent, which has its own current directory. An empty path stays
+// empty.
 func absolute(path string) (string, error) {
 	if path == "" {
 		return "", nil

@@ -21,11 +21,13 @@ func doctorCommand(a *connection) *cobra.Command {
 		Long: `Say what is wrong with this node, and what to do.
 
 It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
-links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint, it uses what the storage
-API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else 1.`,
+links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint,
+it uses what the storage API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else
+1.`,
 	}
 	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
-	logs := c.Flags().StringArray("log", nil, "`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
+	logs := c.Flags().StringArray("log", nil,
+		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if len(*logs) > 0 && *file == "" {
 			return errors.New("--log needs --bundle FILE")
@@ -47,7 +49,8 @@ API shows, and lists what is missing. The exit code is 0 if nothing is worse tha
 			if err != nil {
 				return failure{err}
 			}
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s has %d files, without what looks like a secret; look through it before you publish it\n", *file, n)
+			_, _ = fmt.Fprintf(c.ErrOrStderr(),
+				"%s has %d files, without what looks like a secret; look through it before you publish it\n", *file, n)
 		}
 		if doctor.Bad(findings) {
 			return failure{errFound}
@@ -103,7 +106,8 @@ func findingsText(to io.Writer, findings []doctor.Finding, missing []string) str
 		line("Nothing is wrong.")
 		return text.String()
 	}
-	line("%s, %s, %s.", count(counts[doctor.Problem], "problem"), count(counts[doctor.Warning], "warning"), count(counts[doctor.Note], "note"))
+	line("%s, %s, %s.", count(counts[doctor.Problem], "problem"), count(counts[doctor.Warning], "warning"),
+		count(counts[doctor.Note], "note"))
 	return text.String()
 }
 

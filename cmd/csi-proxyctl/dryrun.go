@@ -34,7 +34,8 @@ func changes(commands ...*cobra.Command) []*cobra.Command {
 // change is changes for one command.
 func change(c *cobra.Command) *cobra.Command { return changes(c)[0] }
 
-// dryRun reports whether a command is to change nothing. A deed, which looks and asks first, never gets so far with the flag.
+// dryRun reports whether a command is to change nothing. A deed, which looks and asks first, never gets so far with the
+// flag.
 func dryRun(c *cobra.Command) bool {
 	f := c.Flags().Lookup(dryRunFlag)
 	return f != nil && f.Value.String() == "true"
@@ -70,10 +71,12 @@ func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 
 // onNode are the arguments of which an emulated node knows all that there are, and what it calls them.
 var onNode = map[string]string{
-	"DISK": "disk", "SERVICE": "service", "SWITCH": "switch", "SERVER": "file server", "SHARE": "share", "ID": "fault", "PORTAL": "portal", "TARGET": "session with",
+	"DISK": "disk", "SERVICE": "service", "SWITCH": "switch", "SERVER": "file server", "SHARE": "share", "ID": "fault",
+	"PORTAL": "portal", "TARGET": "session with",
 }
 
-// findArguments fails if an argument names what the emulated node does not have. A command that adds something may name a new one.
+// findArguments fails if an argument names what the emulated node does not have. A command that adds something may name
+// a new one.
 func (a *connection) findArguments(c *cobra.Command) error {
 	if strings.HasPrefix(c.Name(), "add") {
 		return nil
@@ -90,7 +93,8 @@ func (a *connection) findArguments(c *cobra.Command) error {
 			continue
 		}
 		names := trimmed(a.offered(ctx, want.name, args[:i]))
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, offeredAs(want.name, args[i])) }) {
+		if !slices.ContainsFunc(names,
+			func(name string) bool { return strings.EqualFold(name, offeredAs(want.name, args[i])) }) {
 			text := "there is no " + what + " " + args[i]
 			return failure{&adminclient.Error{Text: text, Err: status.Error(codes.NotFound, text)}}
 		}
@@ -98,8 +102,8 @@ func (a *connection) findArguments(c *cobra.Command) error {
 	return nil
 }
 
-// inOneLine returns what a command does and to what: its description, its arguments and its flags, but for secrets, of which it
-// knows only files.
+// inOneLine returns what a command does and to what: its description, its arguments and its flags, but for secrets, of
+// which it knows only files.
 func inOneLine(c *cobra.Command) string {
 	what := []rune(strings.SplitN(c.Short, ";", 2)[0])
 	what[0] = unicode.ToLower(what[0])

@@ -22,8 +22,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where the
-// agent, whose messages are for drivers, speaks of methods.
+// text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where
+// the agent, whose messages are for drivers, speaks of methods.
 func (a *connection) text(ctx context.Context, err error) string {
 	text := a.reason(err)
 	if code := status.Code(err); code == codes.NotFound || code == codes.InvalidArgument {
@@ -36,8 +36,8 @@ func (a *connection) text(ctx context.Context, err error) string {
 	return text
 }
 
-// listing returns the end of the text of a call that failed because what its command's first argument names is not there: the
-// command that lists what there is.
+// listing returns the end of the text of a call that failed because what its command's first argument names is not
+// there: the command that lists what there is.
 func (a *connection) listing() string {
 	if want := arguments(a.running.Use); len(want) > 0 {
 		if _, list, found := strings.Cut(meanings[want[0].name], "; "); found {
@@ -54,9 +54,11 @@ func (a *connection) reason(err error) string {
 	case errors.Is(err, csiproxy.ErrNoAgent):
 		return a.noAgent(err)
 	case errors.As(err, new(*dial.Error)) && !errors.Is(err, fs.ErrPermission) && a.serves():
-		return fmt.Sprintf("the agent in %s has no admin endpoint here, which %s needs%s", a.place(), a.running.CommandPath(), without[a.running.CommandPath()])
+		return fmt.Sprintf("the agent in %s has no admin endpoint here, which %s needs%s", a.place(), a.running.CommandPath(),
+			without[a.running.CommandPath()])
 	case errors.As(err, &unsupported) && errors.As(err, &call):
-		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; csi-proxyctl apis lists what it serves",
+		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; "+
+			"csi-proxyctl apis lists what it serves",
 			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
 	case errors.As(err, &call):
 		return strings.Replace(err.Error(), call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
@@ -66,26 +68,33 @@ func (a *connection) reason(err error) string {
 
 // without has what to type in the place of a command for which an agent without an admin endpoint has no call.
 var without = map[string]string{
-	"csi-proxyctl smb list":       "; on the node itself, Get-SmbGlobalMapping in PowerShell lists the mapped shares",
-	"csi-proxyctl iscsi sessions": "; csi-proxyctl iscsi disks PORTAL TARGET shows whether a target is connected, and on the node itself, iscsicli SessionList lists the sessions",
+	"csi-proxyctl smb list": "; on the node itself, Get-SmbGlobalMapping in PowerShell lists the mapped shares",
+	"csi-proxyctl iscsi sessions": "; csi-proxyctl iscsi disks PORTAL TARGET shows whether a target is connected, and " +
+		"on the node itself, iscsicli SessionList lists the sessions",
 }
 
 // noAgent returns the text for an agent that cannot be reached through the storage API.
 func (a *connection) noAgent(err error) string {
 	place := a.place()
 	if errors.Is(err, fs.ErrPermission) {
-		return "not allowed to use the agent's endpoints in " + place + "; run this as the user of the agent, on Windows as an administrator"
+		return "not allowed to use the agent's endpoints in " + place +
+			"; run this as the user of the agent, on Windows as an administrator"
 	}
-	if at := (*dial.Error)(nil); errors.As(err, &at) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Sprintf("the agent cannot be reached at %s: %v; csi-proxyctl doctor looks at all its endpoints", at.Address, at.Err)
+	if at := (*dial.Error)(nil); errors.As(err, &at) && !errors.Is(err, fs.ErrNotExist) &&
+		!errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Sprintf("the agent cannot be reached at %s: %v; csi-proxyctl doctor looks at all its endpoints",
+			at.Address, at.Err)
 	}
 	if call := (*csiproxy.Error)(nil); errors.As(err, &call) && a.serves() {
-		return fmt.Sprintf("the agent in %s does not serve the %s API: look at its -api flags; csi-proxyctl apis lists what it serves", place, call.Group)
+		return fmt.Sprintf("the agent in %s does not serve the %s API: look at its -api flags; csi-proxyctl apis lists "+
+			"what it serves", place, call.Group)
 	}
 	if runtime.GOOS == "windows" {
-		return "no agent is running: nothing answers at " + place + "; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
+		return "no agent is running: nothing answers at " + place +
+			"; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
 	}
-	return "no agent is running: nothing answers in " + place + "; start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
+	return "no agent is running: nothing answers in " + place +
+		"; start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
 }
 
 // place returns where the agent's endpoints are.
@@ -129,29 +138,37 @@ func advice(of string) string {
 
 // commandOf has the command for each method of the storage API.
 var commandOf = map[string]string{ //nolint:gosec // G101: no secret is in it
-	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats", "GetDiskState": "disk state",
+	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats",
+	"GetDiskState": "disk state",
 	"SetDiskState": "disk online", "PartitionDisk": "disk partition", "Rescan": "disk rescan",
 	"ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats", "IsVolumeFormatted": "volume formatted",
-	"GetDiskNumberFromVolumeID": "volume disk", "GetVolumeIDFromTargetPath": "volume id", "GetClosestVolumeIDFromTargetPath": "volume closest",
-	"FormatVolume": "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount", "ResizeVolume": "volume resize",
+	"GetDiskNumberFromVolumeID": "volume disk", "GetVolumeIDFromTargetPath": "volume id",
+	"GetClosestVolumeIDFromTargetPath": "volume closest",
+	"FormatVolume":                     "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount",
+	"ResizeVolume":     "volume resize",
 	"WriteVolumeCache": "volume flush",
-	"PathExists":       "fs exists", "IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link", "Rmdir": "fs rmdir", "RmdirContents": "fs rmdir-contents",
+	"PathExists":       "fs exists", "IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link",
+	"Rmdir": "fs rmdir", "RmdirContents": "fs rmdir-contents",
 	"NewSmbGlobalMapping": "smb map", "RemoveSmbGlobalMapping": "smb unmap",
-	"AddTargetPortal": "iscsi portal add", "RemoveTargetPortal": "iscsi portal remove", "ListTargetPortals": "iscsi portal list",
-	"DiscoverTargetPortal": "iscsi portal discover", "ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout", "GetTargetDisks": "iscsi disks",
+	"AddTargetPortal": "iscsi portal add", "RemoveTargetPortal": "iscsi portal remove",
+	"ListTargetPortals":    "iscsi portal list",
+	"DiscoverTargetPortal": "iscsi portal discover", "ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout",
+	"GetTargetDisks":      "iscsi disks",
 	"SetMutualChapSecret": "iscsi mutual-secret",
-	"GetBIOSSerialNumber": "system serial", "GetService": "system service get", "StartService": "system service start", "StopService": "system service stop",
+	"GetBIOSSerialNumber": "system serial", "GetService": "system service get", "StartService": "system service start",
+	"StopService": "system service stop",
 }
 
 var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
 
-// commandsFor replaces the methods that a text names by the commands that call them. Those with their group or version stay: they
-// are what a policy or a fault names.
+// commandsFor replaces the methods that a text names by the commands that call them. Those with their group or version
+// stay: they are what a policy or a fault names.
 func commandsFor(text string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range methodName.FindAllStringIndex(text, -1) {
-		if command := commandOf[text[at[0]:at[1]]]; command != "" && (at[0] == 0 || !strings.ContainsRune(`/."`, rune(text[at[0]-1]))) {
+		if command := commandOf[text[at[0]:at[1]]]; command != "" &&
+			(at[0] == 0 || !strings.ContainsRune(`/."`, rune(text[at[0]-1]))) {
 			out.WriteString(text[end:at[0]] + "csi-proxyctl " + command)
 			end = at[1]
 		}

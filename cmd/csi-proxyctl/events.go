@@ -33,11 +33,11 @@ func eventsCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "List the node's disks, volumes, mappings and sessions, and then what changes",
-		Long: `List the node's disks, volumes, mappings, iSCSI sessions, and mount points and links that lead nowhere, one a line; with --follow,
-go on with what is added, changed or removed, whoever did it, until interrupted.
+		Long: `List the node's disks, volumes, mappings, iSCSI sessions, and mount points and links that lead nowhere, one a
+line; with --follow, go on with what is added, changed or removed, whoever did it, until interrupted.
 
-It looks at intervals, as Windows and the agent keep no such list: what comes and goes between two looks is not seen, and each
-look asks every disk and volume.`,
+It looks at intervals, as Windows and the agent keep no such list: what comes and goes between two looks is not seen,
+and each look asks every disk and volume.`,
 		Example: "  csi-proxyctl events --follow\n  csi-proxyctl events -f --interval 2s -o json",
 	}
 	follow := c.Flags().BoolP("follow", "f", false, "go on printing until interrupted")
@@ -153,8 +153,8 @@ func volumeInWords(d treeview.Disk, v *treeview.Volume) string {
 	return strings.Join(parts, ", ")
 }
 
-// changesBetween returns the changes from one look to the next, by object. While the agent does not answer, nothing is known
-// about the others.
+// changesBetween returns the changes from one look to the next, by object. While the agent does not answer, nothing is
+// known about the others.
 func changesBetween(before, now states, at time.Time) (events []event) {
 	names := maps.Clone(before)
 	maps.Copy(names, now)

@@ -45,7 +45,8 @@ func (f failure) Unwrap() error { return f.error }
 type refused struct{ error }
 
 // errNotConfirmed ends a command that would have destroyed something and was not confirmed.
-var errNotConfirmed = errors.New("not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
+var errNotConfirmed = errors.New(
+	"not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
 
 // errFound ends doctor, journal assert and prove if they found something, which they have printed.
 var errFound = errors.New("")
@@ -73,7 +74,8 @@ func exitCode(err error) int {
 		return exitUnavailable
 	case codes.NotFound:
 		return exitNotFound
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange, codes.PermissionDenied, codes.Unauthenticated:
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange,
+		codes.PermissionDenied, codes.Unauthenticated:
 		return exitRefused
 	case codes.Unimplemented:
 		return exitUnsupported

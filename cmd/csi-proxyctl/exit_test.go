@@ -57,7 +57,8 @@ func TestExitCodesAreInTheHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for code := exitOK; code <= exitNotConfirmed; code++ {
-		if !strings.Contains(exitCodesText, fmt.Sprintf("\n  %d  ", code)) || !strings.Contains(string(text), fmt.Sprintf("\n| %d | ", code)) {
+		if !strings.Contains(exitCodesText, fmt.Sprintf("\n  %d  ", code)) ||
+			!strings.Contains(string(text), fmt.Sprintf("\n| %d | ", code)) {
 			t.Errorf("exit code %d is not in the help or not in the documentation", code)
 		}
 	}

@@ -87,8 +87,8 @@ func (x *examination) inspect(ctx context.Context) (missing []string) {
 	return r.GetMissing()
 }
 
-// settings finds out what Windows does with new disks and volumes, from an emulated node's switches or from this machine's registry, and who
-// may change the agent's directories.
+// settings finds out what Windows does with new disks and volumes, from an emulated node's switches or from this
+// machine's registry, and who may change the agent's directories.
 func (x *examination) settings(ctx context.Context) (missing []string) {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
 	defer cancel()
@@ -123,7 +123,8 @@ func (x *examination) settings(ctx context.Context) (missing []string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.facts.AutomountOff, x.facts.BitLockerRequired, x.facts.SANPolicy, x.facts.Directories = off, denied, policy, directories
+	x.facts.AutomountOff, x.facts.BitLockerRequired, x.facts.SANPolicy, x.facts.Directories = off,
+		denied, policy, directories
 	return missing
 }
 
@@ -165,7 +166,8 @@ func (x *examination) services(ctx context.Context) (missing []string) {
 	return missing
 }
 
-// lacks returns the text for a part that is missing because of an error. If the part did not come in time, that itself is a fact.
+// lacks returns the text for a part that is missing because of an error. If the part did not come in time, that itself
+// is a fact.
 func (x *examination) lacks(what string, err error) []string {
 	if status.Code(err) == codes.DeadlineExceeded {
 		x.mu.Lock()

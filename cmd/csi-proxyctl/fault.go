@@ -23,12 +23,14 @@ func faultCommand(a *connection) *cobra.Command {
 
 func addFaultCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "add (--function NAME | --method METHOD) (--fail CODE | --status CODE | --cut | --delay TIME | --hang | --crash)",
+		Use: "add (--function NAME | --method METHOD) (--fail CODE | --status CODE | --cut | --delay TIME | --hang | " +
+			"--crash)",
 		Short: "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
 		Long: `Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id.
 
-csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD, GROUP/VERSION
-or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call gets a random time, 10ms-2s.`,
+csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD,
+GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call gets a random time,
+10ms-2s.`,
 		Example: `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
   csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
   csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
@@ -80,8 +82,10 @@ or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call 
 		})
 	}
 	completeCalls(c)
-	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE", "ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
-	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND", "RESOURCE_EXHAUSTED", "UNAVAILABLE")
+	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE",
+		"ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
+	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
+		"RESOURCE_EXHAUSTED", "UNAVAILABLE")
 	return change(c)
 }
 
@@ -93,7 +97,8 @@ func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (an
 		if f.GetTimes() != 0 {
 			times = strconv.FormatUint(uint64(f.GetTimes()), 10)
 		}
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times, faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times,
+			faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
 	}
 	return shown(list, err, rows...)
 }

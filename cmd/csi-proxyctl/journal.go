@@ -19,8 +19,9 @@ func journalCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "journal",
 		Short: "Print the API calls and kernel calls of an agent with an emulated node",
-		Long: `Print the API calls and kernel calls of an agent with an emulated node, in the order in which they ended: kernel calls
-come before the API call that they were made for, and have its request id. Calls that are still running come last.
+		Long: `Print the API calls and kernel calls of an agent with an emulated node, in the order in which they ended:
+kernel calls come before the API call that they were made for, and have its request id. Calls that are still running
+come last.
 
 A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD.`,
 		Example: `  csi-proxyctl journal --method volume/MountVolume
@@ -82,7 +83,8 @@ func (a *connection) printEntry(c *cobra.Command, e *admin.JournalEntry) error {
 	return err
 }
 
-func (a *connection) printJournal(ctx context.Context, c *cobra.Command, client *adminclient.Client, r *admin.ListJournalRequest) error {
+func (a *connection) printJournal(ctx context.Context, c *cobra.Command, client *adminclient.Client,
+	r *admin.ListJournalRequest) error {
 	everything := proto.Equal(r, &admin.ListJournalRequest{After: r.GetAfter(), Wait: r.GetWait()})
 	printAll := func(entries []*admin.JournalEntry) error {
 		for _, e := range entries {
@@ -97,8 +99,10 @@ func (a *connection) printJournal(ctx context.Context, c *cobra.Command, client 
 		if err != nil {
 			return err
 		}
-		if first := r.GetAfter() + 1; everything && first > 1 && len(page.GetEntries()) > 0 && page.GetEntries()[0].GetSequence() > first {
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, page.GetEntries()[0].GetSequence()-1)
+		if first := r.GetAfter() + 1; everything && first > 1 && len(page.GetEntries()) > 0 &&
+			page.GetEntries()[0].GetSequence() > first {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first,
+				page.GetEntries()[0].GetSequence()-1)
 		}
 		if err := printAll(page.GetEntries()); err != nil {
 			return err

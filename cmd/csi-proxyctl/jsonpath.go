@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// A jsonpathTemplate is a template as kubectl takes it: text, and expressions in braces, {.disks[*].serialNumber}, {"\n"}, and
-// {range .disks[*]} … {end}, in which expressions begin at the element.
+// A jsonpathTemplate is a template as kubectl takes it: text, and expressions in braces, {.disks[*].serialNumber},
+// {"\n"}, and {range .disks[*]} … {end}, in which expressions begin at the element.
 //
-// k8s.io/client-go has kubectl's own. A requirement of it in this module would raise client-go in every driver whose tests use
-// package csiproxytest, and drivers are bound to the client-go of their Kubernetes. So the part of it that lists need is here.
+// k8s.io/client-go has kubectl's own. A requirement of it in this module would raise client-go in every driver whose
+// tests use package csiproxytest, and drivers are bound to the client-go of their Kubernetes. So the part of it that
+// lists need is here.
 type jsonpathTemplate struct {
 	parts []templatePart
 }

@@ -91,7 +91,8 @@ func bracketed(text string) (step, error) {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return member(text[1 : len(text)-1]), nil
 	}
-	return nil, fmt.Errorf("[%s] is not a number, a range, a name in quotes, *, or a condition such as ?(@.name==\"x\")", text)
+	return nil, fmt.Errorf("[%s] is not a number, a range, a name in quotes, *, or a condition such as ?(@.name==\"x\")",
+		text)
 }
 
 // find returns what a path finds in a value. What is not there is left out.
@@ -214,7 +215,8 @@ func literalOf(text string) (any, error) {
 	return nil, fmt.Errorf("%s is not a text in quotes, a number, true, false or null", text)
 }
 
-// compares reports whether two values compare as an operator says. Values of different kinds are not equal, and not ordered.
+// compares reports whether two values compare as an operator says. Values of different kinds are not equal, and not
+// ordered.
 func compares(a any, operator string, b any) bool {
 	order, ordered := 0, true
 	switch x := a.(type) {

@@ -52,7 +52,8 @@ func doubleDashes(args []string) []string {
 		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
-		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil // -ojson, -o=json
+		// -ojson, -o=json
+		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil
 		if len(arg) > 2 && !shortOutput && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
 			arg = "-" + arg
 		}
@@ -85,13 +86,15 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		RunE:          needCommand,
 	}
 	a := &connection{output: output{form: outputTable}}
-	root.Version = buildversion.String() // with cobra's own text: another needs text/template, and the linker keeps 3 MB more
+	// with cobra's own text: another needs text/template, and the linker keeps 3 MB more
+	root.Version = buildversion.String()
 	root.SetFlagErrorFunc(unknownFlag)
 	root.PersistentPreRun = func(c *cobra.Command, args []string) { a.running, a.args = c, args }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
 	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE")
-	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "`duration` that the command may take; a change that has begun goes on in the agent")
+	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute,
+		"`duration` that the command may take; a change that has begun goes on in the agent")
 	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Look at an agent and its node:"},
@@ -99,7 +102,8 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
-		"look":     {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a), policyCommand(a), proveCommand(a), versionCommand(a)},
+		"look": {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a),
+			policyCommand(a), proveCommand(a), versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {

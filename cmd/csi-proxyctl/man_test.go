@@ -19,7 +19,8 @@ func TestManPages(t *testing.T) {
 	dir := cmp.Or(os.Getenv("MAN_DIR"), t.TempDir())
 	root := rootCommand()
 	root.DisableAutoGenTag = true // the line with the date of a page
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "CSI Proxy", Manual: "CSI Proxy"}, dir); err != nil {
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "CSI Proxy", Manual: "CSI Proxy"},
+		dir); err != nil {
 		t.Fatal(err)
 	}
 	checkManPage(t, dir, root)
@@ -33,7 +34,8 @@ func checkManPage(t *testing.T, dir string, c *cobra.Command) {
 	if err != nil {
 		t.Error(err)
 	}
-	if title := `.TH "` + strings.ToUpper(name) + `" "1"`; !strings.Contains(string(page), title) || !strings.Contains(string(page), "SYNOPSIS") {
+	if title := `.TH "` + strings.ToUpper(name) + `" "1"`; !strings.Contains(string(page), title) ||
+		!strings.Contains(string(page), "SYNOPSIS") {
 		t.Errorf("the page of %s lacks %s or a synopsis", c.CommandPath(), title)
 	}
 	for _, sub := range c.Commands() {

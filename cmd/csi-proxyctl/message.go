@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// message prints a message of the admin API like this program's own values: in camel case, with every field, and, unlike
-// ProtoJSON, with numbers as numbers and values of enums as words.
+// message prints a message of the admin API like this program's own values: in camel case, with every field, and,
+// unlike ProtoJSON, with numbers as numbers and values of enums as words.
 type message struct{ proto.Message }
 
 // messages prints messages so.
@@ -79,7 +79,8 @@ func valueJSON(field protoreflect.FieldDescriptor, value protoreflect.Value) ([]
 	}
 }
 
-// enumWord returns a value of an enum as people write it: "start-pending" for SERVICE_STATE_START_PENDING of ServiceState.
+// enumWord returns a value of an enum as people write it: "start-pending" for SERVICE_STATE_START_PENDING of
+// ServiceState.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) string {
 	value := enum.Values().ByNumber(number)
 	if value == nil {

@@ -15,9 +15,10 @@ func nodeCommand(a *connection) *cobra.Command {
 	return group("node", "Do to an emulated node what hardware, a cloud or a person does to a real one",
 		diskCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), switchCommand(a), clockCommand(a), faultCommand(a),
 		a.admin(&cobra.Command{
-			Use:     "path WINPATH",
-			Short:   "Print where on this host a path of the node is",
-			Long:    "Print where on this host a path of the node is. Links and mount points are followed; the last component may be missing.",
+			Use:   "path WINPATH",
+			Short: "Print where on this host a path of the node is",
+			Long: "Print where on this host a path of the node is. Links and mount points are followed; the last component " +
+				"may be missing.",
 			Example: `  csi-proxyctl node path 'C:\var\lib\kubelet\pods'`,
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			r, err := client.GetPath(ctx, &admin.GetPathRequest{WindowsPath: args[0]})
@@ -36,7 +37,8 @@ func nodeCommand(a *connection) *cobra.Command {
 		change(a.admin(&cobra.Command{
 			Use:   "restore DIR",
 			Short: "Make the node what was saved in a directory",
-			Long: "Make the node what was saved in a directory, which stays as it is. Calls are cut off as by a reboot, and all that the node had " +
+			Long: "Make the node what was saved in a directory, which stays as it is. Calls are cut off as by a reboot, and " +
+				"all that the node had " +
 				"is gone, its detached disks too.",
 			Example: "  csi-proxyctl node restore /tmp/staged",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
@@ -53,7 +55,8 @@ func saveCommand(a *connection) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "save DIR",
 		Short: "Copy the node, with its disks and their files, into a new directory",
-		Long: "Copy the node, with its disks and their files, into a new directory: a state directory, with which an agent goes on as after " +
+		Long: "Copy the node, with its disks and their files, into a new directory: a state directory, with which an agent " +
+			"goes on as after " +
 			"the death of this one. It holds the node's secrets, and is for its user alone.",
 		Example: `  csi-proxyctl node save /tmp/staged
   csi-proxyctl node save --clone /tmp/twin && csi-proxy-emulated -state-dir=/tmp/twin`,

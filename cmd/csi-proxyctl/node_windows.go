@@ -31,8 +31,8 @@ func systemVersion() string {
 	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
 }
 
-// automountOff reports whether mountvol /N was called on this machine. The mount manager keeps that in its service's key, as
-// ReactOS' does (MountmgrWriteNoAutoMount).
+// automountOff reports whether mountvol /N was called on this machine. The mount manager keeps that in its service's
+// key, as ReactOS' does (MountmgrWriteNoAutoMount).
 func automountOff() (bool, error) {
 	off, err := setting(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
 	return off != 0, err
@@ -70,8 +70,8 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 	return all, err
 }
 
-// setting reads a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails: a container's
-// registry is not the node's.
+// setting reads a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails: a
+// container's registry is not the node's.
 func setting(path, value string) (uint64, error) {
 	if _, err := read(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
 		return 0, errors.New("a container does not see the node's registry")

@@ -58,7 +58,8 @@ func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	return a.printAnswer(c, answer{value: value, rows: rows})
 }
 
-// printAnswer prints the answer of a command. A change, which has none, is silent in a table; programs get what was changed.
+// printAnswer prints the answer of a command. A change, which has none, is silent in a table; programs get what was
+// changed.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	if found.value == nil {
 		if a.output.forPeople() {

@@ -24,17 +24,22 @@ func TestMessagesAsJSON(t *testing.T) {
 	}{
 		{"all fields are there", message{&admin.GetTreeResponse{}}, `{"disks":[]}`},
 		{
-			"numbers are numbers, names are in camel case", message{&admin.Partition{Number: 1, OffsetBytes: 1 << 40, Volume: &admin.Volume{MountPoints: []string{`C:\`}}}},
+			"numbers are numbers, names are in camel case",
+			message{&admin.Partition{Number: 1, OffsetBytes: 1 << 40, Volume: &admin.Volume{MountPoints: []string{`C:\`}}}},
 			`{"number":1,"offsetBytes":1099511627776,"sizeBytes":0,"kind":"","volume":{"id":"","fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"]}}`,
 		},
-		{"what is not there is null", message{&admin.Partition{}}, `{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null}`},
+		{"what is not there is null", message{&admin.Partition{}},
+			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null}`},
 		{
-			"enums are words, times are texts", message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING, PendingTime: durationpb.New(time.Second)}},
+			"enums are words, times are texts",
+			message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING,
+				PendingTime: durationpb.New(time.Second)}},
 			`{"name":"x","state":"start-pending","start":"unspecified","pendingQueries":0,"pendingTime":"1s"}`,
 		},
 		{
 			"of several kinds only the one that there is", message{&admin.JournalEntry{
-				Sequence: 7, Begin: timestamppb.New(time.Unix(0, 0)), Call: &admin.JournalEntry_Kernel{Kernel: &admin.KernelCall{Function: "DiskInterfaces"}},
+				Sequence: 7, Begin: timestamppb.New(time.Unix(0, 0)),
+				Call: &admin.JournalEntry_Kernel{Kernel: &admin.KernelCall{Function: "DiskInterfaces"}},
 			}},
 			`{"sequence":7,"begin":"1970-01-01T00:00:00Z","duration":null,"requestId":"",` +
 				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":"","part":0}}`,
@@ -49,7 +54,8 @@ func TestMessagesAsJSON(t *testing.T) {
 
 // FuzzYAML checks that a value that is printed as YAML is read back unchanged.
 func FuzzYAML(f *testing.F) {
-	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'", "\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
+	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'",
+		"\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

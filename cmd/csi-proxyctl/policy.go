@@ -33,15 +33,16 @@ func policyTest(a *connection) *cobra.Command {
 		Short: "Check a policy, and show which rule allows or refuses a call",
 		Long: `Check a policy, and show which rule allows or refuses a call. No agent is asked.
 
-Without --client, the rules are listed. With it, the command shows what the client's rule says to every method of the API, or
-to the one of --method and to what its request names. A call that is refused ends with exit code 5.`,
+Without --client, the rules are listed. With it, the command shows what the client's rule says to every method of the
+API, or to the one of --method and to what its request names. A call that is refused ends with exit code 5.`,
 		Example: `  csi-proxyctl policy test policy.yaml
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
-  csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet\pods\a\mount'`,
+  csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet\pods\a'`,
 		RunE: func(c *cobra.Command, args []string) error { return a.testPolicy(c, args[0], q) },
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&q.client, "client", nil, "what the system says of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, image or container; may be repeated")
+	flags.StringArrayVar(&q.client, "client", nil,
+		"what the system says of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, image or container; may be repeated")
 	flags.StringVar(&q.method, "method", "", "`GROUP/VERSION/METHOD` that is called, such as volume/v1/FormatVolume")
 	flags.StringArrayVar(&q.paths, "path", nil, "Windows `path` that the request names; may be repeated")
 	flags.StringArrayVar(&q.services, "service", nil, "Windows `service` that the request names")
@@ -127,7 +128,8 @@ func (a *connection) ask(c *cobra.Command, p *policy.Policy, peer transport.Peer
 	}
 	errs := []error{r.Method(path)}
 	for m, texts := range map[policy.Meaning][]string{
-		policy.Path: q.paths, policy.Share: q.shares, policy.Service: q.services, policy.Portal: q.portals, policy.Target: q.targets,
+		policy.Path: q.paths, policy.Share: q.shares, policy.Service: q.services, policy.Portal: q.portals,
+		policy.Target: q.targets,
 	} {
 		for _, text := range texts {
 			errs = append(errs, r.Names(m, text))
@@ -136,7 +138,8 @@ func (a *connection) ask(c *cobra.Command, p *policy.Policy, peer transport.Peer
 	if err := errors.Join(errs...); err != nil {
 		return failure{refused{err}}
 	}
-	return a.print(c, map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()}, fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line()))
+	return a.print(c, map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()},
+		fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line()))
 }
 
 func policySuggest(a *connection) *cobra.Command {
@@ -145,9 +148,10 @@ func policySuggest(a *connection) *cobra.Command {
 		Short: "Write a policy that allows what an audit log shows, and no more",
 		Long: `Write a policy that allows what an audit log shows, and no more, to standard output. No agent is asked.
 
-Each caller in the log gets a rule with the methods that it called, the directories of its paths, and the services and servers
-that it named. Calls that were refused are left out, and so are the names in calls that failed, and names with a *. Let the log
-run until every driver has made, mounted, grown and removed a volume, read the result, and give the rules names.`,
+Each caller in the log gets a rule with the methods that it called, the directories of its paths, and the services and
+servers that it named. Calls that were refused are left out, and so are the names in calls that failed, and names with a
+*. Let the log run until every driver has made, mounted, grown and removed a volume, read the result, and give the rules
+names.`,
 		Example: `  csi-proxyctl policy suggest audit.jsonl >policy.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := os.Open(args[0])
@@ -160,7 +164,8 @@ run until every driver has made, mounted, grown and removed a volume, read the r
 				return failure{fmt.Errorf("%s: %w", args[0], err)}
 			}
 			if s.LeftOut > 0 {
-				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.LeftOut)
+				_, _ = fmt.Fprintf(c.ErrOrStderr(),
+					"left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.LeftOut)
 			}
 			if s.NamesLeftOut > 0 {
 				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.NamesLeftOut)

@@ -33,11 +33,11 @@ func proveShow(a *connection) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show what a report of csi-proxy-prove says",
-		Long: `Show what a report of csi-proxy-prove says: the machine, the parts with their verdicts, the checks that failed, and the answers.
-No agent is asked. With -o json or yaml, everything that is in the report is printed.
+		Long: `Show what a report of csi-proxy-prove says: the machine, the parts with their verdicts, the checks that failed,
+and the answers. No agent is asked. With -o json or yaml, everything that is in the report is printed.
 
-The exit code is 0 if all that was tried held and nothing was left on the machine, else 1. A report that was changed after it was
-written is refused.`,
+The exit code is 0 if all that was tried held and nothing was left on the machine, else 1. A report that was changed
+after it was written is refused.`,
 		Example: `  csi-proxyctl prove show csi-proxy-prove-windows-10.0.20348.2340-20260131-120000.json.gz`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := readReport(args[0])
@@ -61,7 +61,8 @@ written is refused.`,
 
 // reportRows returns a report for people.
 func reportRows(r *proof.Report) []string {
-	rows := []string{"SYSTEM\t" + machineText(r.Machine), "KIT\t" + r.Kit.Version + ", SHA-256 " + r.Kit.SHA256, "BEGUN\t" + r.Begun.Format("2006-01-02 15:04:05 MST") + fmt.Sprintf(", took %.0f s", r.Seconds)}
+	rows := []string{"SYSTEM\t" + machineText(r.Machine), "KIT\t" + r.Kit.Version + ", SHA-256 " + r.Kit.SHA256,
+		"BEGUN\t" + r.Begun.Format("2006-01-02 15:04:05 MST") + fmt.Sprintf(", took %.0f s", r.Seconds)}
 	if r.Interrupted {
 		rows = append(rows, "ENDED\tearly")
 	}
@@ -115,8 +116,9 @@ func proveDiff(a *connection) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff FILE OTHER",
 		Short: "Show how two reports of csi-proxy-prove differ",
-		Long: `Show how two reports of csi-proxy-prove differ: parts, checks and methods with other verdicts, and other answers. Times, and the texts
-of failures, do not count. No agent is asked. The exit code is 0 if nothing differs, else 1.`,
+		Long: `Show how two reports of csi-proxy-prove differ: parts, checks and methods with other verdicts, and other
+answers. Times, and the texts of failures, do not count. No agent is asked. The exit code is 0 if nothing differs, else
+1.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			one, err := readReport(args[0])
 			if err != nil {
@@ -135,7 +137,8 @@ of failures, do not count. No agent is asked. The exit code is 0 if nothing diff
 			if len(differences) == 0 {
 				rows = []string{"Nothing differs."}
 			}
-			if err := a.printAnswer(c, answer{value: map[string]any{"differences": differences}, rows: rows, names: names}); err != nil {
+			if err := a.printAnswer(c, answer{value: map[string]any{"differences": differences}, rows: rows,
+				names: names}); err != nil {
 				return err
 			}
 			if len(differences) > 0 {

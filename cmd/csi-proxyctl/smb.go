@@ -19,19 +19,22 @@ func smbCommand(a *connection) *cobra.Command {
 		smbServerCommand(a, "stop", "Stop a file server; files that are open there are lost", false),
 		smbServerCommand(a, "start", "Start a file server again", true),
 		change(a.admin(&cobra.Command{
-			Use: "drop SERVER", Short: "Let a file server close the node's sessions; files that are open there are lost", Example: "  csi-proxyctl node smb drop fs.emulated",
+			Use: "drop SERVER", Short: "Let a file server close the node's sessions; files that are open there are lost",
+			Example: "  csi-proxyctl node smb drop fs.emulated",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.DropSMBSessions(ctx, &admin.DropSMBSessionsRequest{Server: args[0]}))
 		})),
 		addShareCommand(a),
 		change(a.admin(&cobra.Command{
-			Use: "remove-share SERVER SHARE", Short: "Remove a share; its files are kept", Example: "  csi-proxyctl node smb remove-share fs.emulated share",
+			Use: "remove-share SERVER SHARE", Short: "Remove a share; its files are kept",
+			Example: "  csi-proxyctl node smb remove-share fs.emulated share",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBShare(ctx, &admin.RemoveSMBShareRequest{Server: args[0], Share: args[1]}))
 		})),
 		addUserCommand(a),
 		change(a.admin(&cobra.Command{
-			Use: "remove-user USER", Short: "Remove an account; its sessions are refused at once", Example: "  csi-proxyctl node smb remove-user csi",
+			Use: "remove-user USER", Short: "Remove an account; its sessions are refused at once",
+			Example: "  csi-proxyctl node smb remove-user csi",
 		}, func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.RemoveSMBUser(ctx, &admin.RemoveSMBUserRequest{User: args[0]}))
 		})))
@@ -41,13 +44,15 @@ func listServers(ctx context.Context, client *adminclient.Client, _ []string) (a
 	r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
 	rows := []string{"SERVER\tSTATE\tSHARES"}
 	for _, s := range r.GetServers() {
-		rows = append(rows, s.GetName()+"\t"+map[bool]string{true: "stopped", false: "running"}[s.GetStopped()]+"\t"+orDash(strings.Join(s.GetShares(), ", ")))
+		rows = append(rows, s.GetName()+"\t"+map[bool]string{true: "stopped", false: "running"}[s.GetStopped()]+"\t"+orDash(
+			strings.Join(s.GetShares(), ", ")))
 	}
 	return answer{value: map[string]any{"servers": messages(r.GetServers())}, rows: rows}, err
 }
 
 func smbServerCommand(a *connection, name, short string, running bool) *cobra.Command {
-	return change(a.admin(&cobra.Command{Use: name + " SERVER", Short: short, Example: "  csi-proxyctl node smb " + name + " fs.emulated"},
+	return change(a.admin(&cobra.Command{Use: name + " SERVER", Short: short, Example: "  csi-proxyctl node smb " +
+		name + " fs.emulated"},
 		func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 			return done(client.SetSMBServerState(ctx, &admin.SetSMBServerStateRequest{Server: args[0], Running: running}))
 		}))
@@ -70,14 +75,15 @@ func setPasswordCommand(a *connection) *cobra.Command {
 		Short: "Change the password of an account; sessions with the old one are refused at once",
 		Long: `Change the password of an account; sessions with the old one are refused at once.
 
-The password is read from a file, or from standard input with -, so that it is not in the list of processes. One line end
-after it is not part of it.`,
+The password is read from a file, or from standard input with -, so that it is not in the list of processes. One line
+end after it is not part of it.`,
 		Example: "  csi-proxyctl node smb set-password --user csi --password-file -",
 	}
 	user := c.Flags().String("user", "", "`name` of the account, with or without a domain")
-	return withPassword(a, c, "`file` with the new password; -: standard input", func(ctx context.Context, client *adminclient.Client, password string) (answer, error) {
-		return done(client.SetSMBPassword(ctx, &admin.SetSMBPasswordRequest{User: *user, Password: password}))
-	})
+	return withPassword(a, c, "`file` with the new password; -: standard input",
+		func(ctx context.Context, client *adminclient.Client, password string) (answer, error) {
+			return done(client.SetSMBPassword(ctx, &admin.SetSMBPasswordRequest{User: *user, Password: password}))
+		})
 }
 
 func addUserCommand(a *connection) *cobra.Command {
@@ -88,13 +94,15 @@ func addUserCommand(a *connection) *cobra.Command {
 	}
 	user := c.Flags().String("user", "", "`name` of the account, without a domain")
 	domains := c.Flags().StringArray("domain", nil, "`domain` that may stand before the name; may be repeated")
-	return withPassword(a, c, "`file` with the password, one line; -: standard input", func(ctx context.Context, client *adminclient.Client, password string) (answer, error) {
-		return done(client.AddSMBUser(ctx, &admin.AddSMBUserRequest{User: *user, Domains: *domains, Password: password}))
-	})
+	return withPassword(a, c, "`file` with the password, one line; -: standard input",
+		func(ctx context.Context, client *adminclient.Client, password string) (answer, error) {
+			return done(client.AddSMBUser(ctx, &admin.AddSMBUserRequest{User: *user, Domains: *domains, Password: password}))
+		})
 }
 
 // withPassword makes a command that needs a user and a password.
-func withPassword(a *connection, c *cobra.Command, usage string, call func(context.Context, *adminclient.Client, string) (answer, error)) *cobra.Command {
+func withPassword(a *connection, c *cobra.Command, usage string,
+	call func(context.Context, *adminclient.Client, string) (answer, error)) *cobra.Command {
 	read := passwordFlag(c, usage)
 	required(c, "user", "password-file")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -68,8 +68,8 @@ func similar(text string, names []string) []string {
 	return found[:min(len(found), 3)]
 }
 
-// didYouMean returns the end of an error's text: the names that may have been meant, or all of them if they are few. It is
-// empty if text is one of the names.
+// didYouMean returns the end of an error's text: the names that may have been meant, or all of them if they are few. It
+// is empty if text is one of the names.
 func didYouMean(text string, names []string) string {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) }) {
 		return ""
@@ -128,10 +128,12 @@ func unknownFlag(c *cobra.Command, err error) error {
 var (
 	missingFlags = regexp.MustCompile(`^required flag\(s\) (.*) not set$`)
 	missingOne   = regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required$`)
-	exclusive    = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	exclusive    = regexp.MustCompile(
+		`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 )
 
-// usageText returns the text of an error about a command's usage, which names what is missing as the command's help does.
+// usageText returns the text of an error about a command's usage, which names what is missing as the command's help
+// does.
 func usageText(c *cobra.Command, err error) string {
 	text := err.Error()
 	if m := missingFlags.FindStringSubmatch(text); m != nil {
@@ -166,8 +168,8 @@ func eachWith(prefix string, names []string) []string {
 	return names
 }
 
-// meant returns the end of the text of a call that failed because it names something that is not there: what may have been
-// meant instead, of the names that completion offers for the command's arguments.
+// meant returns the end of the text of a call that failed because it names something that is not there: what may have
+// been meant instead, of the names that completion offers for the command's arguments.
 func (a *connection) meant(ctx context.Context) string {
 	if a.running == nil {
 		return ""

@@ -27,7 +27,8 @@ func listServices(ctx context.Context, client *adminclient.Client, _ []string) (
 		if d := s.GetPendingTime().AsDuration(); d > 0 {
 			pending += ", " + d.String()
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), word(s.GetState(), statePrefix), word(s.GetStart(), startPrefix), pending))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", s.GetName(), word(s.GetState(), statePrefix),
+			word(s.GetStart(), startPrefix), pending))
 	}
 	return shown(list, err, rows...)
 }
@@ -59,11 +60,13 @@ func setServiceCommand(a *connection) *cobra.Command {
   csi-proxyctl node service set Spooler --pending-time 1m`,
 		DisableFlagsInUseLine: true,
 	}
-	state := c.Flags().String("state", "", "running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
+	state := c.Flags().String("state", "",
+		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
 	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it pending when it starts or stops")
 	pending := c.Flags().Duration("pending-time", 0, "how `long` it stays pending at least, by the node's clock")
-	complete(c, "state", "running", "stopped", "paused", "start-pending", "stop-pending", "pause-pending", "continue-pending")
+	complete(c, "state", "running", "stopped", "paused", "start-pending", "stop-pending",
+		"pause-pending", "continue-pending")
 	complete(c, "start", "boot", "system", "automatic", "manual", "disabled")
 	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -98,7 +101,8 @@ func setServiceCommand(a *connection) *cobra.Command {
 func switchCommand(a *connection) *cobra.Command {
 	return group("switch", "List and set the answers to questions that the documentation of Windows leaves open",
 		a.admin(&cobra.Command{Use: "list", Short: "List the switches with the node's answers"}, listSwitches),
-		change(a.admin(&cobra.Command{Use: "set SWITCH ANSWER", Short: "Change the answer to a question, for all later calls", Example: "  csi-proxyctl node switch set msr delayed"},
+		change(a.admin(&cobra.Command{Use: "set SWITCH ANSWER", Short: "Change the answer to a question, for all later calls",
+			Example: "  csi-proxyctl node switch set msr delayed"},
 			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
 				return done(client.SetSwitch(ctx, &admin.SetSwitchRequest{Name: args[0], Value: args[1]}))
 			})))

@@ -42,7 +42,8 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 	}
 }
 
-// tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why is the reason.
+// tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why
+// is the reason.
 func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
 	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.GetTree(ctx, &admin.GetTreeRequest{})

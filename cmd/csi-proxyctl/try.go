@@ -29,7 +29,8 @@ import (
 // answerTime is the time in which an endpoint must answer a question that costs an agent nothing.
 const answerTime = 3 * time.Second
 
-// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are in the order of groups and versions.
+// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are in the order of groups and
+// versions.
 func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 	var all []doctor.Endpoint
 	for _, group := range versions.Groups() {

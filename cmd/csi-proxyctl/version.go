@@ -33,8 +33,8 @@ func versionCommand(a *connection) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of this program and of the agent",
-		Long: `Print the versions of this program and of the agent. Without an agent, the exit code is 0 as well. csi-proxyctl --version prints
-this program's alone.`,
+		Long: `Print the versions of this program and of the agent. Without an agent, the exit code is 0 as well. csi-proxyctl
+--version prints this program's alone.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			v, why := a.versions(c.Context())
 			rows := []string{"client\t" + v.Client.Version + "\t" + v.Client.Go + " " + v.Client.Platform}
@@ -53,7 +53,8 @@ this program's alone.`,
 
 // versions returns the versions, and why that of the agent is missing.
 func (a *connection) versions(ctx context.Context) (v versionView, why error) {
-	v.Client.Version, v.Client.Go, v.Client.Platform = buildversion.String(), runtime.Version(), fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)
+	v.Client.Version, v.Client.Go, v.Client.Platform = buildversion.String(), runtime.Version(),
+		fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)
 	why = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		r, err := client.ListAPIs(ctx, &admin.ListAPIsRequest{})
 		if err == nil {

@@ -42,21 +42,25 @@ type lookout func(ctx context.Context, args []string) (sight, error)
 
 func waitCommand(a *connection) *cobra.Command {
 	c := group("wait", "Wait until the agent, a disk, a volume or a mapping is as it should be",
-		a.wait(&cobra.Command{Use: "ready", Short: "Wait until the agent serves its API; prints how many endpoints it has"}, []string{"ready"}, a.seeReady),
+		a.wait(&cobra.Command{Use: "ready", Short: "Wait until the agent serves its API; prints how many endpoints it has"},
+			[]string{"ready"}, a.seeReady),
 		a.wait(&cobra.Command{
 			Use: "disk DISK", Short: "Wait for a disk; prints its number",
 			Example: "  csi-proxyctl wait disk vol0123456789abcdef1 --for online --timeout 1m",
 		}, []string{statePresent, "online", "offline", stateGone}, a.seeDisk),
 		a.wait(&cobra.Command{
-			Use: "volume VOLUME", Short: "Wait for a volume; prints its id", Example: "  csi-proxyctl wait volume Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11} --for mounted",
+			Use: "volume VOLUME", Short: "Wait for a volume; prints its id",
+			Example: "  csi-proxyctl wait volume Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11} --for mounted",
 		}, []string{statePresent, "formatted", "mounted", stateGone}, a.seeVolume),
 		a.wait(&cobra.Command{
-			Use: "mapping SHARE", Short: "Wait for the mapping of a share; prints its status", Example: `  csi-proxyctl wait mapping '\\fs.example\share'`,
+			Use: "mapping SHARE", Short: "Wait for the mapping of a share; prints its status",
+			Example: `  csi-proxyctl wait mapping '\\fs.example\share'`,
 		}, []string{"ok", statePresent, stateGone}, a.seeMapping),
 	)
 	c.Long = c.Short + `.
 
-It waits for an agent that is not there yet, too. After --timeout it ends with exit code 7 and names the state that it saw last.`
+It waits for an agent that is not there yet, too. After --timeout it ends with exit code 7 and names the state that it
+saw last.`
 	return c
 }
 
@@ -87,7 +91,8 @@ func (a *connection) wait(c *cobra.Command, states []string, look lookout) *cobr
 func (a *connection) untilSeen(c *cobra.Command, want string, args []string, look lookout) (answer, error) {
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
-	stop := showProgress(c.ErrOrStderr(), "waiting for "+strings.Join(append([]string{c.Name()}, append(args, want)...), " "))
+	stop := showProgress(c.ErrOrStderr(),
+		"waiting for "+strings.Join(append([]string{c.Name()}, append(args, want)...), " "))
 	defer stop()
 	last := "nothing was seen"
 	for first := true; ; first = false {
@@ -119,7 +124,8 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 }
 
 // lookOnce looks. The first look is made however short the whole time is, so that something is known in the end.
-func (a *connection) lookOnce(ctx context.Context, c *cobra.Command, first bool, args []string, look lookout) (sight, error) {
+func (a *connection) lookOnce(ctx context.Context, c *cobra.Command, first bool, args []string,
+	look lookout) (sight, error) {
 	if first {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(c.Context(), max(a.timeout, answerTime))
@@ -155,11 +161,13 @@ func (a *connection) seeReady(ctx context.Context, _ []string) (sight, error) {
 	if err != nil || served == 0 {
 		return sight{states: []string{"not served"}}, err
 	}
-	return sight{[]string{"ready"}, answer{value: map[string]int{"endpoints": served}, rows: []string{strconv.Itoa(served)}}}, nil
+	return sight{[]string{"ready"},
+		answer{value: map[string]int{"endpoints": served}, rows: []string{strconv.Itoa(served)}}}, nil
 }
 
 // ask calls the storage API for one look.
-func ask[T any](ctx context.Context, a *connection, call func(context.Context, *csiproxy.Client) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, a *connection,
+	call func(context.Context, *csiproxy.Client) (T, error)) (T, error) {
 	client := a.client()
 	defer func() { _ = client.Close() }()
 	return call(ctx, client)
@@ -176,7 +184,8 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 			state, err = client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
 		}
 		if status.Code(err) == codes.NotFound {
-			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"diskNumber": nil}, rows: []string{}, names: []string{}}}, nil
+			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"diskNumber": nil}, rows: []string{},
+				names: []string{}}}, nil
 		}
 		return sight{
 			[]string{statePresent, onlineText(state.GetIsOnline())},
@@ -185,8 +194,9 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 	})
 }
 
-// diskSeen returns the number of the disk with a serial number. The agent's lists leave out a disk that does not answer, so one that an earlier
-// look found and this one does not is asked for by its number, unless another disk has that now.
+// diskSeen returns the number of the disk with a serial number. The agent's lists leave out a disk that does not
+// answer, so one that an earlier look found and this one does not is asked for by its number, unless another disk has
+// that now.
 func (a *connection) diskSeen(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
 	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	if err != nil {
@@ -207,7 +217,8 @@ func (a *connection) seeVolume(ctx context.Context, args []string) (sight, error
 	seen, err := ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
 		r, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
 		if status.Code(err) == codes.NotFound {
-			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"volumeId": nil}, rows: []string{}, names: []string{}}}, nil
+			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"volumeId": nil}, rows: []string{},
+				names: []string{}}}, nil
 		}
 		s := sight{[]string{statePresent}, answer{value: map[string]string{"volumeId": id}, rows: []string{id}}}
 		if r.GetFormatted() {
@@ -250,5 +261,6 @@ func (a *connection) seeMapping(ctx context.Context, args []string) (sight, erro
 			}, nil
 		}
 	}
-	return sight{states: []string{stateGone}, found: answer{value: map[string]any{"share": nil}, rows: []string{}, names: []string{}}}, nil
+	return sight{states: []string{stateGone}, found: answer{value: map[string]any{"share": nil}, rows: []string{},
+		names: []string{}}}, nil
 }

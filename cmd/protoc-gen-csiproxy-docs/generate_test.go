@@ -47,7 +47,8 @@ func example(t *testing.T) *descriptorpb.FileDescriptorSet {
 }
 
 // run runs the plugin on all files of a set and returns its answer.
-func run(t *testing.T, set *descriptorpb.FileDescriptorSet, tables []versions.Group) (*pluginpb.CodeGeneratorResponse, error) {
+func run(t *testing.T, set *descriptorpb.FileDescriptorSet,
+	tables []versions.Group) (*pluginpb.CodeGeneratorResponse, error) {
 	t.Helper()
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: set.GetFile()}
 	for _, file := range set.GetFile() {
@@ -113,7 +114,8 @@ func TestGenerateRefuses(t *testing.T) {
 		change func(file *descriptorpb.FileDescriptorProto)
 		want   string
 	}{
-		{"a service outside a version's folder", func(f *descriptorpb.FileDescriptorProto) { f.Name = proto.String("client/api/gate/api.proto") },
+		{"a service outside a version's folder",
+			func(f *descriptorpb.FileDescriptorProto) { f.Name = proto.String("client/api/gate/api.proto") },
 			"client/api/gate/api.proto: want the file of a service in GROUP/VERSION/"},
 		{"a second service", func(f *descriptorpb.FileDescriptorProto) {
 			f.Service = append(f.Service, &descriptorpb.ServiceDescriptorProto{Name: proto.String("Other")})

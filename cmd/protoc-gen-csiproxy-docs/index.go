@@ -27,14 +27,16 @@ func index(r *reference) string {
 	out.P("What drivers may ask of the agent, group by group. Each version of a group has an endpoint of its own.")
 	out.P()
 	out.P(groupTable(r))
-	out.P("*Use* is the version for a new driver: the newest of the most mature ones. The *hub* is the version whose methods the")
+	out.P("*Use* is the version for a new driver: the newest of the most mature ones. The *hub* is the version whose " +
+		"methods the")
 	out.P("agent implements; those of the others lead there. What alpha, beta and stable promise is in")
 	out.P("[API versions and support](../../README.md#api-versions-and-support).")
 	out.P()
 	for _, g := range r.groups {
 		best := g.recommended()
 		p := &page{reference: r, group: g, version: &apiVersion{service: &protogen.Service{}}}
-		out.P("- **[", g.table.Name, "](", g.table.Name, "/", best.name, ".md)**: ", p.prose(firstSentence(best.service.Comments.Leading), ""))
+		out.P("- **[", g.table.Name, "](", g.table.Name, "/", best.name, ".md)**: ",
+			p.prose(firstSentence(best.service.Comments.Leading), ""))
 	}
 	out.P()
 	out.P("## Versions")
@@ -47,13 +49,15 @@ func index(r *reference) string {
 // groupTable writes the state of each group, a row each.
 func groupTable(r *reference) string {
 	var b strings.Builder
-	b.WriteString("| Group | Use | Newest | Hub | State of the newest | All versions | Methods of the newest |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Group | Use | Newest | Hub | State of the newest | All versions | Methods of the newest " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	for _, g := range r.groups {
 		var all []string
 		for _, v := range g.versions {
 			all = append(all, link(v))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d |\n", g.table.Name, link(g.recommended()), link(g.newest()), g.hub(),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d |\n", g.table.Name, link(g.recommended()),
+			link(g.newest()), g.hub(),
 			g.newest().state(), strings.Join(all, ", "), len(g.newest().service.Methods))
 	}
 	return b.String()
@@ -72,12 +76,14 @@ func versionTable(r *reference) string {
 				own.versions++
 				own.methods += len(v.service.Methods)
 			}
-			fmt.Fprintf(&b, "| [%s %s](%s/%s.md) | %s | %d | %s |\n", v.group, v.name, v.group, v.name, v.state(), len(v.service.Methods), g.lives(v))
+			fmt.Fprintf(&b, "| [%s %s](%s/%s.md) | %s | %d | %s |\n", v.group, v.name, v.group, v.name, v.state(),
+				len(v.service.Methods), g.lives(v))
 		}
 	}
 	fmt.Fprintf(&b, "\n%d versions, %d methods.", all.versions, all.methods)
 	if own.versions > 0 {
-		fmt.Fprintf(&b, " The original CSI Proxy has %d and %d of them; the groups whose names begin with *node* are our own.", all.versions-own.versions, all.methods-own.methods)
+		fmt.Fprintf(&b, " The original CSI Proxy has %d and %d of them; the groups whose names begin with *node* are "+
+			"our own.", all.versions-own.versions, all.methods-own.methods)
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -40,14 +40,14 @@ func firstSentence(comment protogen.Comments) string {
 	return strings.TrimSuffix(sentence, ".") + "."
 }
 
-// words matches the parts of a text that may become a link or code: identifiers with inner dots. The text between them is
-// only escaped.
+// words matches the parts of a text that may become a link or code: identifiers with inner dots. The text between them
+// is only escaped.
 func words() *regexp.Regexp {
 	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*`)
 }
 
-// prose returns a text of a comment as Markdown: methods that the reference has are links, gRPC codes and names of fields are
-// code, and nothing in the text is taken for markup. A method's own name, self, is not a link.
+// prose returns a text of a comment as Markdown: methods that the reference has are links, gRPC codes and names of
+// fields are code, and nothing in the text is taken for markup. A method's own name, self, is not a link.
 func (p *page) prose(text, self string) string {
 	var b strings.Builder
 	end := 0

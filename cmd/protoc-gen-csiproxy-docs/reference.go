@@ -84,8 +84,8 @@ func tableOf(tables []versions.Group, group string) versions.Group {
 	return versions.Group{Name: group}
 }
 
-// newest returns the newest version, and recommended the one that a new driver should use: the newest of the most mature
-// ones.
+// newest returns the newest version, and recommended the one that a new driver should use: the newest of the most
+// mature ones.
 func (g *apiGroup) newest() *apiVersion { return g.versions[len(g.versions)-1] }
 
 func (g *apiGroup) recommended() *apiVersion {

@@ -56,15 +56,16 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// withoutComments keeps what comes from descriptors and not from comments: headings, the cells of tables but the last, and
-// routes.
+// withoutComments keeps what comes from descriptors and not from comments: headings, the cells of tables but the last,
+// and routes.
 func withoutComments(page string) []string {
 	var kept []string
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case strings.HasPrefix(line, "| Errors of every method"), strings.HasPrefix(line, "- Errors named here"):
-		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "- In "), strings.HasPrefix(line, "- Older"), strings.HasPrefix(line, "- Path"):
+		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "- In "), strings.HasPrefix(line, "- Older"),
+			strings.HasPrefix(line, "- Path"):
 			kept = append(kept, line)
 		case strings.HasPrefix(line, "|"):
 			kept = append(kept, lastCell().ReplaceAllString(line, "|"))

@@ -25,7 +25,8 @@ func (p *page) fields(m *protogen.Message) {
 	p.out.P("| # | Field | Type | |")
 	p.out.P("|---|---|---|---|")
 	for _, f := range m.Fields {
-		p.out.P("| ", f.Desc.Number(), " | `", f.Desc.Name(), "` | ", fieldType(f.Desc), " | ", p.cell(f.Comments.Leading), " |")
+		p.out.P("| ", f.Desc.Number(), " | `", f.Desc.Name(), "` | ", fieldType(f.Desc), " | ",
+			p.cell(f.Comments.Leading), " |")
 	}
 	p.out.P()
 }
@@ -46,7 +47,8 @@ func (p *page) cell(comment protogen.Comments) string {
 func (p *page) types() {
 	var messages []*protogen.Message
 	for _, m := range p.version.file.Messages {
-		if !slices.ContainsFunc(p.version.service.Methods, func(of *protogen.Method) bool { return of.Input == m || of.Output == m }) {
+		if !slices.ContainsFunc(p.version.service.Methods,
+			func(of *protogen.Method) bool { return of.Input == m || of.Output == m }) {
 			messages = append(messages, m)
 		}
 	}

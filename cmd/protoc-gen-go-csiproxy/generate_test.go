@@ -89,14 +89,16 @@ func TestGenerateIsDeterministic(t *testing.T) {
 
 // TestGenerateDeclaresOptionalFields checks the features that newer compilers demand of plugins.
 func TestGenerateDeclaresOptionalFields(t *testing.T) {
-	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{CompilerVersion: &pluginpb.Version{Major: proto.Int32(3)}})
+	plugin, err := protogen.Options{}.New(
+		&pluginpb.CodeGeneratorRequest{CompilerVersion: &pluginpb.Version{Major: proto.Int32(3)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := generate(plugin); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := plugin.Response().GetSupportedFeatures(), uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL); got != want {
+	if got, want := plugin.Response().GetSupportedFeatures(),
+		uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL); got != want {
 		t.Errorf("supported features = %d, want %d", got, want)
 	}
 }

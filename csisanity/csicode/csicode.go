@@ -31,8 +31,8 @@ func Interceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, h
 
 // Of returns the code for the error of a method, such as "NodeStageVolume". Kubelet takes Canceled, DeadlineExceeded,
 // Unavailable, ResourceExhausted and Aborted as signs that the work may still be going on, and then neither removes its
-// directories nor forgets the volume (isFinalError in its CSI client). Errors after which that is true keep or get one of
-// these codes, and no others do.
+// directories nor forgets the volume (isFinalError in its CSI client). Errors after which that is true keep or get one
+// of these codes, and no others do.
 func Of(method string, err error) codes.Code {
 	call := (*csiproxy.Error)(nil)
 	switch {
@@ -44,12 +44,14 @@ func Of(method string, err error) codes.Code {
 		return codes.Canceled
 	case errors.Is(err, fs.ErrInvalid):
 		return codes.InvalidArgument
-	case isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, fs.ErrNotExist):
+	case isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound, csiproxy.ErrPathNotFound,
+		csiproxy.ErrNotMounted, fs.ErrNotExist):
 		return codes.NotFound
 	// Unimplemented would mean that the plugin lacks the method.
 	case isAny(err, mounter.ErrAmbiguous, mounter.ErrDiskTooSmall, mounter.ErrNotFormatted, csiproxy.ErrUnsupported):
 		return codes.FailedPrecondition
-	case errors.As(err, &call) && call.Code == codes.InvalidArgument && (method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):
+	case errors.As(err, &call) && call.Code == codes.InvalidArgument &&
+		(method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):
 		return codes.NotFound // no volume can be at a path that the agent refuses, such as a relative one
 	case status.Code(err) == codes.Unknown:
 		return codes.Internal

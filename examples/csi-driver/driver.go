@@ -44,9 +44,12 @@ func (*driver) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*csi.G
 }
 
 // GetPluginCapabilities claims the controller, which is another program, as the specification asks of every plugin.
-func (*driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
+func (*driver) GetPluginCapabilities(context.Context,
+	*csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{Capabilities: []*csi.PluginCapability{{
-		Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{Type: csi.PluginCapability_Service_CONTROLLER_SERVICE}},
+		Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{
+			Type: csi.PluginCapability_Service_CONTROLLER_SERVICE,
+		}},
 	}}}, nil
 }
 
@@ -60,7 +63,8 @@ func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.Nod
 	return &csi.NodeGetInfoResponse{NodeId: d.nodeID}, nil
 }
 
-func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
+func (d *driver) NodeGetCapabilities(context.Context,
+	*csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
 	types := []csi.NodeServiceCapability_RPC_Type{
 		csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH,
 	}
@@ -77,12 +81,15 @@ func (d *driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 }
 
 // NodeStageVolume mounts a disk, of the machine or at an iSCSI target, or maps a share.
-func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath()), usable(r.GetVolumeCapability())); err != nil {
+func (d *driver) NodeStageVolume(ctx context.Context,
+	r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath()),
+		usable(r.GetVolumeCapability())); err != nil {
 		return nil, err
 	}
 	if remote := r.GetVolumeContext()["source"]; remote != "" {
-		return &csi.NodeStageVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetStagingTargetPath(), credentials(r.GetSecrets()))
+		return &csi.NodeStageVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetStagingTargetPath(),
+			credentials(r.GetSecrets()))
 	}
 	if fsType := r.GetVolumeCapability().GetMount().GetFsType(); fsType != "" && !strings.EqualFold(fsType, "ntfs") {
 		return nil, status.Errorf(codes.InvalidArgument, "file system %q: disks of Windows nodes have NTFS", fsType)
@@ -101,9 +108,10 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 	return &csi.NodeStageVolumeResponse{}, err
 }
 
-// NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes the mapping of a share with its
-// last user. If the id does not say which, both are done: of each the other does nothing.
-func (d *driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+// NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes the mapping of a share
+// with its last user. If the id does not say which, both are done: of each the other does nothing.
+func (d *driver) NodeUnstageVolume(ctx context.Context,
+	r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath())); err != nil {
 		return nil, err
 	}
@@ -123,8 +131,10 @@ func (d *driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolume
 }
 
 // NodePublishVolume makes the staged volume available to a pod. A read-only mount is the container runtime's matter.
-func (d *driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	if err := errors.Join(need("volume id", r.GetVolumeId()), need("target path", r.GetTargetPath()), usable(r.GetVolumeCapability())); err != nil {
+func (d *driver) NodePublishVolume(ctx context.Context,
+	r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+	if err := errors.Join(need("volume id", r.GetVolumeId()), need("target path", r.GetTargetPath()),
+		usable(r.GetVolumeCapability())); err != nil {
 		return nil, err
 	}
 	if ephemeral := r.GetVolumeContext()["csi.storage.k8s.io/ephemeral"] == "true"; ephemeral {
@@ -138,21 +148,25 @@ func (d *driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolume
 		return nil, status.Error(codes.FailedPrecondition, "the volume is not staged: the staging path is missing")
 	}
 	// The mapping of a share may have become useless since it was staged.
-	if err := d.shares.Ensure(ctx, r.GetStagingTargetPath(), credentials(r.GetSecrets())); err != nil && !errors.Is(err, mounter.ErrNotStaged) {
+	if err := d.shares.Ensure(ctx, r.GetStagingTargetPath(), credentials(r.GetSecrets())); err != nil &&
+		!errors.Is(err, mounter.ErrNotStaged) {
 		return nil, err
 	}
 	return &csi.NodePublishVolumeResponse{}, d.mounter.Link(ctx, r.GetStagingTargetPath(), r.GetTargetPath())
 }
 
 // NodeUnpublishVolume takes the volume from a pod, whether it still works or not.
-func (d *driver) NodeUnpublishVolume(ctx context.Context, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (d *driver) NodeUnpublishVolume(ctx context.Context,
+	r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("target path", r.GetTargetPath())); err != nil {
 		return nil, err
 	}
-	return &csi.NodeUnpublishVolumeResponse{}, d.shares.Unstage(ctx, r.GetTargetPath()) // of an ephemeral volume, or Unmount
+	// of an ephemeral volume, or Unmount
+	return &csi.NodeUnpublishVolumeResponse{}, d.shares.Unstage(ctx, r.GetTargetPath())
 }
 
-func (d *driver) NodeGetVolumeStats(ctx context.Context, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error) {
+func (d *driver) NodeGetVolumeStats(ctx context.Context,
+	r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
@@ -166,7 +180,8 @@ func (d *driver) NodeGetVolumeStats(ctx context.Context, r *csi.NodeGetVolumeSta
 }
 
 // NodeGetVolumeHealth returns what is wrong with a volume. It is what CSI 1.13 has instead of the volume condition.
-func (d *driver) NodeGetVolumeHealth(ctx context.Context, r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error) {
+func (d *driver) NodeGetVolumeHealth(ctx context.Context,
+	r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error) {
 	if err := need("volume id", r.GetVolumeId()); err != nil {
 		return nil, err
 	}
@@ -183,7 +198,8 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context, r *csi.NodeGetVolumeHe
 		return nil, err
 	}
 	if condition.Abnormal {
-		entry := &csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE, Reason: "Inaccessible", Message: condition.Message}
+		entry := &csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE, Reason: "Inaccessible",
+			Message: condition.Message}
 		if errors.Is(condition.Cause, mounter.ErrNearlyFull) {
 			entry.Status, entry.Reason = csi.VolumeHealthErrorType_DEGRADED, "NearlyFull"
 		}
@@ -193,7 +209,8 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context, r *csi.NodeGetVolumeHe
 }
 
 // NodeExpandVolume grows the file system after the disk has grown.
-func (d *driver) NodeExpandVolume(ctx context.Context, r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
+func (d *driver) NodeExpandVolume(ctx context.Context,
+	r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
@@ -255,5 +272,6 @@ func usable(c *csi.VolumeCapability) error {
 // readOnly reports whether nobody is to write to a volume.
 func readOnly(c *csi.VolumeCapability) bool {
 	mode := c.GetAccessMode().GetMode()
-	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY || mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
+	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY ||
+		mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// iscsiOf returns the disk of a volume, or false if it is not at an iSCSI target. Kubelet unstages a volume by its id alone, so
-// the id says where it is: ADDRESS:PORT,IQN,LUN.
+// iscsiOf returns the disk of a volume, or false if it is not at an iSCSI target. Kubelet unstages a volume by its id
+// alone, so the id says where it is: ADDRESS:PORT,IQN,LUN.
 func iscsiOf(volumeID string) (disk mounter.ISCSIDisk, ok bool) {
 	parts := strings.Split(volumeID, ",")
 	if len(parts) != 3 {

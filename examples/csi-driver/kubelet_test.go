@@ -22,8 +22,8 @@ import (
 // attempts is how often the tests' kubelet makes a call that fails; the real one would go on for ever.
 const attempts = 4
 
-// A kubelet makes kubelet's calls for the pods that use one volume, and does around them what kubelet does on the node: it
-// makes the directories beforehand, accepting a mount point that is there already, whether it works or not
+// A kubelet makes kubelet's calls for the pods that use one volume, and does around them what kubelet does on the node:
+// it makes the directories beforehand, accepting a mount point that is there already, whether it works or not
 // (MkdirAllWithPathCheck, kubernetes #119401); it removes them afterwards, and after an error that is final.
 //
 // Source: csi_attacher.go and csi_mounter.go in pkg/volume/csi of Kubernetes, and filesystem.MkdirAllWithPathCheck.
@@ -37,7 +37,8 @@ type kubelet struct {
 }
 
 func (k *kubelet) staging() string {
-	return fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\windows.csi.example.com\%x\globalmount`, sha256.Sum256([]byte(k.volumeID)))
+	return fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\windows.csi.example.com\%x\globalmount`,
+		sha256.Sum256([]byte(k.volumeID)))
 }
 
 func target(pod string) string {
@@ -56,7 +57,8 @@ func (k *kubelet) mountDevice() {
 	k.t.Helper()
 	k.call("NodeStageVolume", k.staging(), k.staging(), func(ctx context.Context, c csi.NodeClient) error {
 		_, err := c.NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{
-			VolumeId: k.volumeID, StagingTargetPath: k.staging(), VolumeCapability: capability(), VolumeContext: k.context, Secrets: k.secrets,
+			VolumeId: k.volumeID, StagingTargetPath: k.staging(), VolumeCapability: capability(),
+			VolumeContext: k.context, Secrets: k.secrets,
 		})
 		return err
 	})
@@ -67,7 +69,8 @@ func (k *kubelet) setUp(pod string) {
 	k.t.Helper()
 	k.call("NodePublishVolume", parent(target(pod)), target(pod), func(ctx context.Context, c csi.NodeClient) error {
 		_, err := c.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
-			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(), VolumeContext: k.context, Secrets: k.secrets,
+			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(),
+			VolumeContext: k.context, Secrets: k.secrets,
 		})
 		return err
 	})
@@ -90,7 +93,8 @@ func (k *kubelet) tearDown(pod string) {
 func (k *kubelet) unmountDevice() {
 	k.t.Helper()
 	k.call("NodeUnstageVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		_, err := c.NodeUnstageVolume(ctx, &csi.NodeUnstageVolumeRequest{VolumeId: k.volumeID, StagingTargetPath: k.staging()})
+		_, err := c.NodeUnstageVolume(ctx,
+			&csi.NodeUnstageVolumeRequest{VolumeId: k.volumeID, StagingTargetPath: k.staging()})
 		return err
 	})
 	k.removeMountDir(k.staging())
@@ -115,7 +119,8 @@ func (k *kubelet) expand(pod string, bytes int64) (size int64) {
 func (k *kubelet) stats(pod string) (total int64) {
 	k.t.Helper()
 	k.call("NodeGetVolumeStats", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		answer, err := c.NodeGetVolumeStats(ctx, &csi.NodeGetVolumeStatsRequest{VolumeId: k.volumeID, VolumePath: target(pod), StagingTargetPath: k.staging()})
+		answer, err := c.NodeGetVolumeStats(ctx, &csi.NodeGetVolumeStatsRequest{VolumeId: k.volumeID, VolumePath: target(pod),
+			StagingTargetPath: k.staging()})
 		if err == nil {
 			total = answer.GetUsage()[0].GetTotal()
 		}
@@ -124,7 +129,8 @@ func (k *kubelet) stats(pod string) (total int64) {
 	return total
 }
 
-// call makes a call until it succeeds. Before each attempt it makes a directory, after a final error it removes what it made.
+// call makes a call until it succeeds. Before each attempt it makes a directory, after a final error it removes what it
+// made.
 func (k *kubelet) call(operation, makes, removes string, f func(context.Context, csi.NodeClient) error) {
 	k.t.Helper()
 	var err error

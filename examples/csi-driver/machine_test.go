@@ -77,7 +77,9 @@ func (m *machine) startAgent() {
 
 func (m *machine) startPlugin() {
 	m.t.Helper()
-	command := exec.Command(os.Args[0], append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1", "-shares-dir=" + filepath.Join(m.dir, "shares")}, m.flags...)...)
+	command := exec.Command(os.Args[0],
+		append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1", "-shares-dir=" + filepath.Join(m.dir, "shares")},
+			m.flags...)...)
 	command.Env = append(os.Environ(), pluginVariable+"=1", dial.SocketDirVariable+"="+m.sockets())
 	m.plugin = testnode.BeginCommand(m.t, command)
 	m.address = strings.TrimPrefix(m.plugin.Ready(), "ready at ")
@@ -124,7 +126,8 @@ func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
 
 func (m *machine) AddSMBShare(server, share string, users ...string) {
 	m.t.Helper()
-	_, err := m.admin.AddSMBShare(context.Background(), &admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	_, err := m.admin.AddSMBShare(context.Background(),
+		&admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
 	m.must("adding a share", err)
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command csi-driver is a complete node plugin of the Container Storage Interface for Windows nodes. Its volumes are disks,
-// of the machine or at iSCSI targets, and SMB shares. The work is package mounter's.
+// Command csi-driver is a complete node plugin of the Container Storage Interface for Windows nodes. Its volumes are
+// disks, of the machine or at iSCSI targets, and SMB shares. The work is package mounter's.
 //
 // In an ordinary container it calls the node's agent through its pipes; in a HostProcess container, with the option
-// -host-process, it works in its own process. Off Windows, CSI_PROXY_SOCKET_DIR names the directory of the sockets of an
-// agent with an emulated node.
+// -host-process, it works in its own process. Off Windows, CSI_PROXY_SOCKET_DIR names the directory of the sockets of
+// an agent with an emulated node.
 package main
 
 import (
@@ -44,12 +44,17 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("csi-driver", flag.ContinueOnError)
-	endpoint := flags.String("endpoint", "unix:///csi/csi.sock", "where kubelet finds the plugin: `unix://PATH` or tcp://HOST:PORT")
+	endpoint := flags.String("endpoint", "unix:///csi/csi.sock",
+		"where kubelet finds the plugin: `unix://PATH` or tcp://HOST:PORT")
 	nodeID := flags.String("node-id", "", "`name` of this node")
-	sharesDir := flags.String("shares-dir", "/csi/shares", "`directory` on the node in which the plugin, like every other driver of the node that has it, records what uses a share")
-	kubeletDir := flags.String("kubelet-dir", "", "kubelet's `directory`, C:\\var\\lib\\kubelet, to see there what other drivers use; empty: go by the records alone")
+	sharesDir := flags.String("shares-dir", "/csi/shares",
+		"`directory` on the node in which the plugin, like every other driver of the node that has it, records what "+
+			"uses a share")
+	kubeletDir := flags.String("kubelet-dir", "",
+		"kubelet's `directory`, C:\\var\\lib\\kubelet, to see there what other drivers use; empty: go by the records alone")
 	hostProcess := flags.Bool("host-process", false, "run in a HostProcess container: work in process, without an agent")
-	sharesOnly := flags.Bool("shares-only", false, "all volumes are shares, of whose usage the agent knows nothing: do not offer it")
+	sharesOnly := flags.Bool("shares-only", false,
+		"all volumes are shares, of whose usage the agent knows nothing: do not offer it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 
 const gib = 1 << 30
 
-// TestPods plays kubelet's calls for pods that come and go, of which each is disturbed somehow: the plugin, the agent or the
-// node's power ends, or a connection breaks. Whatever happens, the calls succeed when kubelet repeats them, the pods find
-// their data, and nothing is left on the node.
+// TestPods plays kubelet's calls for pods that come and go, of which each is disturbed somehow: the plugin, the agent
+// or the node's power ends, or a connection breaks. Whatever happens, the calls succeed when kubelet repeats them, the
+// pods find their data, and nothing is left on the node.
 func TestPods(t *testing.T) {
 	if testnode.OnWine() && !testnode.Long() {
 		t.Skip("processes start slowly on Wine: CSI_PROXY_LONG=1 runs this there")
@@ -103,7 +103,8 @@ func diskLife(t *testing.T, random *rand.Rand) {
 // shareLife is the life of a volume on a file server.
 func shareLife(t *testing.T, random *rand.Rand) {
 	k := &kubelet{
-		machine: startMachine(t, "-shares-only"), volumeID: "share-1", context: map[string]string{"source": `\\fs.emulated\share`},
+		machine: startMachine(t, "-shares-only"), volumeID: "share-1",
+		context: map[string]string{"source": `\\fs.emulated\share`},
 		secrets: map[string]string{"username": "csi", "password": "csi-password"},
 	}
 	d := newDisturber(k, random)
@@ -113,7 +114,8 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
 	// Somebody removes the mapping under the pod. The next one's has to be made again.
-	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(), &csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
+	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(),
+		&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
 	k.must("removing the mapping", err)
 	k.setUp("b")
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
@@ -202,9 +204,11 @@ func (d *disturber) disturb(operation string) (over func()) {
 		d.reboot()
 		d.undisturbed(d.remount)
 	case 3:
-		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1, Effect: &admin.Fault_Cut{Cut: &admin.Cut{After: skip%2 == 0}}})
+		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1,
+			Effect: &admin.Fault_Cut{Cut: &admin.Cut{After: skip%2 == 0}}})
 	case 4:
-		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1, Effect: &admin.Fault_Status{Status: &admin.Status{Code: 13, After: skip%2 == 0, Message: "disturbed"}}})
+		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1,
+			Effect: &admin.Fault_Status{Status: &admin.Status{Code: 13, After: skip%2 == 0, Message: "disturbed"}}})
 	case 5:
 		return d.crash(skip)
 	}

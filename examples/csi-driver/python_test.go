@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestPythonSanity runs csi-sanity on the plugin in Python, examples/python/csi_driver.py. It is a test program's only run of
-// csi-sanity, so `make test-clients` runs it alone.
+// TestPythonSanity runs csi-sanity on the plugin in Python, examples/python/csi_driver.py. It is a test program's only
+// run of csi-sanity, so `make test-clients` runs it alone.
 func TestPythonSanity(t *testing.T) {
 	python := os.Getenv("CSI_DRIVER_PYTHON")
 	if python == "" {
@@ -22,7 +22,8 @@ func TestPythonSanity(t *testing.T) {
 	}
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := func(flags ...string) (address string) {
-		flags = append([]string{"../python/csi_driver.py", "--socket-dir=" + node.SocketDir(), "--node-id=node-1", "--endpoint=127.0.0.1:0"}, flags...)
+		flags = append([]string{"../python/csi_driver.py", "--socket-dir=" + node.SocketDir(), "--node-id=node-1",
+			"--endpoint=127.0.0.1:0"}, flags...)
 		return strings.TrimPrefix(testnode.BeginCommand(t, exec.Command(python, flags...)).Ready(), "ready at ")
 	}
 	results := csisanity.Run(t,

@@ -28,8 +28,12 @@ func TestSanity(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	codes := grpc.UnaryInterceptor(csicode.Interceptor)
 	results := csisanity.Run(t,
-		csisanity.Suite{Name: "disks", Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), false).register, codes), Node: node, Volumes: csisanity.Disks()},
-		csisanity.Suite{Name: "shares", Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), true).register, codes), Node: node, Volumes: csisanity.Shares()},
+		csisanity.Suite{Name: "disks",
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), false).register, codes),
+			Node:   node, Volumes: csisanity.Disks()},
+		csisanity.Suite{Name: "shares",
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), true).register, codes),
+			Node:   node, Volumes: csisanity.Shares()},
 	)
 	for i, result := range results {
 		if result.Passed != want[i] {

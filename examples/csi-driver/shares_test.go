@@ -25,10 +25,10 @@ const sharesVariable = "CSI_PROXY_SHARES"
 // callLimit is how long a call of a driver may take, as kubelet limits it.
 const callLimit = time.Minute
 
-// TestShares: two drivers, of which each is a process, have volumes on few shares, which they stage, publish, unpublish and
-// unstage at the same time. Meanwhile the agent and the drivers are killed, the node reboots in both ways that Windows may treat
-// mappings, file servers stop, sessions break, and passwords change. No mapping is removed under a volume, none is left without
-// volumes, and no volume stays broken once its server is back.
+// TestShares: two drivers, of which each is a process, have volumes on few shares, which they stage, publish, unpublish
+// and unstage at the same time. Meanwhile the agent and the drivers are killed, the node reboots in both ways that
+// Windows may treat mappings, file servers stop, sessions break, and passwords change. No mapping is removed under a
+// volume, none is left without volumes, and no volume stays broken once its server is back.
 func TestShares(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("processes start slowly on Wine")
@@ -97,7 +97,8 @@ func newShareLoad(t *testing.T, random *rand.Rand, volumes, shares int) *shareLo
 	for i := range volumes {
 		share := i % shares
 		l.volumes = append(l.volumes, &shareVolume{
-			name: fmt.Sprint("v", i), share: fmt.Sprintf(`\\%s\share%d`, l.servers[share%len(l.servers)], share), driver: i / shares % 2, staged: new(bool),
+			name: fmt.Sprint("v", i), share: fmt.Sprintf(`\\%s\share%d`, l.servers[share%len(l.servers)], share),
+			driver: i / shares % 2, staged: new(bool),
 		})
 	}
 	return l
@@ -175,7 +176,8 @@ func (v *shareVolume) change(node csi.NodeClient, staged bool, password string) 
 // publish makes kubelet's call for a pod, which heals a share whose mapping has become useless.
 func (v *shareVolume) publish(ctx context.Context, node csi.NodeClient, password string) error {
 	_, err := node.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
-		VolumeId: v.name, StagingTargetPath: v.staging(), TargetPath: target(v.name), VolumeCapability: capability(), Secrets: secrets(password),
+		VolumeId: v.name, StagingTargetPath: v.staging(), TargetPath: target(v.name), VolumeCapability: capability(),
+		Secrets: secrets(password),
 	})
 	return err
 }
@@ -201,7 +203,8 @@ func (l *shareLoad) disturb() (what string) {
 		l.startAgent()
 	case 2:
 		what = "reboot"
-		_, err = l.admin.SetSwitch(ctx, &admin.SetSwitchRequest{Name: "mappingsOutliveReboot", Value: fmt.Sprint(l.random.IntN(2) == 0)})
+		_, err = l.admin.SetSwitch(ctx, &admin.SetSwitchRequest{Name: "mappingsOutliveReboot",
+			Value: fmt.Sprint(l.random.IntN(2) == 0)})
 		for _, d := range l.drivers {
 			d.plugin.Kill()
 		}
@@ -236,7 +239,8 @@ func (l *shareLoad) disturb() (what string) {
 func (l *shareLoad) restore() {
 	l.t.Helper()
 	for server := range l.down {
-		_, err := l.admin.SetSMBServerState(context.Background(), &admin.SetSMBServerStateRequest{Server: server, Running: true})
+		_, err := l.admin.SetSMBServerState(context.Background(),
+			&admin.SetSMBServerStateRequest{Server: server, Running: true})
 		l.must("starting a file server", err)
 	}
 	clear(l.down)
@@ -316,7 +320,8 @@ func (v *shareVolume) heal(node csi.NodeClient, password string) (err error) {
 	if err != nil {
 		return err
 	}
-	answer, err := node.NodeGetVolumeHealth(ctx, &csi.NodeGetVolumeHealthRequest{VolumeId: v.name, VolumePublishPath: target(v.name), StagingTargetPath: v.staging()})
+	answer, err := node.NodeGetVolumeHealth(ctx,
+		&csi.NodeGetVolumeHealthRequest{VolumeId: v.name, VolumePublishPath: target(v.name), StagingTargetPath: v.staging()})
 	if err == nil && len(answer.GetVolumeHealth().GetHealthStatuses()) > 0 {
 		err = errors.New(answer.String())
 	}

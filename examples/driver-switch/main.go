@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command driver-switch is the smallest driver that runs in both kinds of Windows containers. In an ordinary one it calls
-// the node's agent through its pipes; in a HostProcess container, with the option -host-process, it does the
-// same work in its own process. Only connect tells the two apart.
+// Command driver-switch is the smallest driver that runs in both kinds of Windows containers. In an ordinary one it
+// calls the node's agent through its pipes; in a HostProcess container, with the option -host-process, it does the same
+// work in its own process. Only connect tells the two apart.
 //
 // It stages a volume as NodeStageVolume does, and may be run again after it failed anywhere:
 //
@@ -82,7 +82,8 @@ func stage(ctx context.Context, client *csiproxy.Client, serial, staging string)
 	if _, err := client.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: number}); err != nil {
 		return "", err
 	}
-	if _, err := client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: number, IsOnline: true}); err != nil {
+	if _, err := client.Disk.SetDiskState(ctx,
+		&csiproxy.SetDiskStateRequest{DiskNumber: number, IsOnline: true}); err != nil {
 		return "", err
 	}
 	volumes, err := client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})

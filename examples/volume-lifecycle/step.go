@@ -38,7 +38,8 @@ func (l *lifecycle) do(ctx context.Context, s step) error {
 		return fmt.Errorf("step %d: %s: %w", l.number, s.call, plain(err))
 	}
 	line := "     " + s.call
-	fmt.Printf("%s%*s\n", line, max(2, column-utf8.RuneCountInString(line)), fmt.Sprintf("%.1f ms", float64(took.Microseconds())/1000))
+	fmt.Printf("%s%*s\n", line, max(2, column-utf8.RuneCountInString(line)),
+		fmt.Sprintf("%.1f ms", float64(took.Microseconds())/1000))
 	fmt.Printf("     → %s\n", outcome)
 	return nil
 }

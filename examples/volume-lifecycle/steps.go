@@ -48,17 +48,18 @@ func (l *lifecycle) stage() []step {
 			l.volume = list.GetVolumeIds()[0]
 			return l.volume, nil
 		}},
-		{"Format it, unless it has a file system", "volume IsVolumeFormatted, FormatVolume", func(ctx context.Context) (string, error) {
-			is, err := l.volumes.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: l.volume})
-			if err != nil {
-				return "", err
-			}
-			if is.GetFormatted() {
-				return "it has one: an earlier run's files are kept", nil
-			}
-			_, err = l.volumes.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: l.volume})
-			return "it had none: formatted with NTFS", err
-		}},
+		{"Format it, unless it has a file system", "volume IsVolumeFormatted, FormatVolume",
+			func(ctx context.Context) (string, error) {
+				is, err := l.volumes.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: l.volume})
+				if err != nil {
+					return "", err
+				}
+				if is.GetFormatted() {
+					return "it has one: an earlier run's files are kept", nil
+				}
+				_, err = l.volumes.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: l.volume})
+				return "it had none: formatted with NTFS", err
+			}},
 		{"Mount it at the staging directory", "volume MountVolume", func(ctx context.Context) (string, error) {
 			_, err := l.volumes.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
 			return stagingPath, err
@@ -74,10 +75,12 @@ func (l *lifecycle) publish() []step {
 			return podDir, err
 		}},
 		{"Remove what an earlier try may have left there", "filesystem Rmdir", l.rmdir(podPath)},
-		{"Link the pod's path to the staging directory", "filesystem CreateSymlink", func(ctx context.Context) (string, error) {
-			_, err := l.files.CreateSymlink(ctx, &fsapi.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
-			return podPath, err
-		}},
+		{"Link the pod's path to the staging directory", "filesystem CreateSymlink",
+			func(ctx context.Context) (string, error) {
+				_, err := l.files.CreateSymlink(ctx,
+					&fsapi.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
+				return podPath, err
+			}},
 		{"Does the link lead somewhere?", "filesystem IsSymlink", func(ctx context.Context) (string, error) {
 			is, err := l.files.IsSymlink(ctx, &fsapi.IsSymlinkRequest{Path: podPath})
 			if err == nil && !is.GetIsSymlink() {
@@ -101,10 +104,11 @@ func (l *lifecycle) grow() []step {
 			_, err := l.disks.Rescan(ctx, &diskapi.RescanRequest{})
 			return "done", err
 		}},
-		{"Grow partition and file system as far as the disk goes", "volume ResizeVolume", func(ctx context.Context) (string, error) {
-			_, err := l.volumes.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: l.volume})
-			return "done", err
-		}},
+		{"Grow partition and file system as far as the disk goes", "volume ResizeVolume",
+			func(ctx context.Context) (string, error) {
+				_, err := l.volumes.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: l.volume})
+				return "done", err
+			}},
 		{"How large is the disk now?", "disk GetDiskStats", l.diskStats},
 		{"And the volume?", "volume GetVolumeIDFromTargetPath, GetVolumeStats", l.volumeStats},
 		{"Be the pod: is everything still there?", "(the host's file system)", l.read},
@@ -120,10 +124,11 @@ func (l *lifecycle) unstage() []step {
 			return "unmounted", err
 		}},
 		{"Remove the staging directory", "filesystem Rmdir", l.rmdir(stagingPath)},
-		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID", func(ctx context.Context) (string, error) {
-			n, err := l.volumes.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
-			return fmt.Sprintf("disk %d", n.GetDiskNumber()), err
-		}},
+		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID",
+			func(ctx context.Context) (string, error) {
+				n, err := l.volumes.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
+				return fmt.Sprintf("disk %d", n.GetDiskNumber()), err
+			}},
 		{"Take it offline, ready to be detached", "disk SetDiskState offline", l.setState(false)},
 	}
 }
@@ -145,7 +150,8 @@ func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
 
 func (l *lifecycle) setState(online bool) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		if _, err := l.disks.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
+		if _, err := l.disks.SetDiskState(ctx,
+			&diskapi.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
 			return "", err
 		}
 		r, err := l.disks.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: l.disk})

@@ -115,7 +115,8 @@ func tarred(folder string, files []file, at time.Time) ([]byte, error) {
 	}
 	w := tar.NewWriter(compressed)
 	for _, f := range files {
-		header := &tar.Header{Name: path.Join(folder, f.name), Size: int64(len(f.content)), Mode: int64(f.mode), ModTime: at, Format: tar.FormatUSTAR}
+		header := &tar.Header{Name: path.Join(folder, f.name), Size: int64(len(f.content)), Mode: int64(f.mode), ModTime: at,
+			Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}

@@ -42,7 +42,8 @@ func bill(version string, at time.Time, t target, modules []linked) ([]byte, err
 	b.Components = &components
 	b.Dependencies = &[]cyclonedx.Dependency{{Ref: self.BOMRef, Dependencies: &needs}}
 	var out bytes.Buffer
-	err := cyclonedx.NewBOMEncoder(&out, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(b, cyclonedx.SpecVersion1_6)
+	err := cyclonedx.NewBOMEncoder(&out, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(b,
+		cyclonedx.SpecVersion1_6)
 	return out.Bytes(), err
 }
 

@@ -16,8 +16,9 @@ func kitPackages() []string {
 	}
 }
 
-// kit writes the one file that tries the release on a machine, and its bill of materials: csi-proxy-prove-v1.2.3-windows-amd64.exe
-// and .cdx.json. The licences of what is in it are in the zip at its end, because it travels alone.
+// kit writes the one file that tries the release on a machine, and its bill of materials:
+// csi-proxy-prove-v1.2.3-windows-amd64.exe and .cdx.json. The licences of what is in it are in the zip at its end,
+// because it travels alone.
 func (r *release) kit(ctx context.Context, t target) error {
 	linked, err := linkedModules(ctx, r.root, t, append([]string{"-test"}, kitPackages()...)...)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // unknown stands for a text that is not a licence known to SPDX, or contains too much other text.
 const unknown = "unknown"
 
-// allowList returns the licences that linked code may have: those that only demand that their text is distributed too, which
-// THIRD_PARTY_NOTICES.txt does.
+// allowList returns the licences that linked code may have: those that only demand that their text is distributed too,
+// which THIRD_PARTY_NOTICES.txt does.
 func allowList() []string {
 	return []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 }
@@ -58,7 +58,8 @@ func allowed(modules []linked) error {
 		}
 		for _, name := range m.licenses {
 			if !slices.Contains(allowList(), name) {
-				errs = append(errs, fmt.Errorf("%s %s: the licence %s is not one of %s", m.path, m.version, name, strings.Join(allowList(), ", ")))
+				errs = append(errs, fmt.Errorf("%s %s: the licence %s is not one of %s", m.path, m.version, name,
+					strings.Join(allowList(), ", ")))
 			}
 		}
 	}
@@ -77,7 +78,8 @@ func (r *release) checkLicenses(ctx context.Context) error {
 		for i, dir := range strings.Split(strings.TrimSpace(string(modules)), "\n") {
 			packages := []string{"./..."}
 			if i == 0 { // the root, which go.work lists first
-				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl", "./csiproxytest", "./inprocess"}
+				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl",
+					"./csiproxytest", "./inprocess"}
 				if t.system == "windows" {
 					packages = append(append([]string{"-test"}, packages...), kitPackages()...)
 				}
@@ -107,7 +109,8 @@ func notices(modules []linked) []byte {
 			continue
 		}
 		for _, t := range m.texts {
-			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, t.name, bytes.TrimSpace(t.content))
+			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, t.name,
+				bytes.TrimSpace(t.content))
 		}
 	}
 	return b.Bytes()

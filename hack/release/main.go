@@ -71,7 +71,8 @@ func (r *release) all(ctx context.Context) error {
 		return fmt.Errorf("-version %q is not of the form vX.Y.Z or vX.Y.Z-rc.1", r.version)
 	}
 	if major := semver.Major(r.version); major != "v0" && major != "v1" {
-		return fmt.Errorf("-version %q is to Go a version of the module v2, which has no files; a release is v0 or v1", r.version)
+		return fmt.Errorf("-version %q is to Go a version of the module v2, which has no files; a release is v0 or v1",
+			r.version)
 	}
 	if r.out == "" || r.man == "" {
 		return errors.New("-out and -man are required")

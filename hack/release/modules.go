@@ -36,8 +36,8 @@ type text struct {
 // licenseFiles matches the names of licence files among a module's sources.
 var licenseFiles = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^notice|^patents$`)
 
-// boring is the licence of objects in Go's own tree that are linked only with GOEXPERIMENT=boringcrypto and cgo, which no
-// build here uses.
+// boring is the licence of objects in Go's own tree that are linked only with GOEXPERIMENT=boringcrypto and cgo, which
+// no build here uses.
 const boring = "src/crypto/internal/boring/LICENSE"
 
 // goPackage is a package in the output of go list -json.
@@ -52,8 +52,8 @@ type goPackage struct {
 	}
 }
 
-// linkedModules returns the modules that packages of a module of this repository need for a target, including the standard
-// library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
+// linkedModules returns the modules that packages of a module of this repository need for a target, including the
+// standard library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
 	output, err := command(ctx, dir, t.env(), "go", args...)

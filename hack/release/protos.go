@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// protos packs the API's .proto files as npm packs a package, csi-proxy-protos-1.2.3.tgz. They keep the paths of the repository, because
-// those are the names under which protobuf registers them, whatever the language; docs/protos.md shows their use.
+// protos packs the API's .proto files as npm packs a package, csi-proxy-protos-1.2.3.tgz. They keep the paths of the
+// repository, because those are the names under which protobuf registers them, whatever the language; docs/protos.md
+// shows their use.
 func (r *release) protos() error {
 	manifest, err := json.MarshalIndent(map[string]any{
 		"name":        "csi-proxy-protos",
@@ -32,7 +33,8 @@ func (r *release) protos() error {
 	if err != nil {
 		return err
 	}
-	files := []file{{"package.json", append(manifest, '\n'), 0o644}, {"LICENSE", license, 0o644}, {"README.md", readme, 0o644}}
+	files := []file{{"package.json", append(manifest, '\n'), 0o644}, {"LICENSE", license, 0o644},
+		{"README.md", readme, 0o644}}
 	api := filepath.Join(r.root, "client", "api")
 	err = filepath.WalkDir(api, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".proto" {

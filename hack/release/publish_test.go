@@ -33,8 +33,8 @@ case "$name $*" in
 esac
 `
 
-// publish runs hack/publish.sh in a copy of the files that it reads. releases are the version's releases on GitHub, each with its
-// number and whether it is a draft.
+// publish runs hack/publish.sh in a copy of the files that it reads. releases are the version's releases on GitHub,
+// each with its number and whether it is a draft.
 func publish(t *testing.T, releases string, env ...string) (calls []string, err error) {
 	t.Helper()
 	root, programs := t.TempDir(), t.TempDir()
@@ -47,7 +47,8 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"hack/publish.sh", "deploy/image/build.sh", "deploy/emulated/build.sh", "deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
+	for _, name := range []string{"hack/publish.sh", "deploy/image/build.sh", "deploy/emulated/build.sh",
+		"deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
 		put(filepath.Join(root, name), license(t, filepath.Join("..", "..", name)), 0o755)
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
@@ -66,9 +67,11 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 
 	log := filepath.Join(t.TempDir(), "calls")
 	put(log, nil, 0o600)
-	command := exec.CommandContext(t.Context(), "bash", filepath.Join(root, "hack", "publish.sh"), testVersion, testRepository)
+	command := exec.CommandContext(t.Context(), "bash", filepath.Join(root, "hack", "publish.sh"),
+		testVersion, testRepository)
 	command.Env = append(os.Environ(), append([]string{
-		"PATH=" + programs + string(os.PathListSeparator) + os.Getenv("PATH"), "CALLS=" + log, "RELEASES=" + releases, "GH_TOKEN=none",
+		"PATH=" + programs + string(os.PathListSeparator) + os.Getenv("PATH"), "CALLS=" + log,
+		"RELEASES=" + releases, "GH_TOKEN=none",
 	}, env...)...)
 	output, err := command.CombinedOutput()
 	t.Logf("publish.sh: %v\n%s", err, output)
@@ -95,11 +98,13 @@ func TestChartAsksForThePushedImage(t *testing.T) {
 	if err := r.chart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	helm, err := command(t.Context(), root, nil, "go", "tool", "-modfile="+filepath.Join(root, "tools", "helm", "go.mod"), "-n", "helm")
+	helm, err := command(t.Context(), root, nil, "go", "tool",
+		"-modfile="+filepath.Join(root, "tools", "helm", "go.mod"), "-n", "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := command(t.Context(), r.out, nil, string(bytes.TrimSpace(helm)), "template", "csi-proxy", "csi-proxy-chart-1.2.3.tgz",
+	rendered, err := command(t.Context(), r.out, nil, string(bytes.TrimSpace(helm)), "template", "csi-proxy",
+		"csi-proxy-chart-1.2.3.tgz",
 		"--set", "image.repository="+testRepository)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +148,8 @@ func TestImageHasABuilderOfItsOwn(t *testing.T) {
 			if made == nil {
 				t.Fatalf("no builder in %q", calls)
 			}
-			if len(calling(calls, "docker buildx build --builder "+made[1]+" ")) != 1 || len(calling(calls, "docker buildx rm "+made[1])) != 1 {
+			if len(calling(calls, "docker buildx build --builder "+made[1]+" ")) != 1 ||
+				len(calling(calls, "docker buildx rm "+made[1])) != 1 {
 				t.Errorf("the builder %s is not used or not removed: %q", made[1], calls)
 			}
 			if drafts := calling(calls, "gh release create "); (len(drafts) == 1) != (exit == "0") {
@@ -182,7 +188,8 @@ func TestPublishAgain(t *testing.T) {
 			if test.refused && changes > 0 {
 				t.Errorf("something changed: %q", calls)
 			}
-			if created := calling(calls, "gh release create "+testVersion+" --draft --verify-tag"); len(created) != 1 && !test.refused {
+			if created := calling(calls, "gh release create "+testVersion+" --draft --verify-tag"); len(created) != 1 &&
+				!test.refused {
 				t.Errorf("no draft is made: %q", calls)
 			}
 		})

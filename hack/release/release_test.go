@@ -40,12 +40,18 @@ func TestLicensesAreRecognised(t *testing.T) {
 		{"Apache", []text{{"LICENSE", apache}}, []string{"Apache-2.0"}, ""},
 		{"BSD", []text{{"LICENSE", bsd}}, []string{"BSD-3-Clause"}, ""},
 		{"two", []text{{"LICENSE", apache}, {"inside/LICENSE", bsd}}, []string{"Apache-2.0", "BSD-3-Clause"}, ""},
-		{"a notice is no licence", []text{{"LICENSE", apache}, {"NOTICE", []byte("Made by somebody.")}}, []string{"Apache-2.0"}, ""},
-		{"a licence of one's own", []text{{"LICENSE", []byte("You may use this on Sundays.")}}, []string{"unknown"}, "the licence unknown is not one of"},
-		{"a condition more", []text{{"LICENSE", append(bytes.Clone(bsd), bytes.Repeat([]byte("\nNobody may use this to serve more than three users on any day of the week."), 40)...)}},
+		{"a notice is no licence", []text{{"LICENSE", apache}, {"NOTICE", []byte("Made by somebody.")}},
+			[]string{"Apache-2.0"}, ""},
+		{"a licence of one's own", []text{{"LICENSE", []byte("You may use this on Sundays.")}}, []string{"unknown"},
+			"the licence unknown is not one of"},
+		{"a condition more", []text{{"LICENSE",
+			append(bytes.Clone(bsd), bytes.Repeat([]byte("\nNobody may use this to serve more than three users on any day of "+
+				"the week."), 40)...)}},
 			[]string{"unknown"}, "the licence unknown is not one of"},
-		{"copyleft", []text{{"COPYING", []byte("SPDX-License-Identifier: GPL-3.0-only\n\nThis program is free software: you can redistribute it and/or modify\n" +
-			"it under the terms of the GNU General Public License as published by\nthe Free Software Foundation, version 3.\n")}}, nil, "example.com/m v1.0.0"},
+		{"copyleft", []text{{"COPYING", []byte("SPDX-License-Identifier: GPL-3.0-only\n\nThis program is free software: " +
+			"you can redistribute it and/or modify\n" +
+			"it under the terms of the GNU General Public License as published by\nthe Free Software Foundation, " +
+			"version 3.\n")}}, nil, "example.com/m v1.0.0"},
 		{"none", nil, nil, "no licence found"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -130,7 +136,8 @@ func TestArchivesHoldTheirFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := header.Name + " " + header.FileInfo().Mode().String() + " " + string(text); got != want || !header.ModTime.Equal(at) {
+		if got := header.Name + " " + header.FileInfo().Mode().String() + " " + string(text); got != want ||
+			!header.ModTime.Equal(at) {
 			t.Errorf("got %q of %s, want %q of %s", got, header.ModTime, want, at)
 		}
 	}
@@ -138,7 +145,8 @@ func TestArchivesHoldTheirFiles(t *testing.T) {
 
 // The package of the protos is one that npm unpacks, with the names under which protobuf registers the files.
 func TestProtosAreAPackage(t *testing.T) {
-	r := release{root: filepath.Join("..", ".."), version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(), log: io.Discard}
+	r := release{root: filepath.Join("..", ".."), version: testVersion, out: t.TempDir(),
+		time: time.Unix(0, 0).UTC(), log: io.Discard}
 	if err := r.protos(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +187,8 @@ func TestProtosAreAPackage(t *testing.T) {
 			}
 		}
 	}
-	if protos < 23 || manifest.Name != "csi-proxy-protos" || manifest.Version != "1.2.3" || manifest.License != "Apache-2.0" {
+	if protos < 23 || manifest.Name != "csi-proxy-protos" || manifest.Version != "1.2.3" ||
+		manifest.License != "Apache-2.0" {
 		t.Errorf("%d protos, package %+v", protos, manifest)
 	}
 }

@@ -29,8 +29,8 @@ type Agent interface {
 // ListJournal answers the method of that name.
 type ListJournal = func(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error)
 
-// Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has. Without a journal,
-// ListJournal is refused.
+// Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has. Without a
+// journal, ListJournal is refused.
 func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.Endpoint {
 	if journal == nil {
 		journal = noJournal
@@ -38,23 +38,27 @@ func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.End
 	shown := server.Service{
 		Name: api.Admin_ServiceDesc.ServiceName,
 		Methods: []server.Method{
-			server.Unary("ListAPIs", server.LimitRead, func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
-				return listAPIs(a.API()), nil
-			}),
-			server.Unary("GetTree", server.LimitRead, func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
-				return Tree(ctx, a)
-			}),
+			server.Unary("ListAPIs", server.LimitRead,
+				func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
+					return listAPIs(a.API()), nil
+				}),
+			server.Unary("GetTree", server.LimitRead,
+				func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
+					return Tree(ctx, a)
+				}),
 			server.Unary("ListJournal", 2*JournalWait, journal),
-			server.Unary("Inspect", server.LimitWrite, func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
-				return inspect(ctx, a)
-			}),
+			server.Unary("Inspect", server.LimitWrite,
+				func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
+					return inspect(ctx, a)
+				}),
 		},
 	}
 	return server.Endpoint{Name: EndpointName, Private: true, Services: append([]server.Service{shown}, others...)}
 }
 
 func noJournal(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL", Message: "only an agent with an emulated node keeps a journal"}
+	return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL",
+		Message: "only an agent with an emulated node keeps a journal"}
 }
 
 func listAPIs(serving *server.Server) *api.ListAPIsResponse {

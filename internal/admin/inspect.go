@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something hangs:
-// a part that hangs must not hide the others.
+// inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something
+// hangs: a part that hangs must not hide the others.
 const inspectPatience = 5 * time.Second
 
 // inspect answers Inspect.
@@ -24,10 +24,12 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 	}
 	response := &api.InspectResponse{}
 	for _, o := range n.Running() {
-		response.Operations = append(response.Operations, &api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
+		response.Operations = append(response.Operations,
+			&api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
 	}
 	for _, p := range n.MissingPrivileges() {
-		response.MissingPrivileges = append(response.MissingPrivileges, &api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
+		response.MissingPrivileges = append(response.MissingPrivileges,
+			&api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
 	}
 	look := func(what string, part func(context.Context) error) {
 		limited, cancel := context.WithTimeout(ctx, inspectPatience)
@@ -39,7 +41,8 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 	look("mount points and links that lead nowhere", func(ctx context.Context) error {
 		found, err := n.Filesystem.Dangling(ctx)
 		for _, d := range found {
-			response.Dangling = append(response.Dangling, &api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
+			response.Dangling = append(response.Dangling,
+				&api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
 		}
 		return err
 	})

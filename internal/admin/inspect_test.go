@@ -52,7 +52,8 @@ func inspect(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
-// settled inspects the node when no operation is running: a caller gets its answer a moment before the operation is over.
+// settled inspects the node when no operation is running: a caller gets its answer a moment before the operation is
+// over.
 func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	t.Helper()
 	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -64,15 +65,18 @@ func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
-// TestInspectFindsWhatLeadsNowhere: mount points, links and shares are found once their targets are gone, and not before.
+// TestInspectFindsWhatLeadsNowhere: mount points, links and shares are found once their targets are gone, and not
+// before.
 func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\uid\volumes\kubernetes.io~csi\pv\mount`)
 	_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: pods + `\source`})
 	noError(t, err)
-	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\source`, TargetPath: pods + `\link`})
+	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\source`,
+		TargetPath: pods + `\link`})
 	noError(t, err)
-	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\link`, TargetPath: pods + `\second`})
+	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\link`,
+		TargetPath: pods + `\second`})
 	noError(t, err)
 	_, err = n.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: `\\fs.emulated\share`, LocalPath: pods + `\share`, Username: "csi", Password: "csi-password",
@@ -92,7 +96,8 @@ func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
 		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\second`, Target: pods + `\link`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
-		{Path: pods + `\uid\volumes\kubernetes.io~csi\pv\mount`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
+		{Path: pods + `\uid\volumes\kubernetes.io~csi\pv\mount`, Target: id,
+			Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 	}})
 }
 
@@ -111,9 +116,11 @@ func TestInspectTellsConnections(t *testing.T) {
 	noError(t, err)
 	_, err = n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})
 	noError(t, err)
-	_, err = n.ISCSI.ConnectTarget(t.Context(), &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
+	_, err = n.ISCSI.ConnectTarget(t.Context(),
+		&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 	noError(t, err)
-	same(t, "logged in", settled(t, n), &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
+	same(t, "logged in", settled(t, n),
+		&admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
 }
 
 // TestInspectWhileWindowsHangs: an operation that hangs is shown by its name, and so is one that waits for it.

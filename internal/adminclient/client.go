@@ -31,9 +31,9 @@ type Client struct {
 	conn *grpc.ClientConn
 }
 
-// Dial connects to the agent of this machine: on Windows at its pipe, elsewhere in a socket directory; empty: the one in
-// CSI_PROXY_SOCKET_DIR. If no agent answers, it fails within two seconds with an error that names the endpoint and says
-// what to do.
+// Dial connects to the agent of this machine: on Windows at its pipe, elsewhere in a socket directory; empty: the one
+// in CSI_PROXY_SOCKET_DIR. If no agent answers, it fails within two seconds with an error that names the endpoint and
+// says what to do.
 func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	if err := CheckPlace(socketDir); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	return open(ctx, pipe, dial.Options{SocketDir: socketDir})
 }
 
-// CheckPlace returns an error unless Dial knows where to find the agent: on Windows it always does, elsewhere it needs a
-// socket directory, given or in CSI_PROXY_SOCKET_DIR.
+// CheckPlace returns an error unless Dial knows where to find the agent: on Windows it always does, elsewhere it needs
+// a socket directory, given or in CSI_PROXY_SOCKET_DIR.
 func CheckPlace(socketDir string) error {
 	switch {
 	case runtime.GOOS == "windows" && socketDir != "":
@@ -64,12 +64,14 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	return &Client{AdminClient: admin.NewAdminClient(conn), EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
+	return &Client{AdminClient: admin.NewAdminClient(conn),
+		EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
 }
 
 // unreachable explains the error of a failed connection to an administrator.
 func unreachable(err error) error {
-	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs", "the user that runs the agent"
+	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs",
+		"the user that runs the agent"
 	if runtime.GOOS == "windows" {
 		start, admitted = "start it with sc start csiproxy or its DaemonSet", "administrators and SYSTEM"
 	}

@@ -55,7 +55,8 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		journal, control = emulation.ListJournal, []server.Service{emulation.Control(a)}
 	}
 	a.place, err = transport.Open(transport.Options{
-		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity, OwnUser: emulation != nil,
+		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity,
+		OwnUser: emulation != nil,
 	})
 	if err != nil {
 		return nil, err
@@ -141,9 +142,9 @@ func (a *Agent) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Interrupt makes a change of an emulated node during which the API is not served, such as a reboot: it closes the API's
-// endpoints, cutting calls off, makes the change and serves again. The admin endpoint stays open. When the node cannot be
-// served again, Failed delivers that error too.
+// Interrupt makes a change of an emulated node during which the API is not served, such as a reboot: it closes the
+// API's endpoints, cutting calls off, makes the change and serves again. The admin endpoint stays open. When the node
+// cannot be served again, Failed delivers that error too.
 func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
 	if a.config.Emulation == nil {
 		return errors.New("only an emulated node can be rebooted by its agent")

@@ -144,7 +144,8 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "csiproxy-admin.sock") {
+	if _, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir}); err == nil ||
+		!strings.Contains(err.Error(), "csiproxy-admin.sock") {
 		t.Fatalf("got %v, want an error that names the socket", err)
 	}
 	if err := live.Close(); err != nil {
@@ -293,7 +294,8 @@ func TestStopWaitsForTheNode(t *testing.T) {
 	}
 }
 
-// waitClosed returns a channel that is closed when the agent's API is closed, which happens before it waits for the node.
+// waitClosed returns a channel that is closed when the agent's API is closed, which happens before it waits for the
+// node.
 func waitClosed(a *emulation.Agent) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
@@ -343,7 +345,8 @@ func TestAPIsAreListedV1First(t *testing.T) {
 			t.Errorf("%s: got %v, %v", api.GetEndpoint(), info, err)
 		}
 	}
-	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late < 1 || slices.Contains(versions[late:], "v1") {
+	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late < 1 ||
+		slices.Contains(versions[late:], "v1") {
 		t.Errorf("got the versions %v", versions)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// An Emulation is what surrounds an emulated node: the journal and the faults of its calls, and its control. A real node has
-// none, so that they cost its calls nothing and its agent does not link them.
+// An Emulation is what surrounds an emulated node: the journal and the faults of its calls, and its control. A real
+// node has none, so that they cost its calls nothing and its agent does not link them.
 type Emulation interface {
 	// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
 	Interceptor(inner kernel.Interceptor) kernel.Interceptor

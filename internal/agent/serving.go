@@ -79,11 +79,12 @@ func (a *Agent) Node() (*node.Node, error) {
 
 // notServed returns the error of Node while nothing is served.
 func notServed() error {
-	return &node.Error{Class: node.Unavailable, Reason: "NODE_NOT_SERVED", Message: "the node is rebooting or the agent is stopping; try again"}
+	return &node.Error{Class: node.Unavailable, Reason: "NODE_NOT_SERVED",
+		Message: "the node is rebooting or the agent is stopping; try again"}
 }
 
-// Local returns a connection in this process to the node that the agent serves, for every version of every group, whatever
-// the agent's selection is. It stays usable when the node reboots.
+// Local returns a connection in this process to the node that the agent serves, for every version of every group,
+// whatever the agent's selection is. It stays usable when the node reboots.
 func (a *Agent) Local() grpc.ClientConnInterface { return local{a} }
 
 type local struct{ agent *Agent }
@@ -96,6 +97,7 @@ func (l local) Invoke(ctx context.Context, method string, request, response any,
 	return s.local.Invoke(ctx, method, request, response, opts...)
 }
 
-func (local) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (local) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return (*server.Local)(nil).NewStream(ctx, desc, method, opts...) // which fails
 }

@@ -26,8 +26,8 @@ import (
 // threadsVariable makes a copy of this program print how many threads it has after so many callers.
 const threadsVariable = "AGENT_THREADS_CALLERS"
 
-// slowly keeps the thread of a kernel call for a while, as a call does that waits for a device. Go takes up to 10 ms to see that
-// a thread is blocked and to make another one.
+// slowly keeps the thread of a kernel call for a while, as a call does that waits for a device. Go takes up to 10 ms to
+// see that a thread is blocked and to make another one.
 func slowly(_ context.Context, call kernel.Call, do func() error) error {
 	if call.Function == "OpenFile" {
 		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: int64(30 * time.Millisecond)}, nil)
@@ -35,7 +35,8 @@ func slowly(_ context.Context, call kernel.Call, do func() error) error {
 	return do()
 }
 
-// TestThreadsOfCallers counts the threads of an agent, each time in a new process: a program keeps those that it once had.
+// TestThreadsOfCallers counts the threads of an agent, each time in a new process: a program keeps those that it once
+// had.
 func TestThreadsOfCallers(t *testing.T) {
 	if callers, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
 		fmt.Printf("threads: %d\n", threadsAfter(t, callers))

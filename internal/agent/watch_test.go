@@ -60,7 +60,8 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 		}
 		functions = append(functions, e.GetKernel().GetFunction()+e.GetApi().GetMethod())
 	}
-	if slices.Index(functions, "ReenumerateDevices") < 0 || functions[len(functions)-1] != "/v1.Disk/Rescan" || r.GetNewest() != start+uint64(len(functions)) {
+	if slices.Index(functions, "ReenumerateDevices") < 0 || functions[len(functions)-1] != "/v1.Disk/Rescan" ||
+		r.GetNewest() != start+uint64(len(functions)) {
 		t.Errorf("got %v, newest %d", functions, r.GetNewest())
 	}
 }
@@ -77,7 +78,8 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 		}
 		want = append(want, &admin.FaultStatus{Id: r.GetId(), Fault: f})
 	}
-	add(&admin.Fault{Function: "DiskInterfaces", Times: 2, Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
+	add(&admin.Fault{Function: "DiskInterfaces", Times: 2,
+		Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
 	add(&admin.Fault{Function: "Flush", Skip: 7, Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}})
 	add(&admin.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &admin.Fault_Delay{Delay: &admin.Delay{
 		Min: durationpb.New(time.Second), Max: durationpb.New(time.Minute),
@@ -116,11 +118,13 @@ func TestRefusedFaults(t *testing.T) {
 		"nothing":     {nil, codes.InvalidArgument},
 		"no effect":   {&admin.Fault{Function: "Flush"}, codes.InvalidArgument},
 		"no function": {&admin.Fault{Function: "Foo", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}}, codes.InvalidArgument},
-		"no code":     {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Fail{Fail: &admin.Failure{}}}, codes.InvalidArgument},
+		"no code": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Fail{Fail: &admin.Failure{}}},
+			codes.InvalidArgument},
 		"half a delay": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Delay{Delay: &admin.Delay{
 			Max: durationpb.New(1),
 		}}}, codes.InvalidArgument},
-		"crash of the test": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Crash{Crash: &admin.Crash{}}}, codes.FailedPrecondition},
+		"crash of the test": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Crash{Crash: &admin.Crash{}}},
+			codes.FailedPrecondition},
 	} {
 		if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: test.fault}); status.Code(err) != test.code {
 			t.Errorf("%s: got %v, want %v", name, err, test.code)
@@ -185,7 +189,8 @@ func TestRealNodeHasNoJournal(t *testing.T) {
 	defer func() { _ = n.Close() }()
 	a := startReal(t, n)
 	client := dialAdmin(t, a)
-	if _, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{}); status.Code(err) != codes.FailedPrecondition {
+	if _, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{}); status.Code(
+		err) != codes.FailedPrecondition {
 		t.Errorf("journal: got %v, want FailedPrecondition", err)
 	}
 	if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{}); status.Code(err) != codes.Unimplemented {

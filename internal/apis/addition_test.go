@@ -29,23 +29,26 @@ import (
 
 //go:generate env GOWORK=off go -C ../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
-// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but its
-// rows.
+// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but
+// its rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{
-		server.Unary("GetDiskStats", server.LimitRead, func(_ context.Context, r *hub.GetDiskStatsRequest) (*hub.GetDiskStatsResponse, error) {
-			return &hub.GetDiskStatsResponse{TotalBytes: int64(r.GetDiskNumber()) << 30}, nil
-		}),
-		server.Unary("SetDiskState", server.LimitLong, func(_ context.Context, r *hub.SetDiskStateRequest) (*hub.SetDiskStateResponse, error) {
-			got.DiskNumber, got.IsOnline = r.GetDiskNumber(), r.GetIsOnline()
-			return &hub.SetDiskStateResponse{}, nil
-		}),
+		server.Unary("GetDiskStats", server.LimitRead,
+			func(_ context.Context, r *hub.GetDiskStatsRequest) (*hub.GetDiskStatsResponse, error) {
+				return &hub.GetDiskStatsResponse{TotalBytes: int64(r.GetDiskNumber()) << 30}, nil
+			}),
+		server.Unary("SetDiskState", server.LimitLong,
+			func(_ context.Context, r *hub.SetDiskStateRequest) (*hub.SetDiskStateResponse, error) {
+				got.DiskNumber, got.IsOnline = r.GetDiskNumber(), r.GetIsOnline()
+				return &hub.SetDiskStateResponse{}, nil
+			}),
 	}
 	g := diskGroup(t)
 	g.Routes = append(slices.Clone(g.Routes),
 		versions.Route{In: "v9", Method: "GetDiskSize", Kind: versions.Same, Hub: "GetDiskStats"},
-		versions.Route{In: "v9", Method: "SetAttachState", Kind: versions.Mapped, Hub: "SetDiskState", Mapping: mappingOf(t, g, "v1beta2", "SetAttachState")})
+		versions.Route{In: "v9", Method: "SetAttachState", Kind: versions.Mapped, Hub: "SetDiskState",
+			Mapping: mappingOf(t, g, "v1beta2", "SetAttachState")})
 
 	log := &lockedBuffer{}
 	conn := serve(t, endpoint(g, "v9", routed(g.Of("v9"), methods, nil)), log)
@@ -64,7 +67,8 @@ func TestAddedVersionIsServed(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `diskID "seven"`) {
 		t.Errorf("SetAttachState without a number: got %v, want InvalidArgument that names the field", err)
 	}
-	if _, err := hub.NewDiskClient(conn).GetDiskStats(t.Context(), &hub.GetDiskStatsRequest{}); status.Code(err) != codes.Unimplemented {
+	if _, err := hub.NewDiskClient(conn).GetDiskStats(t.Context(), &hub.GetDiskStatsRequest{}); status.Code(
+		err) != codes.Unimplemented {
 		t.Errorf("the hub's own method: got %v, want Unimplemented at the endpoint of v9", err)
 	}
 	if !strings.Contains(log.String(), `method="/v9.Disk/GetDiskSize"`) {
@@ -99,7 +103,8 @@ func serve(t *testing.T, e server.Endpoint, log *lockedBuffer) *grpc.ClientConn 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
-	conn, err := grpc.NewClient("unix:"+dir.Path("csi-proxy-disk-v9"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix:"+dir.Path("csi-proxy-disk-v9"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// All returns the endpoints of all API groups and versions, v1 first: a driver that finds no v1 when it starts falls back
-// to a beta version for as long as it lives.
+// All returns the endpoints of all API groups and versions, v1 first: a driver that finds no v1 when it starts falls
+// back to a beta version for as long as it lives.
 func All(n *node.Node) []server.Endpoint {
 	hubs := map[string][]server.Method{
 		"disk":       diskMethods(n.Disks),

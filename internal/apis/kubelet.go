@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// kubeletFiles is kubelet's directory as package staging looks at it: names, and links to shares. The agent looks there for
-// itself, so no client's rule applies.
+// kubeletFiles is kubelet's directory as package staging looks at it: names, and links to shares. The agent looks there
+// for itself, so no client's rule applies.
 type kubeletFiles struct {
 	files *node.Filesystem
 	dir   string
@@ -80,7 +80,8 @@ func lookError(op, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &e) && slices.Contains([]string{reason.PathNotFound, reason.VolumeGone, reason.LinkRefused}, e.Reason):
+	case errors.As(err, &e) && slices.Contains([]string{reason.PathNotFound, reason.VolumeGone, reason.LinkRefused},
+		e.Reason):
 		err = fs.ErrNotExist // kubelet's own directories do not lie behind links or on volumes
 	case errors.As(err, &e) && e.Reason == reason.NotADirectory:
 		err = syscall.ENOTDIR

@@ -20,8 +20,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package staging, which call the
-// methods of the other groups as a driver would.
+// nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package staging, which
+// call the methods of the other groups as a driver would.
 func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	groups := versions.Groups()
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
@@ -36,57 +36,68 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 // nodestepsMethods returns the methods of nodesteps v1alpha1, the group's hub and only version.
 func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 	return []server.Method{
-		server.Unary("StageDisk", server.LimitLong, func(ctx context.Context, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
-			response, err := stageDisk(ctx, n, m, r)
-			return response, stepError(err)
-		}),
-		server.Unary("StageShare", server.LimitLong, func(ctx context.Context, r *api.StageShareRequest) (*api.StageShareResponse, error) {
-			response, err := stageShare(ctx, n, m, r)
-			return response, stepError(err)
-		}),
-		server.Unary("Unstage", server.LimitLong, func(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
-			step := node.Step{Verb: "Unstage", Target: r.GetTargetPath()}
-			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.UnstageResponse, error) {
-				return &api.UnstageResponse{}, unstage(ctx, n, m, target)
-			})
-			return response, stepError(err)
-		}),
-		server.Unary("Publish", server.LimitWrite, func(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
-			source, err := n.At(r.GetSourcePath())
-			if err != nil {
-				return nil, err
-			}
-			step := node.Step{Verb: "Publish", Target: r.GetTargetPath(), Arguments: "source=" + source}
-			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.PublishResponse, error) {
-				return &api.PublishResponse{}, m.Publish(ctx, source, target)
-			})
-			return response, stepError(err)
-		}),
-		server.Unary("Expand", server.LimitLong, func(ctx context.Context, r *api.ExpandRequest) (*api.ExpandResponse, error) {
-			if r.GetSizeBytes() < 0 {
-				return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.NegativeSize, Message: fmt.Sprintf("the size %d is negative", r.GetSizeBytes())}
-			}
-			step := node.Step{Verb: "Expand", Target: r.GetTargetPath(), Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
-			response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.ExpandResponse, error) {
-				size, err := m.ExpandTo(ctx, target, r.GetSizeBytes())
-				return &api.ExpandResponse{DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
-			})
-			return response, stepError(err)
-		}),
-		server.Unary("GetVolume", server.LimitRead, func(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
-			response, err := getVolume(ctx, n, m, r)
-			return response, stepError(err)
-		}),
+		server.Unary("StageDisk", server.LimitLong,
+			func(ctx context.Context, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
+				response, err := stageDisk(ctx, n, m, r)
+				return response, stepError(err)
+			}),
+		server.Unary("StageShare", server.LimitLong,
+			func(ctx context.Context, r *api.StageShareRequest) (*api.StageShareResponse, error) {
+				response, err := stageShare(ctx, n, m, r)
+				return response, stepError(err)
+			}),
+		server.Unary("Unstage", server.LimitLong,
+			func(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
+				step := node.Step{Verb: "Unstage", Target: r.GetTargetPath()}
+				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.UnstageResponse, error) {
+					return &api.UnstageResponse{}, unstage(ctx, n, m, target)
+				})
+				return response, stepError(err)
+			}),
+		server.Unary("Publish", server.LimitWrite,
+			func(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
+				source, err := n.At(r.GetSourcePath())
+				if err != nil {
+					return nil, err
+				}
+				step := node.Step{Verb: "Publish", Target: r.GetTargetPath(), Arguments: "source=" + source}
+				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.PublishResponse, error) {
+					return &api.PublishResponse{}, m.Publish(ctx, source, target)
+				})
+				return response, stepError(err)
+			}),
+		server.Unary("Expand", server.LimitLong,
+			func(ctx context.Context, r *api.ExpandRequest) (*api.ExpandResponse, error) {
+				if r.GetSizeBytes() < 0 {
+					return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.NegativeSize,
+						Message: fmt.Sprintf("the size %d is negative", r.GetSizeBytes())}
+				}
+				step := node.Step{Verb: "Expand", Target: r.GetTargetPath(), Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
+				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.ExpandResponse, error) {
+					size, err := m.ExpandTo(ctx, target, r.GetSizeBytes())
+					return &api.ExpandResponse{DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
+				})
+				return response, stepError(err)
+			}),
+		server.Unary("GetVolume", server.LimitRead,
+			func(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
+				response, err := getVolume(ctx, n, m, r)
+				return response, stepError(err)
+			}),
 	}
 }
 
-// stageDisk waits for the disk on behalf of its caller only: a disk that comes when nobody waits any more is not staged.
-func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
+// stageDisk waits for the disk on behalf of its caller only: a disk that comes when nobody waits any more is not
+// staged.
+func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
+	r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
 	if r.GetDisk() == nil {
-		return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.InvalidArgument, Message: "the request describes no disk"}
+		return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.InvalidArgument,
+			Message: "the request describes no disk"}
 	}
 	at := r.GetIscsiDisk()
-	if err := shortTexts(r.GetSerialNumber(), r.GetPage83Id(), r.GetEbsVolumeId(), r.GetGceDeviceName(), r.GetVsphereUuid(), at.GetTargetAddress(), at.GetIqn()); err != nil {
+	if err := shortTexts(r.GetSerialNumber(), r.GetPage83Id(), r.GetEbsVolumeId(), r.GetGceDeviceName(),
+		r.GetVsphereUuid(), at.GetTargetAddress(), at.GetIqn()); err != nil {
 		return nil, err
 	}
 	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
@@ -94,7 +105,8 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Sta
 	if err != nil {
 		return nil, err
 	}
-	if _, byNumber := r.GetDisk().(*api.StageDiskRequest_DiskNumber); !byNumber { // whoever knows the number has seen the disk
+	// whoever knows the number has seen the disk
+	if _, byNumber := r.GetDisk().(*api.StageDiskRequest_DiskNumber); !byNumber {
 		waiting, cancel := beforeDeadline(ctx)
 		defer cancel()
 		if _, err := m.WaitForDisk(waiting, match); err != nil {
@@ -111,14 +123,17 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Sta
 			return nil, err
 		}
 		size, err := m.SizeOf(ctx, target)
-		return &api.StageDiskResponse{DiskNumber: device.Disk, VolumeId: device.Volume, DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
+		return &api.StageDiskResponse{DiskNumber: device.Disk, VolumeId: device.Volume, DiskBytes: size.Disk,
+			TotalBytes: size.FileSystem}, err
 	})
 }
 
 // stageShare records who uses a share in the agent's own directory, whatever driver asks.
-func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.StageShareRequest) (*api.StageShareResponse, error) {
+func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
+	r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	if n.Records() == "" {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "this agent has no directory to record who uses a share; its log says why"}
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords,
+			Message: "this agent has no directory to record who uses a share; its log says why"}
 	}
 	if err := shortTexts(r.GetRemotePath()); err != nil {
 		return nil, err
@@ -132,7 +147,8 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.St
 	}
 	credentials := staging.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
 	step := node.Step{
-		Verb: "StageShare", Target: r.GetTargetPath(), Arguments: r.GetRemotePath(), User: r.GetUsername(), Password: node.Secret(r.GetPassword()),
+		Verb: "StageShare", Target: r.GetTargetPath(), Arguments: r.GetRemotePath(), User: r.GetUsername(),
+		Password: node.Secret(r.GetPassword()),
 	}
 	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
 	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageShareResponse, error) {
@@ -155,13 +171,14 @@ func unstage(ctx context.Context, n *node.Node, m *staging.Mounter, target strin
 // maxText is more than a disk's marks, a target's name and a share's path have, in bytes.
 const maxText = 4096
 
-// shortTexts returns an error if one of the texts of a request is so long that it can mean nothing: it would be in every line of
-// the log about the step, and in its error.
+// shortTexts returns an error if one of the texts of a request is so long that it can mean nothing: it would be in
+// every line of the log about the step, and in its error.
 func shortTexts(texts ...string) error {
 	for _, text := range texts {
 		if len(text) > maxText {
 			return &node.Error{
-				Class: node.InvalidArgument, Reason: reason.InvalidArgument, Message: fmt.Sprintf("a text of the request has %d bytes, and may have %d", len(text), maxText),
+				Class: node.InvalidArgument, Reason: reason.InvalidArgument,
+				Message: fmt.Sprintf("a text of the request has %d bytes, and may have %d", len(text), maxText),
 			}
 		}
 	}
@@ -172,7 +189,8 @@ func shortTexts(texts ...string) error {
 func sharesOf(n *node.Node, m *staging.Mounter) (*staging.Shares, error) {
 	dir := n.Records()
 	if err := logfile.MakeDirectory(dir); err != nil {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords, Message: "making the directory of the agent's records: " + err.Error(), Err: err}
+		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords,
+			Message: "making the directory of the agent's records: " + err.Error(), Err: err}
 	}
 	return m.Shares(dir), nil
 }
@@ -215,7 +233,8 @@ func matchOf(r *api.StageDiskRequest) (match staging.Match) {
 	return match
 }
 
-func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
+func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
+	r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
 	target, err := n.At(r.GetTargetPath())
 	if err != nil {
 		return nil, err
@@ -224,7 +243,8 @@ func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter, r *api.Get
 	if err != nil {
 		return nil, err
 	}
-	response := &api.GetVolumeResponse{Abnormal: condition.Abnormal, Message: condition.Message, Reason: condition.Reason()}
+	response := &api.GetVolumeResponse{Abnormal: condition.Abnormal, Message: condition.Message,
+		Reason: condition.Reason()}
 	// An abnormal volume may have no size, a share has none.
 	device, err := m.DeviceOf(ctx, target)
 	response.VolumeId = device.Volume

@@ -43,7 +43,8 @@ func (s *Selection) Set(text string) error {
 	}
 	known := known()
 	if known[group] == nil {
-		return fmt.Errorf("there is no API group %q; the groups are %s", group, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		return fmt.Errorf("there is no API group %q; the groups are %s", group,
+			strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	if _, again := s.versions[group]; again {
 		return fmt.Errorf("the API group %q is set twice", group)
@@ -52,7 +53,8 @@ func (s *Selection) Set(text string) error {
 	if list != "off" {
 		for version := range strings.SplitSeq(list, ",") {
 			if !slices.Contains(known[group], version) {
-				return fmt.Errorf("there is no version %q of the API group %q; its versions are %s", version, group, strings.Join(known[group], ", "))
+				return fmt.Errorf("there is no version %q of the API group %q; its versions are %s", version, group,
+					strings.Join(known[group], ", "))
 			}
 			versions = append(versions, version)
 		}

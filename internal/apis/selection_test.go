@@ -52,13 +52,15 @@ func TestSelection(t *testing.T) {
 		err  string
 	}{
 		{name: "nothing set: all", want: all},
-		{name: "a group off", set: andNoOther("filesystem=off", "disk=v1", "volume=v1,v1beta3"), want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v1beta3"}},
+		{name: "a group off", set: andNoOther("filesystem=off", "disk=v1", "volume=v1,v1beta3"),
+			want: []string{"csi-proxy-disk-v1", "csi-proxy-volume-v1", "csi-proxy-volume-v1beta3"}},
 		{name: "some versions", set: andNoOther("volume=v2alpha1", "filesystem=v2alpha1,v1", "disk=off"),
 			want: []string{"csi-proxy-filesystem-v1", "csi-proxy-filesystem-v2alpha1", "csi-proxy-volume-v2alpha1"}},
 		{name: "no group", set: []string{"off"}, err: "group=off"},
 		{name: "empty", set: []string{""}, err: "group=off"},
 		{name: "no version", set: []string{"disk="}, err: "group=off"},
-		{name: "unknown group", set: []string{"dsik=v1"}, err: `there is no API group "dsik"; the groups are ` + strings.Join(groups(), ", ")},
+		{name: "unknown group", set: []string{"dsik=v1"}, err: `there is no API group "dsik"; the groups are ` +
+			strings.Join(groups(), ", ")},
 		{name: "unknown version", set: []string{"disk=v7"}, err: `there is no version "v7" of the API group "disk"`},
 		{name: "on is no version", set: []string{"disk=on"}, err: `there is no version "on"`},
 		{name: "off is no version", set: []string{"disk=v1,off"}, err: `there is no version "off"`},

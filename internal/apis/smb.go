@@ -13,14 +13,16 @@ import (
 // smbMethods returns the methods of smb v1, the group's hub.
 func smbMethods(shares *node.SMB) []server.Method {
 	return []server.Method{
-		server.Unary("NewSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
-			password := node.Secret(r.GetPassword())
-			r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
-			err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
-			return &api.NewSmbGlobalMappingResponse{}, err
-		}),
-		server.Unary("RemoveSmbGlobalMapping", server.LimitWrite, func(ctx context.Context, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
-			return &api.RemoveSmbGlobalMappingResponse{}, shares.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
-		}),
+		server.Unary("NewSmbGlobalMapping", server.LimitWrite,
+			func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
+				password := node.Secret(r.GetPassword())
+				r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
+				err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
+				return &api.NewSmbGlobalMappingResponse{}, err
+			}),
+		server.Unary("RemoveSmbGlobalMapping", server.LimitWrite,
+			func(ctx context.Context, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
+				return &api.RemoveSmbGlobalMappingResponse{}, shares.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
+			}),
 	}
 }

@@ -23,7 +23,8 @@ type AuditFlags struct {
 }
 
 func (f *AuditFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.File, "audit-log", "", "`file` with a line of JSON for every call: caller, request, result; empty: none")
+	flags.StringVar(&f.File, "audit-log", "",
+		"`file` with a line of JSON for every call: caller, request, result; empty: none")
 	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log begins")
 	flags.UintVar(&f.backups, "audit-log-backups", 10, "how `many` old audit logs are kept; 0: all")
 }
@@ -45,7 +46,8 @@ func (f *AuditFlags) open(logger klog.Logger) (record server.Record, closeLog fu
 	if err := logfile.MakeDirectory(filepath.Dir(f.File)); err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}
-	file, err := logfile.Open(f.File, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte, Backups: int(f.backups), Lost: audit.Lost})
+	file, err := logfile.Open(f.File, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte,
+		Backups: int(f.backups), Lost: audit.Lost})
 	if err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}

@@ -21,8 +21,8 @@ import (
 const megabyte = 1 << 20
 
 // LogFlags are the flags that direct klog's lines: klog's own and those that register adds. klog itself writes only to
-// standard error. Files are written by package logfile, because klog empties its files when they are full and never replaces
-// them by age.
+// standard error. Files are written by package logfile, because klog empties its files when they are full and never
+// replaces them by age.
 type LogFlags struct {
 	ToStderr  bool
 	File, Dir string // empty: none
@@ -37,9 +37,13 @@ type LogFlags struct {
 
 // register adds the flags that klog does not have.
 func (l *LogFlags) register(flags *flag.FlagSet) {
-	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour, "a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
-	flags.UintVar(&l.backups, "log_file_backups", 7, "how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
-	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800, "`megabytes` that old log files may take together; the newest is always kept; 0: no limit (no effect when -logtostderr=true)")
+	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour,
+		"a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
+	flags.UintVar(&l.backups, "log_file_backups", 7,
+		"how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
+	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800,
+		"`megabytes` that old log files may take together; the newest is always kept; 0: no limit (no effect when "+
+			"-logtostderr=true)")
 }
 
 // read reads the values of klog's flags, once they are parsed.
@@ -58,7 +62,8 @@ func (l *LogFlags) read(flags *flag.FlagSet) (err error) {
 	case l.every < 0:
 		return fmt.Errorf("-log_file_every=%v: it must be positive, or 0 for never", l.every)
 	case l.maxSize > most || l.backupSize > most:
-		return fmt.Errorf("-log_file_max_size and -log_file_backups_size are megabytes, at most %d; 0 is no limit", uint64(most))
+		return fmt.Errorf("-log_file_max_size and -log_file_backups_size are megabytes, at most %d; 0 is no limit",
+			uint64(most))
 	}
 	return nil
 }
@@ -73,12 +78,13 @@ func onDriveC(path, system string) string {
 	return "C:" + path
 }
 
-// Open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and sends
-// any later lines to standard error.
+// Open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and
+// sends any later lines to standard error.
 func (l *LogFlags) Open() (closeLog func(), err error) {
 	switch {
 	case l.ToStderr && l.File+l.Dir != "":
-		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to standard error")
+		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to " +
+			"standard error")
 		return klog.Flush, nil
 	case l.ToStderr || l.File+l.Dir == "":
 		return klog.Flush, nil // klog's own way: standard error, or files in the directory for temporary files
@@ -135,7 +141,8 @@ func (l *LogFlags) header(now time.Time) string {
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("Log file created at: %s\nRunning on machine: %s\nBinary: %s\nLog line format: [IWEF]mmdd hh:mm:ss.uuuuuu threadid file:line] msg\n",
+	return fmt.Sprintf("Log file created at: %s\nRunning on machine: %s\nBinary: %s\nLog line format: [IWEF]mmdd "+
+		"hh:mm:ss.uuuuuu threadid file:line] msg\n",
 		now.Format("2006/01/02 15:04:05"), host, Version(l.program))
 }
 

@@ -61,18 +61,23 @@ func TestKlogWritesWhereItsFlagsSay(t *testing.T) {
 		{"a file", "-logtostderr=false -stderrthreshold=FATAL -log_file=DIR/agent.log", map[string][]string{
 			"agent.log": {"header", "a fact", "a failure"},
 		}},
-		{"without its header", "-logtostderr=false -stderrthreshold=FATAL -log_file=DIR/agent.log -skip_log_headers", map[string][]string{
-			"agent.log": {"a fact", "a failure"},
-		}},
-		{"a file wins over a directory", "-logtostderr=false -stderrthreshold=FATAL -log_file=DIR/agent.log -log_dir=DIR/other", map[string][]string{
-			"agent.log": {"header", "a fact", "a failure"},
-		}},
+		{"without its header", "-logtostderr=false -stderrthreshold=FATAL -log_file=DIR/agent.log -skip_log_headers",
+			map[string][]string{
+				"agent.log": {"a fact", "a failure"},
+			}},
+		{"a file wins over a directory",
+			"-logtostderr=false -stderrthreshold=FATAL -log_file=DIR/agent.log -log_dir=DIR/other", map[string][]string{
+				"agent.log": {"header", "a fact", "a failure"},
+			}},
 		{"a directory", "-logtostderr=false -stderrthreshold=FATAL -log_dir=DIR", map[string][]string{
-			"csi-proxy.INFO.log": {"header", "a fact", "a failure"}, "csi-proxy.WARNING.log": {"header", "a failure"}, "csi-proxy.ERROR.log": {"header", "a failure"},
+			"csi-proxy.INFO.log": {"header", "a fact", "a failure"}, "csi-proxy.WARNING.log": {"header", "a failure"},
+			"csi-proxy.ERROR.log": {"header", "a failure"},
 		}},
-		{"each severity for itself", "-logtostderr=false -stderrthreshold=FATAL -log_dir=DIR -one_output", map[string][]string{
-			"csi-proxy.INFO.log": {"header", "a fact"}, "csi-proxy.WARNING.log": {"header"}, "csi-proxy.ERROR.log": {"header", "a failure"},
-		}},
+		{"each severity for itself", "-logtostderr=false -stderrthreshold=FATAL -log_dir=DIR -one_output",
+			map[string][]string{
+				"csi-proxy.INFO.log": {"header", "a fact"}, "csi-proxy.WARNING.log": {"header"},
+				"csi-proxy.ERROR.log": {"header", "a failure"},
+			}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "logs", "deep")
@@ -105,7 +110,8 @@ func TestKlogWritesWhereItsFlagsSay(t *testing.T) {
 func TestTheLogIsReplacedAsItsFlagsSay(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent.log")
-	l, err := readLogFlags(t, "-logtostderr=false", "-stderrthreshold=FATAL", "-log_file="+path, "-log_file_max_size=1", "-log_file_backups=2", "-log_file_every=0")
+	l, err := readLogFlags(t, "-logtostderr=false", "-stderrthreshold=FATAL", "-log_file="+path, "-log_file_max_size=1",
+		"-log_file_backups=2", "-log_file_every=0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +144,8 @@ func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Open(); err == nil || !strings.Contains(err.Error(), "log directory: ") || !strings.Contains(err.Error(), file) {
+	if _, err := l.Open(); err == nil || !strings.Contains(err.Error(), "log directory: ") ||
+		!strings.Contains(err.Error(), file) {
 		t.Errorf("got %v, want one that names %s", err, file)
 	}
 	klog.Background().Info("still alive")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// When a load is over, little is allocated any more: Go's next collection may be minutes away, and until then the process
-// keeps all that the load needed, on a node where drivers' and pods' memory is short.
+// When a load is over, little is allocated any more: Go's next collection may be minutes away, and until then the
+// process keeps all that the load needed, on a node where drivers' and pods' memory is short.
 const (
 	quietTime  = 5 * time.Second
 	quietBytes = 512 << 10 // allocated in that time: probes and a few calls
@@ -48,8 +48,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// memoryLimit is how much Go's runtime uses before it collects garbage more often: three quarters of what the chart allows. The rest is
-// for what the runtime does not count, such as the threads of hanging kernel calls.
+// memoryLimit is how much Go's runtime uses before it collects garbage more often: three quarters of what the chart
+// allows. The rest is for what the runtime does not count, such as the threads of hanging kernel calls.
 const memoryLimit = 192 << 20
 
 // limitMemory keeps the heap from growing to twice of what is in use, unless GOMEMLIMIT says how much it may be.

@@ -10,7 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// checkMetricsAddress refuses an address that is not host:port. Empty is off; an empty host is every address of the machine.
+// checkMetricsAddress refuses an address that is not host:port. Empty is off; an empty host is every address of the
+// machine.
 func checkMetricsAddress(address string) error {
 	if address == "" {
 		return nil
@@ -25,8 +26,8 @@ func checkMetricsAddress(address string) error {
 	return nil
 }
 
-// listenMetrics opens the address of the metrics before the agent starts, so that a taken port is an error at the start.
-// It returns nil if they are off.
+// listenMetrics opens the address of the metrics before the agent starts, so that a taken port is an error at the
+// start. It returns nil if they are off.
 func listenMetrics(address string, logger klog.Logger) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // off is not a failure
@@ -37,7 +38,8 @@ func listenMetrics(address string, logger klog.Logger) (net.Listener, error) {
 	}
 	logger.Info("serving metrics and health", "address", l.Addr().String())
 	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
-		logger.Info("Metrics and health are open to everybody who reaches this address: they need no authentication, and show what the node does; prefer a loopback address such as 127.0.0.1", "address", l.Addr().String())
+		logger.Info("Metrics and health are open to everybody who reaches this address: they need no authentication, and "+
+			"show what the node does; prefer a loopback address such as 127.0.0.1", "address", l.Addr().String())
 	}
 	return l, nil
 }

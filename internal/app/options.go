@@ -91,14 +91,25 @@ func NewOptions(program string) *Options {
 		flags.StringVar(&o.deprecated[i].dir, name, "", "deprecated: another working `directory`")
 	}
 	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
-	flags.BoolVar(&o.erase, "erase-on-format", false, "let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; otherwise it refuses")
-	flags.Var(&o.protected, "protected-services", "`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
-	flags.StringVar(&o.metrics, "metrics-bind-address", "", "`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
-	flags.DurationVar(&o.callTimeout, "call-timeout", 0, "how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks or file systems")
+	flags.BoolVar(&o.erase, "erase-on-format", false,
+		"let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; "+
+			"otherwise it refuses")
+	flags.Var(&o.protected, "protected-services",
+		"`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the "+
+			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "",
+		"`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
+	flags.DurationVar(&o.callTimeout, "call-timeout", 0,
+		"how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks "+
+			"or file systems")
 	o.Audit.register(flags)
-	flags.StringVar(&o.Policy, "policy", "", "`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl policy test FILE checks it)")
-	flags.StringVar(&o.pipeSecurity, "pipe-security", "", "security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
-	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be repeated (default: all)")
+	flags.StringVar(&o.Policy, "policy", "",
+		"`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl "+
+			"policy test FILE checks it)")
+	flags.StringVar(&o.pipeSecurity, "pipe-security", "",
+		"security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
+	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be "+
+		"repeated (default: all)")
 	return o
 }
 
@@ -153,6 +164,6 @@ func (o *Options) WorkingDirs() []string {
 	return dirs
 }
 
-// OnDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows would
-// take the current drive, which depends on where the agent was started.
+// OnDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows
+// would take the current drive, which depends on where the agent was started.
 func OnDriveC(path string) string { return onDriveC(path, runtime.GOOS) }

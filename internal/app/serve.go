@@ -87,7 +87,8 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		err = errors.Join(err, a.Stop(patience))
 		logger.Info("stopped")
 	}()
-	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"), "workingDirs", o.WorkingDirs())
+	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
+		"workingDirs", o.WorkingDirs())
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
@@ -102,8 +103,8 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without rules
-// it would allow every call.
+// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without
+// rules it would allow every call.
 func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 	if o.Policy == "" {
 		return nil, nil //nolint:nilnil // off is not a failure

@@ -38,24 +38,27 @@ func New(to io.Writer, logger klog.Logger) *Log { return &Log{to: to, logger: lo
 
 // line is one call in the file. Fields may be added; none changes its name or its meaning.
 type line struct {
-	Time      string          `json:"time"` // when the call began, RFC 3339 in UTC with microseconds
-	RequestID string          `json:"request_id"`
-	PID       int             `json:"pid,omitempty"`       // of the caller
-	Image     string          `json:"image,omitempty"`     // of the caller, on Windows
-	UID       *int            `json:"uid,omitempty"`       // of the caller, on Linux
-	SID       string          `json:"sid,omitempty"`       // of the caller, on Windows
-	Elevated  *bool           `json:"elevated,omitempty"`  // with sid
-	Container string          `json:"container,omitempty"` // of the caller, if it was found out; on Linux its control group
-	Client    string          `json:"client,omitempty"`
-	Endpoint  string          `json:"endpoint"`
-	Method    string          `json:"method"`
-	Rule      string          `json:"rule,omitempty"`          // of the policy, which allowed or refused the call; absent with the reason POLICY: no rule is for the caller
-	Request   json.RawMessage `json:"request,omitempty"`       // without secrets; absent when it could not be read, or is too large
-	Bytes     int             `json:"request_bytes,omitempty"` // of a request that is too large
-	Code      string          `json:"code"`
-	Reason    string          `json:"reason,omitempty"`
-	Message   string          `json:"message,omitempty"`
-	Duration  float64         `json:"duration_ms"`
+	Time      string `json:"time"` // when the call began, RFC 3339 in UTC with microseconds
+	RequestID string `json:"request_id"`
+	PID       int    `json:"pid,omitempty"`      // of the caller
+	Image     string `json:"image,omitempty"`    // of the caller, on Windows
+	UID       *int   `json:"uid,omitempty"`      // of the caller, on Linux
+	SID       string `json:"sid,omitempty"`      // of the caller, on Windows
+	Elevated  *bool  `json:"elevated,omitempty"` // with sid
+	// of the caller, if it was found out; on Linux its control group
+	Container string `json:"container,omitempty"`
+	Client    string `json:"client,omitempty"`
+	Endpoint  string `json:"endpoint"`
+	Method    string `json:"method"`
+	// of the policy, which allowed or refused the call; absent with the reason POLICY: no rule is for the caller
+	Rule string `json:"rule,omitempty"`
+	// without secrets; absent when it could not be read, or is too large
+	Request  json.RawMessage `json:"request,omitempty"`
+	Bytes    int             `json:"request_bytes,omitempty"` // of a request that is too large
+	Code     string          `json:"code"`
+	Reason   string          `json:"reason,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Duration float64         `json:"duration_ms"`
 }
 
 // Record begins the line of a call.

@@ -52,17 +52,23 @@ func TestLines(t *testing.T) {
 			took             time.Duration
 			err              error
 		}{
-			{"csi-proxy-disk-v1", "/v1.Disk/ListDiskIDs", transport.Peer{PID: 4711, Image: `C:\Program Files\driver\driver.exe`}, &disk.ListDiskIDsRequest{}, 1234567 * time.Nanosecond, nil},
-			{"csi-proxy-disk-v1", "/v1.Disk/PartitionDisk", transport.Peer{PID: 4711}, &disk.PartitionDiskRequest{DiskNumber: 3}, 2 * time.Second,
+			{"csi-proxy-disk-v1", "/v1.Disk/ListDiskIDs", transport.Peer{PID: 4711, Image: `C:\Program Files\driver\driver.exe`},
+				&disk.ListDiskIDsRequest{}, 1234567 * time.Nanosecond, nil},
+			{"csi-proxy-disk-v1", "/v1.Disk/PartitionDisk", transport.Peer{PID: 4711},
+				&disk.PartitionDiskRequest{DiskNumber: 3}, 2 * time.Second,
 				failure(codes.FailedPrecondition, "DISK_NOT_BLANK", `disk 3 holds "data"`)},
 			{"csi-proxy-smb-v1", "/v1.Smb/NewSmbGlobalMapping", transport.Peer{PID: 12, UID: &root},
 				&smb.NewSmbGlobalMappingRequest{RemotePath: `\\fs\share`, Username: "u", Password: "hush-hush"}, 0, nil},
 			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 12, UID: &user},
-				&filesystem.PathExistsRequest{Path: strings.Repeat("x", 5000)}, 0, failure(codes.InvalidArgument, "INVALID_PATH", strings.Repeat("ü", 600))},
-			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{InProcess: true}, nil, 0, failure(codes.InvalidArgument, "MALFORMED_REQUEST", "no message")},
-			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\a\"b\n\xff<>.exe"}, &filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
+				&filesystem.PathExistsRequest{Path: strings.Repeat("x", 5000)}, 0, failure(codes.InvalidArgument, "INVALID_PATH",
+					strings.Repeat("ü", 600))},
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{InProcess: true}, nil, 0,
+				failure(codes.InvalidArgument, "MALFORMED_REQUEST", "no message")},
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\a\"b\n\xff<>.exe"},
+				&filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
 		} {
-			r := l.Record(server.RecordedCall{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint, Method: call.method, Client: call.client})
+			r := l.Record(server.RecordedCall{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint,
+				Method: call.method, Client: call.client})
 			if call.request != nil {
 				r.Request(call.request)
 			}

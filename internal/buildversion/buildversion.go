@@ -9,7 +9,8 @@ import "runtime/debug"
 var linked string
 
 // String returns the release, or else the module's version from the build information: a version if it was installed by
-// one, "(devel)" or a pseudo-version if it was built in a checkout, and "unknown" in a binary without build information.
+// one, "(devel)" or a pseudo-version if it was built in a checkout, and "unknown" in a binary without build
+// information.
 func String() string {
 	if linked != "" {
 		return linked

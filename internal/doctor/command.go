@@ -18,9 +18,9 @@ const (
 	literal = word + `\{}?~#` // in single quotes, for PowerShell and POSIX shells
 )
 
-// command returns a command line to paste, whose format has a %s for each argument. No quoting is safe in PowerShell, cmd.exe
-// and POSIX shells alike: a name with other characters than these is left to the reader, who finds it in the evidence.
-// Letters are ASCII only: code pages of Windows turn some others into quotes.
+// command returns a command line to paste, whose format has a %s for each argument. No quoting is safe in PowerShell,
+// cmd.exe and POSIX shells alike: a name with other characters than these is left to the reader, who finds it in the
+// evidence. Letters are ASCII only: code pages of Windows turn some others into quotes.
 func command(format string, arguments ...argument) string {
 	var words []any
 	var hidden []string
@@ -37,7 +37,8 @@ func command(format string, arguments ...argument) string {
 	}
 	line := fmt.Sprintf(format, words...)
 	if len(hidden) > 0 {
-		line += ", with " + strings.Join(hidden, " and ") + " from above, quoted for your shell: it has characters that shells interpret"
+		line += ", with " + strings.Join(hidden, " and ") +
+			" from above, quoted for your shell: it has characters that shells interpret"
 	}
 	return line
 }

@@ -36,7 +36,8 @@ func named(name string) doctor.Facts {
 				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
 			},
-			SmbMappings:       []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name}, {RemotePath: `\\s\` + name, Status: name}},
+			SmbMappings: []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name},
+				{RemotePath: `\\s\` + name, Status: name}},
 			IscsiSessions:     []*admin.ISCSISession{{Target: name}},
 			MissingPrivileges: []*admin.Privilege{{Name: name, UserRight: name, NeededFor: name}},
 		},
@@ -48,7 +49,9 @@ func named(name string) doctor.Facts {
 
 // What a workload gives a name never becomes part of a line that an administrator pastes into any shell.
 func TestNamesThatShellsInterpret(t *testing.T) {
-	for _, character := range strings.Split("' \" ` ; & | < > ( ) [ ] $ % ^ ! * + , = @ / \n \r \t \x00 \u2018 \u2019 \u201a \u201b \u201c \u201d \u201e \u02b9 \u02bc \uff07 \u00e9 \u2013", " ") {
+	for _, character := range strings.Split(
+		"' \" ` ; & | < > ( ) [ ] $ % ^ ! * + , = @ / \n \r \t \x00 \u2018 \u2019 \u201a \u201b \u201c \u201d \u201e "+
+			"\u02b9 \u02bc \uff07 \u00e9 \u2013", " ") {
 		checkCommands(t, "x"+character+"y", character)
 	}
 	checkCommands(t, "x y", "x y")

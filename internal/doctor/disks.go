@@ -27,7 +27,8 @@ func disks(f Facts) []Finding {
 func disk(d treeview.Disk) []Finding {
 	var findings []Finding
 	found := func(severity Severity, check, what string, do ...string) {
-		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), append([]string{describe(d)}, mountedAt(d)...), append([]string{}, do...)})
+		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what),
+			append([]string{describe(d)}, mountedAt(d)...), append([]string{}, do...)})
 	}
 	bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 	switch {
@@ -37,7 +38,8 @@ func disk(d treeview.Disk) []Finding {
 	case !*d.Online:
 		found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
 	case d.ReadOnly != nil && *d.ReadOnly:
-		found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring, "if it stays so, see how the storage system exports it")
+		found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring,
+			"if it stays so, see how the storage system exports it")
 	}
 	return append(findings, grown(d)...)
 }
@@ -63,9 +65,11 @@ func grown(d treeview.Disk) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: Warning, Check: "partition-smaller", What: fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
-		Evidence: []string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", volume.ID, d.Number, treeview.Size(d.SizeBytes), treeview.Size(end))},
-		Do:       []string{command("csi-proxyctl volume resize %s", argument{"VOLUME", volume.ID})},
+		Severity: Warning, Check: "partition-smaller",
+		What: fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
+		Evidence: []string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", volume.ID, d.Number,
+			treeview.Size(d.SizeBytes), treeview.Size(end))},
+		Do: []string{command("csi-proxyctl volume resize %s", argument{"VOLUME", volume.ID})},
 	}}
 }
 
@@ -84,7 +88,8 @@ func mountedAt(d treeview.Disk) (lines []string) {
 // describe names a disk in the terms by which people recognise it.
 func describe(d treeview.Disk) string {
 	text := fmt.Sprintf("disk %d: %s", d.Number, treeview.Size(d.SizeBytes))
-	for _, part := range []struct{ name, value string }{{"", d.BusType}, {"LUN ", d.LUN}, {"serial ", d.SerialNumber}, {"page 83 ", d.Page83}} {
+	for _, part := range []struct{ name, value string }{{"", d.BusType}, {"LUN ", d.LUN}, {"serial ", d.SerialNumber},
+		{"page 83 ", d.Page83}} {
 		if part.value != "" {
 			text += ", " + part.name + part.value
 		}

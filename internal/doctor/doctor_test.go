@@ -54,7 +54,8 @@ func mounted() treeview.Disk {
 		Partitions: []treeview.Partition{
 			{Number: 1, OffsetBytes: 1 << 20, SizeBytes: 16 << 20, Kind: "Microsoft Reserved"},
 			{Number: 2, OffsetBytes: 17 << 20, SizeBytes: 10*gib - 18<<20, Kind: "basic data", Volume: &treeview.Volume{
-				ID: id, FileSystem: "NTFS", Formatted: true, TotalBytes: 10*gib - 19<<20, MountPoints: []string{staged("ebs.csi.aws.com")},
+				ID: id, FileSystem: "NTFS", Formatted: true, TotalBytes: 10*gib - 19<<20,
+				MountPoints: []string{staged("ebs.csi.aws.com")},
 			}},
 		},
 	}
@@ -66,32 +67,48 @@ func TestDisksAndVolumes(t *testing.T) {
 		change func(*treeview.Disk)
 		want   []verdict
 	}{
-		"as it should be":        {func(*treeview.Disk) {}, nil},
-		"offline":                {func(d *treeview.Disk) { d.Online = &no }, []verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
-		"offline and raw":        {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Style: "RAW", Online: &no} }, []verdict{{doctor.Note, "disk-offline", ""}}},
-		"offline, API alone":     {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} }, []verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
-		"state not known":        {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
-		"read-only":              {func(d *treeview.Disk) { d.ReadOnly = &yes }, []verdict{{doctor.Warning, "disk-read-only", "csi-proxyctl disk online 3"}}},
-		"not mounted":            {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{} }, []verdict{{doctor.Note, "volume-not-mounted", ""}}},
+		"as it should be": {func(*treeview.Disk) {}, nil},
+		"offline": {func(d *treeview.Disk) { d.Online = &no },
+			[]verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
+		"offline and raw": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Style: "RAW", Online: &no} },
+			[]verdict{{doctor.Note, "disk-offline", ""}}},
+		"offline, API alone": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} },
+			[]verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
+		"state not known": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
+		"read-only": {func(d *treeview.Disk) { d.ReadOnly = &yes },
+			[]verdict{{doctor.Warning, "disk-read-only", "csi-proxyctl disk online 3"}}},
+		"not mounted": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{} },
+			[]verdict{{doctor.Note, "volume-not-mounted", ""}}},
 		"mount points not known": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = nil }, nil},
-		"grown disk":             {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []verdict{{doctor.Warning, "partition-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
-		"grown system disk":      {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
+		"grown disk": {func(d *treeview.Disk) { d.SizeBytes = 20 * gib },
+			[]verdict{{doctor.Warning, "partition-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+		"grown system disk": {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
 		"grown disk with two volumes": {func(d *treeview.Disk) {
 			d.SizeBytes = 30 * gib
 			second := d.Partitions[1]
 			second.Number, second.OffsetBytes = 3, 10*gib
 			d.Partitions = append(d.Partitions, second)
 		}, nil},
-		"small file system": {func(d *treeview.Disk) { d.Partitions[1].Volume.TotalBytes = 5 * gib }, []verdict{{doctor.Warning, "file-system-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
-		"no file system":    {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{ID: id, MountPoints: []string{}} }, nil},
+		"small file system": {func(d *treeview.Disk) { d.Partitions[1].Volume.TotalBytes = 5 * gib },
+			[]verdict{{doctor.Warning, "file-system-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+		"no file system": {func(d *treeview.Disk) {
+			*d.Partitions[1].Volume = treeview.Volume{ID: id,
+				MountPoints: []string{}}
+		}, nil},
 		"of two drivers": {func(d *treeview.Disk) {
 			d.Partitions[1].Volume.MountPoints = []string{staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")}
-		}, []verdict{{doctor.Warning, "disk-of-two-drivers", "find out which of them the disk belongs to: one of them has taken another's, or did not unstage it"}, {doctor.Note, "several-drivers", ""}}},
-		"of no driver": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{`D:\`} }, []verdict{{doctor.Note, "disk-not-of-kubernetes", ""}}},
+		}, []verdict{{doctor.Warning, "disk-of-two-drivers",
+			"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it"}, {doctor.Note,
+			"several-drivers", ""}}},
+		"of no driver": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{`D:\`} },
+			[]verdict{{doctor.Note, "disk-not-of-kubernetes", ""}}},
 		"of no driver, but a pod's": {func(d *treeview.Disk) {
 			d.Partitions[1].Volume.MountPoints = []string{`C:\var\lib\kubelet\pods\u\mount\`}
 		}, nil},
-		"of no driver, and Windows'": {func(d *treeview.Disk) { d.System, d.Partitions[1].Volume.MountPoints = &yes, []string{`C:\`} }, nil},
+		"of no driver, and Windows'": {func(d *treeview.Disk) {
+			d.System, d.Partitions[1].Volume.MountPoints = &yes,
+				[]string{`C:\`}
+		}, nil},
 		"partition size not known": {func(d *treeview.Disk) {
 			d.Partitions = d.Partitions[1:]
 			d.Partitions[0].SizeBytes, d.Partitions[0].OffsetBytes = 0, 0
@@ -111,35 +128,40 @@ func TestSeveralDrivers(t *testing.T) {
 	b.Number = 4
 	b.Partitions[1].Volume.MountPoints = []string{staged("smb.example.com")}
 	findings := doctor.Examine(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{a, b}}})
-	if want := []string{"ebs.csi.aws.com: disk 3", "smb.example.com: disk 4"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
+	if want := []string{"ebs.csi.aws.com: disk 3", "smb.example.com: disk 4"}; len(findings) != 1 ||
+		!slices.Equal(findings[0].Evidence, want) {
 		t.Errorf("got %+v, want one finding with %q", findings, want)
 	}
 }
 
 func TestAutomount(t *testing.T) {
 	got := verdicts(doctor.Facts{AutomountOff: true})
-	if diff := cmp.Diff(got, []verdict{{doctor.Warning, "automount-off", "mountvol /E"}}, cmp.AllowUnexported(verdict{})); diff != "" {
+	if diff := cmp.Diff(got, []verdict{{doctor.Warning, "automount-off", "mountvol /E"}},
+		cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 }
 
 func TestBitLockerRequired(t *testing.T) {
 	got := verdicts(doctor.Facts{BitLockerRequired: true})
-	want := []verdict{{doctor.Problem, "bitlocker-required", `disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`}}
+	want := []verdict{{doctor.Problem, "bitlocker-required",
+		`disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`}}
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 }
 
 func TestManyMappings(t *testing.T) {
-	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning, 699: doctor.Warning, 700: doctor.Problem} {
+	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning,
+		699: doctor.Warning, 700: doctor.Problem} {
 		r := &admin.InspectResponse{}
 		for i := range count {
 			r.SmbMappings = append(r.SmbMappings, &admin.SMBMapping{RemotePath: fmt.Sprintf(`\\FS%d\s%d`, i%2, i), Status: "OK"})
 		}
 		var got doctor.Severity
 		for _, f := range doctor.Examine(doctor.Facts{Inspected: r}) {
-			if got = f.Severity; f.Check != "many-smb-mappings" || len(f.Evidence) != 3 || !strings.HasPrefix(f.Evidence[1], "fs0: ") {
+			if got = f.Severity; f.Check != "many-smb-mappings" || len(f.Evidence) != 3 ||
+				!strings.HasPrefix(f.Evidence[1], "fs0: ") {
 				t.Errorf("%d mappings: got %+v", count, f)
 			}
 		}
@@ -197,17 +219,21 @@ func TestConnectionsAndLinks(t *testing.T) {
 			{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 			{Path: `C:\s`, Target: `\\fs\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
 		},
-		SmbMappings:   []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"}, {RemotePath: `\\fs\bad`, Status: "disconnected"}},
-		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true}, {Target: "iqn.2026-01.example:bad"}},
+		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"},
+			{RemotePath: `\\fs\bad`, Status: "disconnected"}},
+		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true},
+			{Target: "iqn.2026-01.example:bad"}},
 		Operations: []*admin.Operation{
 			{Name: "Rescan", Age: durationpb.New(time.Minute)}, {Name: "MountVolume(x)", Age: durationpb.New(time.Hour)},
 			{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		},
 	}})
 	want := []verdict{
-		{doctor.Problem, "hung-operation", "look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
+		{doctor.Problem, "hung-operation",
+			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
 		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
-		{doctor.Problem, "stale-smb-mapping", "check that the file server answers from this node: Test-NetConnection fs -Port 445"},
+		{doctor.Problem, "stale-smb-mapping",
+			"check that the file server answers from this node: Test-NetConnection fs -Port 445"},
 		{doctor.Problem, "iscsi-disconnected", "csi-proxyctl iscsi portal list"},
 		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
 		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
@@ -219,10 +245,12 @@ func TestConnectionsAndLinks(t *testing.T) {
 
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	findings := doctor.Examine(doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
-		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true}, {Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
+		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
+		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
 		{Name: "Rescan", Age: durationpb.New(100 * time.Second)},
 	}}})
-	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) {
+	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 ||
+		!slices.Equal(findings[0].Evidence, want) {
 		t.Errorf("got %+v, want one finding with %q", findings, want)
 	}
 }
@@ -235,25 +263,33 @@ func TestServices(t *testing.T) {
 		want  []verdict
 	}{
 		"all run": {doctor.Facts{Services: []doctor.Service{
-			{"LanmanWorkstation", true, "running", "automatic"}, {"MSiSCSI", true, "running", "automatic"}, {"csiproxy", true, "running", "automatic"},
+			{"LanmanWorkstation", true, "running", "automatic"}, {"MSiSCSI", true, "running", "automatic"},
+			{"csiproxy", true, "running", "automatic"},
 		}}, nil},
 		"no SMB client": {doctor.Facts{Services: []doctor.Service{{"LanmanWorkstation", true, "stopped", "automatic"}}},
 			[]verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start LanmanWorkstation"}}},
-		"no iSCSI initiator, as by default": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}}},
+		"no iSCSI initiator, as by default": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true,
+			"stopped", "manual"}}},
 			[]verdict{{doctor.Note, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
-		"no iSCSI initiator, though it should run": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true, "stopped", "automatic"}}},
+		"no iSCSI initiator, though it " +
+			"should run": {doctor.Facts{Services: []doctor.Service{{"MSiSCSI", true, "stopped", "automatic"}}},
 			[]verdict{{doctor.Warning, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
 		"no iSCSI initiator, and iSCSI disks": {doctor.Facts{
-			Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}}, Tree: &treeview.Tree{Disks: []treeview.Disk{iscsiDisk}},
+			Services: []doctor.Service{{"MSiSCSI", true, "stopped", "manual"}},
+			Tree:     &treeview.Tree{Disks: []treeview.Disk{iscsiDisk}},
 		}, []verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
 		"not installed": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation"}}},
-			[]verdict{{doctor.Problem, "service-stopped", "install the Windows feature that has the service LanmanWorkstation"}}},
+			[]verdict{{doctor.Problem, "service-stopped", "install the Windows feature that has the service " +
+				"LanmanWorkstation"}}},
 		"disabled": {doctor.Facts{Services: []doctor.Service{{"LanmanWorkstation", true, "stopped", "disabled"}}},
 			[]verdict{{doctor.Problem, "service-stopped", "sc config LanmanWorkstation start= auto"}}},
-		"agent in a container":             {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy"}}}, nil},
-		"agent's service stopped":          {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "stopped", "automatic"}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csiproxy"}}},
-		"agent's service on its way":       {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "start-pending", "automatic"}}}, nil},
-		"agent's service starts by demand": {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "running", "manual"}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc config csiproxy start= auto"}}},
+		"agent in a container": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy"}}}, nil},
+		"agent's service stopped": {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "stopped",
+			"automatic"}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csiproxy"}}},
+		"agent's service on its way": {doctor.Facts{Services: []doctor.Service{{"csiproxy", true,
+			"start-pending", "automatic"}}}, nil},
+		"agent's service starts by demand": {doctor.Facts{Services: []doctor.Service{{"csiproxy", true, "running",
+			"manual"}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc config csiproxy start= auto"}}},
 	} {
 		if diff := cmp.Diff(verdicts(test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
@@ -264,21 +300,28 @@ func TestServices(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	newest := map[string]string{"disk": "v1", "smb": "v1"}
 	endpoint := func(group, version string, state doctor.State) doctor.Endpoint {
-		return doctor.Endpoint{Group: group, Version: version, Address: `\\.\pipe\csi-proxy-` + group + "-" + version, State: state}
+		return doctor.Endpoint{Group: group, Version: version, Address: `\\.\pipe\csi-proxy-` + group +
+			"-" + version, State: state}
 	}
 	for name, test := range map[string]struct {
 		endpoints []doctor.Endpoint
 		want      []string
 	}{
-		"all answer":   {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Answers), endpoint("smb", "v1", doctor.Answers)}, nil},
-		"nobody there": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)}, []string{"no-agent"}},
+		"all answer": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Answers), endpoint("smb", "v1", doctor.Answers)},
+			nil},
+		"nobody there": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)},
+			[]string{"no-agent"}},
 		"old and off": {
-			[]doctor.Endpoint{endpoint("disk", "v1beta1", doctor.Answers), endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)},
+			[]doctor.Endpoint{endpoint("disk", "v1beta1", doctor.Answers), endpoint("disk", "v1", doctor.Absent),
+				endpoint("smb", "v1", doctor.Absent)},
 			[]string{"group-off", "old-version"},
 		},
-		"refused":    {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Denied), endpoint("smb", "v1", doctor.Answers)}, []string{"access-denied"}},
-		"hangs":      {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Silent), endpoint("smb", "v1", doctor.Answers)}, []string{"silent-endpoint"}},
-		"no agent's": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Broken), endpoint("smb", "v1", doctor.Answers)}, []string{"broken-endpoint"}},
+		"refused": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Denied), endpoint("smb", "v1", doctor.Answers)},
+			[]string{"access-denied"}},
+		"hangs": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Silent), endpoint("smb", "v1", doctor.Answers)},
+			[]string{"silent-endpoint"}},
+		"no agent's": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Broken), endpoint("smb", "v1", doctor.Answers)},
+			[]string{"broken-endpoint"}},
 	} {
 		var got []string
 		for _, f := range doctor.Examine(doctor.Facts{Endpoints: test.endpoints, Newest: newest}) {

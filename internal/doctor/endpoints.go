@@ -32,12 +32,14 @@ func endpoints(f Facts) []Finding {
 		check, what string
 		do          []string
 	}{
-		{Denied, "access-denied", "endpoints refuse this process", []string{"run this command as an administrator; drivers need an account that the agent's -pipe-security admits"}},
+		{Denied, "access-denied", "endpoints refuse this process",
+			[]string{"run this command as an administrator; drivers need an account that the agent's -pipe-security admits"}},
 		{
 			Silent, "silent-endpoint", "endpoints can be opened but do not answer: the agent hangs or is overloaded",
 			[]string{"look at the agent's log", "if it stays so, restart the agent"},
 		},
-		{Broken, "broken-endpoint", "endpoints fail", []string{"check that nothing but csi-proxy serves them, and look at its log"}},
+		{Broken, "broken-endpoint", "endpoints fail",
+			[]string{"check that nothing but csi-proxy serves them, and look at its log"}},
 	} {
 		if at := by[bad.state]; len(at) > 0 {
 			findings = append(findings, Finding{Problem, bad.check, bad.what, at, bad.do})
@@ -64,8 +66,10 @@ func unanswered(f Facts) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: Problem, Check: "no-answer", What: "the agent did not answer in time about " + strings.Join(f.Unanswered, ", ") + ": something hangs in Windows, or the node is overloaded",
-		Evidence: []string{}, Do: []string{"csi-proxyctl doctor, in some minutes: it names the operations that hang longer than any call should take", "look at the agent's log"},
+		Severity: Problem, Check: "no-answer", What: "the agent did not answer in time about " +
+			strings.Join(f.Unanswered, ", ") + ": something hangs in Windows, or the node is overloaded",
+		Evidence: []string{}, Do: []string{"csi-proxyctl doctor, in some minutes: it names the operations that hang longer " +
+			"than any call should take", "look at the agent's log"},
 	}}
 }
 
@@ -86,13 +90,15 @@ func versionsServed(f Facts) []Finding {
 		case len(versions) == 0:
 			off = append(off, group)
 		case !slices.Contains(versions, f.Newest[group]):
-			old = append(old, fmt.Sprintf("%s: the newest is %s, served is %s", group, f.Newest[group], strings.Join(versions, ", ")))
+			old = append(old, fmt.Sprintf("%s: the newest is %s, served is %s", group, f.Newest[group],
+				strings.Join(versions, ", ")))
 		}
 	}
 	var findings []Finding
 	if len(off) > 0 {
 		findings = append(findings, Finding{
-			Severity: Note, Check: "group-off", What: "groups of the API are not served: " + strings.Join(off, ", "), Evidence: []string{},
+			Severity: Note, Check: "group-off", What: "groups of the API are not served: " +
+				strings.Join(off, ", "), Evidence: []string{},
 			Do: []string{"if a driver here needs them, look at the agent's -api flags and its version"},
 		})
 	}

@@ -52,8 +52,10 @@ func mappings(f Facts) []Finding {
 			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.GetRemotePath() + " does not work",
 			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
 			Do: []string{
-				command("check that the file server answers from this node: Test-NetConnection %s -Port 445", argument{"SERVER", server(m.GetRemotePath())}),
-				command("after a password was changed: csi-proxyctl smb map %s --user USER --password-file FILE", argument{"SHARE", m.GetRemotePath()}),
+				command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
+					argument{"SERVER", server(m.GetRemotePath())}),
+				command("after a password was changed: csi-proxyctl smb map %s --user USER --password-file FILE",
+					argument{"SHARE", m.GetRemotePath()}),
 			},
 		})
 	}
@@ -82,11 +84,13 @@ func mappingsLimit(f Facts) []Finding {
 	}
 	finding := Finding{
 		Severity: Warning, Check: "many-smb-mappings",
-		What:     fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough memory resources\"", len(all), mappingsMost),
+		What: fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough "+
+			"memory resources\"", len(all), mappingsMost),
 		Evidence: []string{fmt.Sprintf("%d mappings, of which %d are not connected", len(all), stale)},
 		Do: []string{
 			"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
-			"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, --remove-smb-mount-on-windows of the driver for Azure Files",
+			"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, " +
+				"--remove-smb-mount-on-windows of the driver for Azure Files",
 		},
 	}
 	if len(all) >= mappingsMost {
@@ -106,9 +110,11 @@ func sessions(f Facts) []Finding {
 			continue
 		}
 		findings = append(findings, Finding{
-			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.GetTarget() + " is not connected; its disks hang or disappear",
+			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.GetTarget() +
+				" is not connected; its disks hang or disappear",
 			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
-			Do:       []string{"csi-proxyctl iscsi portal list", "check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
+			Do: []string{"csi-proxyctl iscsi portal list",
+				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
 		})
 	}
 	return findings

@@ -41,7 +41,8 @@ func sanPolicy(f Facts) []Finding {
 	return []Finding{{
 		Severity: Warning, Check: "san-policy", What: "new disks stay offline until somebody brings them online",
 		Evidence: []string{"the SAN policy is " + f.SANPolicy},
-		Do:       []string{"in diskpart: san policy=OfflineShared", "this agent brings a disk online when a driver asks for it; drivers that work in another way do not find it"},
+		Do: []string{"in diskpart: san policy=OfflineShared",
+			"this agent brings a disk online when a driver asks for it; drivers that work in another way do not find it"},
 	}}
 }
 
@@ -87,11 +88,13 @@ func anotherAgent(f Facts) []Finding {
 		return nil
 	}
 	finding := Finding{
-		Severity: Problem, Check: "another-agent", What: "another agent serves endpoints here: calls that are meant for one agent reach the other",
-		Do: []string{"end the process, or uninstall the service or the DaemonSet that starts it"},
+		Severity: Problem, Check: "another-agent",
+		What: "another agent serves endpoints here: calls that are meant for one agent reach the other",
+		Do:   []string{"end the process, or uninstall the service or the DaemonSet that starts it"},
 	}
 	for _, server := range servers {
-		finding.Evidence = append(finding.Evidence, fmt.Sprintf("%s serves %d endpoints, such as %s", server, len(served[server]), served[server][0]))
+		finding.Evidence = append(finding.Evidence, fmt.Sprintf("%s serves %d endpoints, such as %s", server,
+			len(served[server]), served[server][0]))
 	}
 	return []Finding{finding}
 }
@@ -106,10 +109,12 @@ func writable(f Facts) []Finding {
 		directory := argument{"DIRECTORY", d.Path}
 		do := command("chmod go-w %s", directory)
 		if strings.Contains(d.Path, `\`) {
-			do = command("look at what is in it, and: icacls %s /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F", directory)
+			do = command("look at what is in it, and: icacls %s /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F "+
+				"*S-1-5-32-544:(OI)(CI)F", directory)
 		}
 		findings = append(findings, Finding{
-			Severity: Warning, Check: "writable-directory", What: "others than administrators may change " + d.Path + ": they can put programs, links or endpoints there",
+			Severity: Warning, Check: "writable-directory", What: "others than administrators may change " + d.Path +
+				": they can put programs, links or endpoints there",
 			Evidence: []string{"may change it: " + strings.Join(d.Who, ", ")}, Do: []string{do},
 		})
 	}

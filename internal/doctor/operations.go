@@ -30,7 +30,8 @@ func operations(f Facts) []Finding {
 		Evidence: append(working, waiting...),
 		Do: []string{
 			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
-			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in Windows; restarting the node does",
+			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in " +
+				"Windows; restarting the node does",
 		},
 	}}
 }

@@ -36,21 +36,27 @@ func owners(f Facts) []Finding {
 		}
 		if len(drivers) > 1 {
 			findings = append(findings, Finding{
-				Severity: Warning, Check: "disk-of-two-drivers", What: fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")),
+				Severity: Warning, Check: "disk-of-two-drivers", What: fmt.Sprintf("disk %d is staged by several CSI drivers: %s",
+					d.Number, strings.Join(drivers, ", ")),
 				Evidence: append([]string{describe(d)}, mountedAt(d)...),
-				Do:       []string{"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it"},
+				Do: []string{"find out which of them the disk belongs to: one of them has taken another's, or did not " +
+					"unstage it"},
 			})
 		}
 		if len(drivers) == 0 && len(elsewhere) > 0 {
 			findings = append(findings, Finding{
-				Severity: Note, Check: "disk-not-of-kubernetes", What: fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver", d.Number),
+				Severity: Note, Check: "disk-not-of-kubernetes",
+				What: fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver",
+					d.Number),
 				Evidence: append([]string{describe(d)}, mountedAt(d)...), Do: []string{},
 			})
 		}
 	}
 	if len(disks) > 1 {
 		finding := Finding{
-			Severity: Note, Check: "several-drivers", What: "several CSI drivers have disks on this node: each must find its own by serial number, page 83 or address, never by being new or blank",
+			Severity: Note, Check: "several-drivers",
+			What: "several CSI drivers have disks on this node: each must find its own by serial number, page 83 or address, " +
+				"never by being new or blank",
 			Evidence: []string{}, Do: []string{},
 		}
 		for _, driver := range slices.Sorted(maps.Keys(disks)) {
@@ -86,8 +92,11 @@ func automount(f Facts) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: Warning, Check: "automount-off", What: "automount is off: Windows leaves volumes offline that it has not mounted before",
+		Severity: Warning, Check: "automount-off",
+		What:     "automount is off: Windows leaves volumes offline that it has not mounted before",
 		Evidence: []string{"as after mountvol /N"},
-		Do:       []string{"mountvol /E", "this agent brings such a volume online when a driver asks for it; drivers that mount in another way, and other agents, do not find it"},
+		Do: []string{"mountvol /E",
+			"this agent brings such a volume online when a driver asks for it; drivers that mount in another way, and other " +
+				"agents, do not find it"},
 	}}
 }

@@ -15,8 +15,10 @@ var secrets = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----`),
 		// "password":"…", and a number, list or object of one line.
-		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names + `[a-z0-9_.-]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|\[[^\]\n]*\]?|\{[^}\n]*\}?|[^\s",\]}]+)`),
-		// JSON within JSON, whose quotes are escaped: the rest of the line, since what ends the value depends on how deep it is.
+		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names +
+			`[a-z0-9_.-]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|\[[^\]\n]*\]?|\{[^}\n]*\}?|[^\s",\]}]+)`),
+		// JSON within JSON, whose quotes are escaped: the rest of the line, since what ends the value depends on how deep it
+		// is.
 		regexp.MustCompile(`(?i)("[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\\+"\s*:).*`),
 		// password=…, AccountKey=…;, --password …, -Password '…', secret: …
 		regexp.MustCompile(`(?i)(\b[a-z0-9_.-]*` + names + `[a-z0-9_.-]*\s*[=:]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`),
@@ -35,7 +37,8 @@ var secrets = sync.OnceValue(func() []*regexp.Regexp {
 // names are the parts of names that stand for secrets. A file with a secret is none: --password-file is kept.
 const names = `(?:passw(?:or)?d|passphrase|pwd|secret|token|account_?key|access_?key|shared_?key|api_?key|credential)`
 
-// WithoutSecrets returns a text, such as a log, without what looks like a secret. It takes away too much rather than too little.
+// WithoutSecrets returns a text, such as a log, without what looks like a secret. It takes away too much rather than
+// too little.
 func WithoutSecrets(text string) string {
 	for _, form := range secrets() {
 		text = form.ReplaceAllString(text, "${1}"+removed)

@@ -19,18 +19,24 @@ func services(f Facts) []Finding {
 		}
 		switch start := startService(s); {
 		case strings.EqualFold(s.Name, "LanmanWorkstation") && !running:
-			found(Problem, "service-stopped", "the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
+			found(Problem, "service-stopped",
+				"the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && usesISCSI(f):
-			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and this node has iSCSI disks", start...)
+			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and this node has iSCSI disks",
+				start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && s.Start == "automatic":
-			found(Warning, "service-stopped", "the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail", start...)
+			found(Warning, "service-stopped",
+				"the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
-			found(Note, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
+			found(Note, "service-stopped",
+				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
-			found(Warning, "service-stopped", "the service csiproxy is installed and does not run; another agent answers, which may end with its container",
+			found(Warning, "service-stopped",
+				"the service csiproxy is installed and does not run; another agent answers, which may end with its container",
 				"sc start csiproxy", "if a DaemonSet has taken over: csi-proxy service uninstall")
 		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && s.Start != "automatic":
-			found(Warning, "service-not-automatic", "the service csiproxy does not start with the node", "sc config csiproxy start= auto")
+			found(Warning, "service-not-automatic", "the service csiproxy does not start with the node",
+				"sc config csiproxy start= auto")
 		}
 	}
 	return findings
@@ -61,5 +67,6 @@ func evidence(s Service) []string {
 
 // usesISCSI reports whether the node has an iSCSI disk.
 func usesISCSI(f Facts) bool {
-	return f.Tree != nil && slices.ContainsFunc(f.Tree.Disks, func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
+	return f.Tree != nil && slices.ContainsFunc(f.Tree.Disks,
+		func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
 }

@@ -15,35 +15,42 @@ import (
 // diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
 func diskMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		server.Unary("AttachDisk", server.LimitWrite, func(_ context.Context, r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
-			spec, err := diskSpec(r)
-			if err != nil {
-				return nil, err
-			}
-			number, err := n.AttachDisk(spec)
-			return &api.AttachDiskResponse{DiskNumber: number}, controlError(err)
-		}),
-		server.Unary("DetachDisk", server.LimitWrite, func(_ context.Context, r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
-			image, err := n.DetachDisk(r.GetDiskNumber())
-			return &api.DetachDiskResponse{ImagePath: image}, controlError(err)
-		}),
-		server.Unary("GrowDisk", server.LimitWrite, func(_ context.Context, r *api.GrowDiskRequest) (*api.GrowDiskResponse, error) {
-			return &api.GrowDiskResponse{}, controlError(n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes()))
-		}),
-		server.Unary("SetDiskState", server.LimitWrite, func(_ context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
-			return &api.SetDiskStateResponse{}, controlError(n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline()))
-		}),
-		server.Unary("SetDiskReadOnly", server.LimitWrite, func(_ context.Context, r *api.SetDiskReadOnlyRequest) (*api.SetDiskReadOnlyResponse, error) {
-			return &api.SetDiskReadOnlyResponse{}, controlError(n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly()))
-		}),
-		server.Unary("GetPath", server.LimitRead, func(_ context.Context, r *api.GetPathRequest) (*api.GetPathResponse, error) {
-			path, err := n.HostPath(r.GetWindowsPath())
-			return &api.GetPathResponse{HostPath: path}, controlError(err)
-		}),
-		server.Unary("Readlink", server.LimitRead, func(_ context.Context, r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
-			target, err := n.Readlink(r.GetWindowsPath())
-			return &api.ReadlinkResponse{Target: target}, controlError(err)
-		}),
+		server.Unary("AttachDisk", server.LimitWrite,
+			func(_ context.Context, r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
+				spec, err := diskSpec(r)
+				if err != nil {
+					return nil, err
+				}
+				number, err := n.AttachDisk(spec)
+				return &api.AttachDiskResponse{DiskNumber: number}, controlError(err)
+			}),
+		server.Unary("DetachDisk", server.LimitWrite,
+			func(_ context.Context, r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
+				image, err := n.DetachDisk(r.GetDiskNumber())
+				return &api.DetachDiskResponse{ImagePath: image}, controlError(err)
+			}),
+		server.Unary("GrowDisk", server.LimitWrite,
+			func(_ context.Context, r *api.GrowDiskRequest) (*api.GrowDiskResponse, error) {
+				return &api.GrowDiskResponse{}, controlError(n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes()))
+			}),
+		server.Unary("SetDiskState", server.LimitWrite,
+			func(_ context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
+				return &api.SetDiskStateResponse{}, controlError(n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline()))
+			}),
+		server.Unary("SetDiskReadOnly", server.LimitWrite,
+			func(_ context.Context, r *api.SetDiskReadOnlyRequest) (*api.SetDiskReadOnlyResponse, error) {
+				return &api.SetDiskReadOnlyResponse{}, controlError(n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly()))
+			}),
+		server.Unary("GetPath", server.LimitRead,
+			func(_ context.Context, r *api.GetPathRequest) (*api.GetPathResponse, error) {
+				path, err := n.HostPath(r.GetWindowsPath())
+				return &api.GetPathResponse{HostPath: path}, controlError(err)
+			}),
+		server.Unary("Readlink", server.LimitRead,
+			func(_ context.Context, r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
+				target, err := n.Readlink(r.GetWindowsPath())
+				return &api.ReadlinkResponse{Target: target}, controlError(err)
+			}),
 	}
 }
 
@@ -63,14 +70,16 @@ func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 		name string
 		from uint32
 		to   *uint8
-	}{{"adapter", r.GetAdapter(), &spec.Adapter}, {"bus", r.GetBus(), &spec.Bus}, {"target", r.GetTarget(), &spec.Target}, {"LUN", r.GetLun(), &spec.LUN}} {
+	}{{"adapter", r.GetAdapter(), &spec.Adapter}, {"bus", r.GetBus(), &spec.Bus}, {"target", r.GetTarget(), &spec.Target},
+		{"LUN", r.GetLun(), &spec.LUN}} {
 		if part.from > math.MaxUint8 {
 			return spec, invalid("the %s %d is more than 255", part.name, part.from)
 		}
 		*part.to = uint8(part.from)
 	}
 	for _, i := range r.GetIdentifiers() {
-		spec.Identifiers = append(spec.Identifiers, win32.StorageIdentifier{CodeSet: i.GetCodeSet(), Type: i.GetType(), Identifier: i.GetIdentifier()})
+		spec.Identifiers = append(spec.Identifiers, win32.StorageIdentifier{CodeSet: i.GetCodeSet(), Type: i.GetType(),
+			Identifier: i.GetIdentifier()})
 	}
 	return spec, nil
 }

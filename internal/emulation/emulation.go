@@ -18,10 +18,11 @@ import (
 
 // Config is an emulated node and how its agent serves it.
 type Config struct {
-	// Config is the agent's. Kernel is the node, which the caller closes, or whose calls it records. Nil: the one in StateDir.
+	// Config is the agent's. Kernel is the node, which the caller closes, or whose calls it records. Nil: the one in
+	// StateDir.
 	agent.Config
-	// StateDir is the directory of the node that the agent opens and closes. Sockets and records are below it unless Config
-	// says otherwise.
+	// StateDir is the directory of the node that the agent opens and closes. Sockets and records are below it unless
+	// Config says otherwise.
 	StateDir string
 	// Node are the options of the node in StateDir.
 	Node emulated.Options

@@ -24,10 +24,12 @@ func controlError(err error) error {
 	}
 	class, reason := node.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService, emulated.ErrNoSuchSwitch,
+	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService,
+		emulated.ErrNoSuchSwitch,
 		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = node.NotFound, "NOT_FOUND"
-	case isAny(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch, emulated.ErrInvalidClock,
+	case isAny(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
+		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = node.InvalidArgument, "INVALID_ARGUMENT"
 	}

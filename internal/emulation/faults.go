@@ -47,7 +47,8 @@ func (h *Harness) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*ap
 	if r.GetId() == 0 {
 		h.Faults.Release()
 	} else if !h.Faults.Remove(r.GetId()) {
-		return nil, &node.Error{Class: node.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf("there is no fault %d", r.GetId())}
+		return nil, &node.Error{Class: node.NotFound, Reason: "NOT_FOUND",
+			Message: fmt.Sprintf("there is no fault %d", r.GetId())}
 	}
 	return &api.RemoveFaultResponse{}, nil
 }
@@ -66,7 +67,8 @@ func faultOf(m *api.Fault) (f faults.Fault, err error) {
 		if code < 0 {
 			code = math.MaxInt32 // not a code either, as Check says
 		}
-		f.Status = faults.APIError{Code: codes.Code(code), Message: effect.Status.GetMessage(), Reason: effect.Status.GetReason()}
+		f.Status = faults.APIError{Code: codes.Code(code), Message: effect.Status.GetMessage(),
+			Reason: effect.Status.GetReason()}
 		f.After = effect.Status.GetAfter()
 	case *api.Fault_Cut:
 		f.Cut, f.After = true, effect.Cut.GetAfter()

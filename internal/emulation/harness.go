@@ -26,8 +26,8 @@ type Harness struct {
 
 var _ agent.Emulation = (*Harness)(nil)
 
-// newHarness sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it; if it
-// is nil, they are refused.
+// newHarness sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it;
+// if it is nil, they are refused.
 func newHarness(n *emulated.Node, crash func()) *Harness {
 	n.Hasten(false)
 	return &Harness{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
@@ -57,15 +57,18 @@ func (h *Harness) Control(a *agent.Agent) server.Service {
 		server.Unary("AddFault", server.LimitWrite, h.addFault),
 		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
 		server.Unary("RemoveFault", server.LimitWrite, h.removeFault),
-		server.Unary("Reboot", server.LimitLong, func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
-			return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
-		}),
-		server.Unary("SaveNode", server.LimitLong, func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
-			return &api.SaveNodeResponse{}, controlError(h.Node.Save(r.GetDirectory(), r.GetClone()))
-		}),
-		server.Unary("RestoreNode", server.LimitLong, func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
-			return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
-		}),
+		server.Unary("Reboot", server.LimitLong,
+			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
+				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
+			}),
+		server.Unary("SaveNode", server.LimitLong,
+			func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+				return &api.SaveNodeResponse{}, controlError(h.Node.Save(r.GetDirectory(), r.GetClone()))
+			}),
+		server.Unary("RestoreNode", server.LimitLong,
+			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
+				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
+			}),
 	)}
 }
 

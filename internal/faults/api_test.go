@@ -54,17 +54,23 @@ func TestAPIFaults(t *testing.T) {
 		want  []outcome // of three calls
 	}{
 		"other method": {faults.Fault{Method: "disk", Status: busy}, mount, nil, []outcome{served, served, served}},
-		"error":        {faults.Fault{Method: "disk", Status: busy, Skip: 1, Times: 1}, rescan, nil, []outcome{served, {Code: codes.ResourceExhausted, Message: "busy"}, served}},
+		"error": {faults.Fault{Method: "disk", Status: busy, Skip: 1, Times: 1}, rescan, nil,
+			[]outcome{served, {Code: codes.ResourceExhausted, Message: "busy"}, served}},
 		"error after": {
 			faults.Fault{Method: "disk", Status: busy, After: true, Times: 2}, rescan, nil,
-			[]outcome{{Effect: true, Code: codes.ResourceExhausted, Message: "busy"}, {Effect: true, Code: codes.ResourceExhausted, Message: "busy"}, served},
+			[]outcome{{Effect: true, Code: codes.ResourceExhausted, Message: "busy"},
+				{Effect: true, Code: codes.ResourceExhausted, Message: "busy"}, served},
 		},
 		"own error first": {
 			faults.Fault{Method: "disk", Status: busy, After: true, Times: 1}, rescan, own,
-			[]outcome{{Effect: true, Code: codes.NotFound, Message: "own"}, {Effect: true, Code: codes.NotFound, Message: "own"}, {Effect: true, Code: codes.NotFound, Message: "own"}},
+			[]outcome{{Effect: true, Code: codes.NotFound, Message: "own"}, {Effect: true, Code: codes.NotFound, Message: "own"},
+				{Effect: true, Code: codes.NotFound, Message: "own"}},
 		},
-		"cut":       {faults.Fault{Method: "*/MountVolume", Cut: true, Times: 1}, mount, nil, []outcome{{Cut: true, Code: codes.Unavailable, Message: "the connection was cut"}, served, served}},
-		"cut after": {faults.Fault{Method: "*", Cut: true, After: true, Times: 1}, mount, own, []outcome{{Effect: true, Cut: true, Code: codes.Unavailable, Message: "the connection was cut"}, {true, false, codes.NotFound, "own"}, {true, false, codes.NotFound, "own"}}},
+		"cut": {faults.Fault{Method: "*/MountVolume", Cut: true, Times: 1}, mount, nil,
+			[]outcome{{Cut: true, Code: codes.Unavailable, Message: "the connection was cut"}, served, served}},
+		"cut after": {faults.Fault{Method: "*", Cut: true, After: true, Times: 1}, mount, own,
+			[]outcome{{Effect: true, Cut: true, Code: codes.Unavailable, Message: "the connection was cut"},
+				{true, false, codes.NotFound, "own"}, {true, false, codes.NotFound, "own"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := apiSet(nil)
@@ -85,7 +91,8 @@ func TestAPIErrorHasAReason(t *testing.T) {
 	add(t, s, faults.Fault{Method: "disk", Status: faults.APIError{Code: codes.Aborted, Message: "m", Reason: "BUSY"}})
 	_, err := s.Around(t.Context(), rescan, nil)
 	details := status.Convert(err).Details()
-	if info, ok := details[0].(*errdetails.ErrorInfo); len(details) != 1 || !ok || info.GetReason() != "BUSY" || info.GetDomain() != "csi-proxy" {
+	if info, ok := details[0].(*errdetails.ErrorInfo); len(details) != 1 || !ok || info.GetReason() != "BUSY" ||
+		info.GetDomain() != "csi-proxy" {
 		t.Errorf("got %v", details)
 	}
 }
@@ -127,9 +134,11 @@ func TestAPIHang(t *testing.T) {
 		end  func(s *faults.Set, id uint64, giveUp func())
 		want outcome
 	}{
-		"remove":  {func(s *faults.Set, id uint64, _ func()) { s.Remove(id) }, outcome{Effect: true}},
-		"abort":   {func(s *faults.Set, _ uint64, _ func()) { s.Abort() }, outcome{Code: codes.Unavailable, Message: "the call hung until the agent or its node stopped"}},
-		"give up": {func(_ *faults.Set, _ uint64, giveUp func()) { giveUp() }, outcome{Code: codes.Canceled, Message: "context canceled"}},
+		"remove": {func(s *faults.Set, id uint64, _ func()) { s.Remove(id) }, outcome{Effect: true}},
+		"abort": {func(s *faults.Set, _ uint64, _ func()) { s.Abort() },
+			outcome{Code: codes.Unavailable, Message: "the call hung until the agent or its node stopped"}},
+		"give up": {func(_ *faults.Set, _ uint64, giveUp func()) { giveUp() },
+			outcome{Code: codes.Canceled, Message: "context canceled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -160,7 +169,8 @@ func TestAPIHang(t *testing.T) {
 func TestKernelFaultOnAnObject(t *testing.T) {
 	s := faults.New(nil)
 	add(t, s, faults.Fault{Function: "Flush", Object: "DRIVE2", Error: win32.ERROR_IO_DEVICE})
-	for object, want := range map[string]error{`\\.\PhysicalDrive2`: win32.ERROR_IO_DEVICE, `\\.\PhysicalDrive1`: nil, "": nil} {
+	for object, want := range map[string]error{`\\.\PhysicalDrive2`: win32.ERROR_IO_DEVICE,
+		`\\.\PhysicalDrive1`: nil, "": nil} {
 		err := s.Intercept(t.Context(), kernel.Call{Function: "Flush", Object: object}, func() error { return nil })
 		if !errors.Is(err, want) {
 			t.Errorf("%q: got %v", object, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly one
-// of the effects.
+// A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly
+// one of the effects.
 type Fault struct {
 	Function string // as in kernel.Call
 	Code     uint32 // the control code or information class; 0: any

@@ -22,7 +22,8 @@ func calls(t *testing.T, s *faults.Set, n int) (done []bool, codes []win32.Errno
 	t.Helper()
 	for range n {
 		effect := false
-		err := s.Intercept(t.Context(), kernel.Call{Function: "Flush", Object: "x"}, func() error { effect = true; return nil })
+		err := s.Intercept(t.Context(), kernel.Call{Function: "Flush", Object: "x"},
+			func() error { effect = true; return nil })
 		code := win32.Errno(0)
 		errors.As(err, &code)
 		done, codes = append(done, effect), append(codes, code)
@@ -46,12 +47,17 @@ func TestFailures(t *testing.T) {
 		done   []bool
 		codes  []win32.Errno
 	}{
-		"none":           {nil, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
-		"all":            {[]faults.Fault{{Function: "Flush", Error: e}}, []bool{false, false, false, false}, []win32.Errno{e, e, e, e}},
-		"some":           {[]faults.Fault{{Function: "Flush", Error: e, Skip: 1, Times: 2}}, []bool{true, false, false, true}, []win32.Errno{0, e, e, 0}},
-		"after":          {[]faults.Fault{{Function: "Flush", Error: e, Times: 1, After: true}}, []bool{true, true, true, true}, []win32.Errno{e, 0, 0, 0}},
-		"other function": {[]faults.Fault{{Function: "ReadAt", Error: e}}, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
-		"other code":     {[]faults.Fault{{Function: "Flush", Code: 1, Error: e}}, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
+		"none": {nil, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
+		"all": {[]faults.Fault{{Function: "Flush", Error: e}}, []bool{false, false, false, false},
+			[]win32.Errno{e, e, e, e}},
+		"some": {[]faults.Fault{{Function: "Flush", Error: e, Skip: 1, Times: 2}}, []bool{true, false, false, true},
+			[]win32.Errno{0, e, e, 0}},
+		"after": {[]faults.Fault{{Function: "Flush", Error: e, Times: 1, After: true}},
+			[]bool{true, true, true, true}, []win32.Errno{e, 0, 0, 0}},
+		"other function": {[]faults.Fault{{Function: "ReadAt", Error: e}}, []bool{true, true, true, true},
+			[]win32.Errno{0, 0, 0, 0}},
+		"other code": {[]faults.Fault{{Function: "Flush", Code: 1, Error: e}}, []bool{true, true, true, true},
+			[]win32.Errno{0, 0, 0, 0}},
 		"one after another": {
 			[]faults.Fault{{Function: "Flush", Error: e, Times: 1}, {Function: "Flush", Error: win32.ERROR_IO_DEVICE, Times: 1}},
 			[]bool{false, false, true, true},
@@ -132,7 +138,8 @@ func TestCrash(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	for _, delay := range []faults.Delay{{Min: time.Second, Max: time.Second}, {Min: time.Second, Max: time.Minute}, {Max: time.Minute}} {
+	for _, delay := range []faults.Delay{{Min: time.Second, Max: time.Second},
+		{Min: time.Second, Max: time.Minute}, {Max: time.Minute}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := faults.New(nil)
 			add(t, s, faults.Fault{Function: "Flush", Delay: delay})
@@ -156,10 +163,12 @@ func TestHang(t *testing.T) {
 		done []bool
 		code []win32.Errno
 	}{
-		"remove":      {func(s *faults.Set, id uint64) { s.Remove(id) }, []bool{true}, []win32.Errno{0}},
-		"release":     {func(s *faults.Set, _ uint64) { s.Release() }, []bool{true}, []win32.Errno{0}},
-		"abort":       {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{false}, []win32.Errno{win32.ERROR_OPERATION_ABORTED}},
-		"abort after": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{true}, []win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+		"remove":  {func(s *faults.Set, id uint64) { s.Remove(id) }, []bool{true}, []win32.Errno{0}},
+		"release": {func(s *faults.Set, _ uint64) { s.Release() }, []bool{true}, []win32.Errno{0}},
+		"abort": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{false},
+			[]win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+		"abort after": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{true},
+			[]win32.Errno{win32.ERROR_OPERATION_ABORTED}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

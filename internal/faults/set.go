@@ -51,7 +51,8 @@ type Status struct {
 	Holding   uint64 // calls that wait now
 }
 
-// New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are refused.
+// New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are
+// refused.
 func New(crash func()) *Set { return &Set{crash: crash} }
 
 // Add adds a fault. When several apply to a call, the oldest one takes it. The channel is closed when the first call
@@ -70,7 +71,8 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 		return 0, nil, fmt.Errorf("%w: %q matches no method that is served", ErrInvalid, f.Method)
 	}
 	s.lastID++
-	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}), over: make(chan struct{})}
+	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}),
+		over: make(chan struct{})}
 	s.faults = append(s.faults, a)
 	s.any.Store(true)
 	return a.id, a.reached, nil
@@ -155,8 +157,8 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	return &kernel.Error{Function: call.Function, Object: call.Object, Code: f.Error}
 }
 
-// Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or that
-// of do. When it returns cut, the connection is to be closed without an answer.
+// Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or
+// that of do. When it returns cut, the connection is to be closed without an answer.
 func (s *Set) Around(ctx context.Context, path string, do func() error) (cut bool, err error) {
 	a := s.take(func(a *active) bool { return a.mask.Match(path) })
 	if a == nil {

@@ -45,7 +45,8 @@ func (e Effect) Set(f *admin.Fault) error {
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.Message, Reason: e.Reason, After: e.After}}
+		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.Message,
+			Reason: e.Reason, After: e.After}}
 	default:
 		errno, err := win32.ParseErrno(e.Fail)
 		if err != nil {
@@ -91,11 +92,13 @@ func EffectOf(f *admin.Fault) string {
 			text = fmt.Sprintf("error %d", uint32(errno))
 		}
 	case *admin.Fault_Status:
-		text, after = fmt.Sprintf("%v %q", codes.Code(effect.Status.GetCode()), effect.Status.GetMessage()), effect.Status.GetAfter()
+		text, after = fmt.Sprintf("%v %q", codes.Code(effect.Status.GetCode()), effect.Status.GetMessage()),
+			effect.Status.GetAfter()
 	case *admin.Fault_Cut:
 		text, after = "cut", effect.Cut.GetAfter()
 	case *admin.Fault_Delay:
-		text = "delay " + faults.Delay{Min: effect.Delay.GetMin().AsDuration(), Max: effect.Delay.GetMax().AsDuration()}.String()
+		text = "delay " + faults.Delay{Min: effect.Delay.GetMin().AsDuration(),
+			Max: effect.Delay.GetMax().AsDuration()}.String()
 	case *admin.Fault_Hang:
 		text = "hang"
 	case *admin.Fault_Crash:

@@ -16,9 +16,9 @@ import (
 // ErrNoTable means that a medium holds no GUID partition table: neither header has the signature.
 var ErrNoTable = errors.New("no GUID partition table")
 
-// Read reads the table of a medium of the given size: the primary one, or the backup if the primary is damaged. It looks
-// for the backup where the primary header points, and in the last sector. ErrNoTable: no sign of a table; other errors:
-// a table that cannot be used, or a failed read.
+// Read reads the table of a medium of the given size: the primary one, or the backup if the primary is damaged. It
+// looks for the backup where the primary header points, and in the last sector. ErrNoTable: no sign of a table; other
+// errors: a table that cannot be used, or a failed read.
 func Read(r io.ReaderAt, sectorSize int, sizeBytes int64) (*Table, error) {
 	sectors := uint64(sizeBytes) / uint64(sectorSize)
 	if sizeBytes < 0 || sectors < 4 {

@@ -23,8 +23,8 @@ const (
 	bootSignature = 510
 )
 
-// Encode returns the blocks of the table: the protective MBR with the primary header and array, and the backup array with
-// its header. Boot code in the MBR is lost.
+// Encode returns the blocks of the table: the protective MBR with the primary header and array, and the backup array
+// with its header. Boot code in the MBR is lost.
 func (t *Table) Encode() []Block {
 	sector := int64(t.SectorSize)
 	array := t.encodeArray()
@@ -42,8 +42,8 @@ func (t *Table) Encode() []Block {
 	return []Block{{0, front}, {int64(backupArrayLBA) * sector, back}}
 }
 
-// BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup when
-// the medium becomes larger.
+// BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup
+// when the medium becomes larger.
 func (t *Table) BackupBlock() Block {
 	first := t.Sectors - 1 - t.arraySectors()
 	return Block{int64(first) * int64(t.SectorSize), make([]byte, (t.arraySectors()+1)*uint64(t.SectorSize))}

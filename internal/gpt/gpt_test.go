@@ -31,7 +31,8 @@ func (d disk) write(blocks []Block) {
 	}
 }
 
-var basicData = guid.GUID{Data1: 0xebd0a0a2, Data2: 0xb9e5, Data3: 0x4433, Data4: [8]byte{0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7}}
+var basicData = guid.GUID{Data1: 0xebd0a0a2, Data2: 0xb9e5, Data3: 0x4433,
+	Data4: [8]byte{0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7}}
 
 func sample(t testing.TB, sectorSize int, sizeBytes int64) *Table {
 	t.Helper()
@@ -41,8 +42,10 @@ func sample(t testing.TB, sectorSize int, sizeBytes int64) *Table {
 	}
 	mib := uint64(1<<20) / uint64(sectorSize)
 	table.Partitions = []Partition{
-		{Slot: 0, Type: basicData, ID: guid.GUID{Data1: 1}, First: mib, Last: 2*mib - 1, Attributes: 1 << 63, Name: "Größe 🗄"},
-		{Slot: 5, Type: basicData, ID: guid.GUID{Data1: 2}, First: 2 * mib, Last: table.LastUsable, Name: strings.Repeat("n", 36)},
+		{Slot: 0, Type: basicData, ID: guid.GUID{Data1: 1}, First: mib, Last: 2*mib - 1,
+			Attributes: 1 << 63, Name: "Größe 🗄"},
+		{Slot: 5, Type: basicData, ID: guid.GUID{Data1: 2}, First: 2 * mib, Last: table.LastUsable,
+			Name: strings.Repeat("n", 36)},
 	}
 	return table
 }
@@ -56,7 +59,8 @@ func TestTablesSurviveTheirEncoding(t *testing.T) {
 			name   string
 			at     int
 			backup bool
-		}{{"none", 0, false}, {"backup header", len(d) - sectorSize + 20, false}, {"primary header", sectorSize + 60, true}, {"primary entries", 2*sectorSize + 3, true}} {
+		}{{"none", 0, false}, {"backup header", len(d) - sectorSize + 20, false}, {"primary header", sectorSize + 60, true},
+			{"primary entries", 2*sectorSize + 3, true}} {
 			copied := append(disk(nil), d...)
 			copied[damage.at] ^= 0xFF
 			got, err := Read(copied, sectorSize, int64(len(d)))
@@ -142,7 +146,8 @@ func TestSgdiskFindsNoProblem(t *testing.T) {
 	}
 	out, err := exec.Command(tool, "-v", "-i", "6", image).CombinedOutput()
 	text := string(out)
-	if err != nil || !strings.Contains(text, "No problems found") || strings.Contains(text, "Creating new GPT") || !strings.Contains(text, strings.Repeat("n", 36)) {
+	if err != nil || !strings.Contains(text, "No problems found") || strings.Contains(text, "Creating new GPT") ||
+		!strings.Contains(text, strings.Repeat("n", 36)) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -96,7 +96,8 @@ func (c *APICall) Request(request proto.Message) {
 func (c *APICall) End(response proto.Message, err error) {
 	tooLarge := 0
 	if response != nil {
-		if size := proto.Size(response); size > redact.MaxSize { // a list of a large node's disks, of which thousands may come
+		// a list of a large node's disks, of which thousands may come
+		if size := proto.Size(response); size > redact.MaxSize {
 			response, tooLarge = nil, size
 		}
 	}

@@ -91,7 +91,8 @@ func TestEntries(t *testing.T) {
 		call.Request(&disk.GetDiskStatsRequest{DiskNumber: 7})
 		ctx := context.WithValue(t.Context(), idKey{}, "id1")
 		failed := &kernel.Error{Function: "DeviceIoControl", Object: `\\?\disk`, Code: win32.ERROR_NOT_READY}
-		err := j.Intercept(ctx, kernel.Call{Function: "DeviceIoControl", Object: `\\?\disk`, Code: win32.IOCTL_DISK_GET_LENGTH_INFO}, func() error {
+		err := j.Intercept(ctx, kernel.Call{Function: "DeviceIoControl", Object: `\\?\disk`,
+			Code: win32.IOCTL_DISK_GET_LENGTH_INFO}, func() error {
 			time.Sleep(time.Second) // the bubble's clock
 			return failed
 		})
@@ -203,13 +204,16 @@ func TestSecretsAreMasked(t *testing.T) {
 		request proto.Message
 		want    string
 	}{
-		"password":     {&smb.NewSmbGlobalMappingRequest{RemotePath: `\\s\t`, Username: "csi", Password: hush}, `{"remote_path":"\\\\s\\t","username":"csi","password":"[redacted]"}`},
-		"chap":         {&iscsi.ConnectTargetRequest{ChapUsername: "u", ChapSecret: hush}, `{"chap_username":"u","chap_secret":"[redacted]"}`},
-		"mutual chap":  {&iscsi.SetMutualChapSecretRequest{MutualChapSecret: hush}, `{"MutualChapSecret":"[redacted]"}`},
-		"admin":        {&admin.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
-		"unknown":      {unknown, `{"disk_number":1}`},
-		"nested":       {&admin.AddFaultRequest{Fault: &admin.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
-		"list":         {&admin.AttachDiskRequest{Identifiers: []*admin.Identifier{{Type: 1}}}, `{"identifiers":[{"type":1}]}`},
+		"password": {&smb.NewSmbGlobalMappingRequest{RemotePath: `\\s\t`, Username: "csi", Password: hush},
+			`{"remote_path":"\\\\s\\t","username":"csi","password":"[redacted]"}`},
+		"chap": {&iscsi.ConnectTargetRequest{ChapUsername: "u", ChapSecret: hush},
+			`{"chap_username":"u","chap_secret":"[redacted]"}`},
+		"mutual chap": {&iscsi.SetMutualChapSecretRequest{MutualChapSecret: hush}, `{"MutualChapSecret":"[redacted]"}`},
+		"admin":       {&admin.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
+		"unknown":     {unknown, `{"disk_number":1}`},
+		"nested":      {&admin.AddFaultRequest{Fault: &admin.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
+		"list": {&admin.AttachDiskRequest{Identifiers: []*admin.Identifier{{Type: 1}}},
+			`{"identifiers":[{"type":1}]}`},
 		"empty":        {&disk.PartitionDiskRequest{}, "{}"},
 		"far too much": {&smb.NewSmbGlobalMappingRequest{RemotePath: strings.Repeat("x", 1<<20)}, "(1048580 bytes)"},
 	} {
@@ -252,7 +256,8 @@ func FuzzRequests(f *testing.F) {
 		if strings.ContainsAny(line, "\n\r\x1b") {
 			t.Errorf("more than a line: %q", line)
 		}
-		if len(secret) > 8 && strings.Contains(line, secret) && !strings.Contains(r.GetRemotePath()+r.GetUsername()+r.GetLocalPath(), secret[:1]) {
+		if len(secret) > 8 && strings.Contains(line, secret) &&
+			!strings.Contains(r.GetRemotePath()+r.GetUsername()+r.GetLocalPath(), secret[:1]) {
 			t.Errorf("the secret %q is in %q", secret, line)
 		}
 	})

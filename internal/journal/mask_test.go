@@ -16,7 +16,8 @@ func TestUnknownFieldsWithinAreNotKept(t *testing.T) {
 	j := newJournal(1)
 	j.BeginAPI("id", "e", "/m").Request(&admin.AddFaultRequest{Fault: fault})
 	kept := find(t, j, journal.Query{}).Running[0].Request.(*admin.AddFaultRequest)
-	if unknown := kept.GetFault().ProtoReflect().GetUnknown(); len(unknown) != 0 || kept.GetFault().GetFunction() != "Flush" {
+	if unknown := kept.GetFault().ProtoReflect().GetUnknown(); len(unknown) != 0 ||
+		kept.GetFault().GetFunction() != "Flush" {
 		t.Errorf("kept %v", kept)
 	}
 }

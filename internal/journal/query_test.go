@@ -59,7 +59,8 @@ func TestQuery(t *testing.T) {
 			"none, all looked": {journal.Query{RequestID: "z", Limit: 1}, nil, 0, 6},
 		} {
 			found := find(t, j, test.query)
-			if d := cmp.Diff(test.want, numbers(found.Entries)); d != "" || len(found.Running) != test.running || found.Searched != test.searched {
+			if d := cmp.Diff(test.want, numbers(found.Entries)); d != "" || len(found.Running) != test.running ||
+				found.Searched != test.searched {
 				t.Errorf("%s: %d running, searched %d, (-want +got):\n%s", name, len(found.Running), found.Searched, d)
 			}
 		}
@@ -72,10 +73,13 @@ func TestQuery(t *testing.T) {
 func TestArgumentsAndResponses(t *testing.T) {
 	j := newJournal(9)
 	in := win32.StoragePropertyQuery{PropertyID: 2}.Bytes()
-	_ = j.Intercept(t.Context(), kernel.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY, Input: in}, func() error { return nil })
+	_ = j.Intercept(t.Context(), kernel.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		Input: in}, func() error { return nil })
 	clear(in) // the caller may reuse its buffer
-	_ = j.Intercept(t.Context(), kernel.Call{Function: "FormatVolume", Object: "v", Argument: "NTFS"}, func() error { return nil })
-	_ = j.Intercept(t.Context(), kernel.Call{Function: "SetInformation", Code: 64, Input: []byte{1, 0}}, func() error { return nil })
+	_ = j.Intercept(t.Context(), kernel.Call{Function: "FormatVolume", Object: "v", Argument: "NTFS"},
+		func() error { return nil })
+	_ = j.Intercept(t.Context(), kernel.Call{Function: "SetInformation", Code: 64, Input: []byte{1, 0}},
+		func() error { return nil })
 	j.BeginAPI("b", "e", "/v1.Disk/GetDiskState").End(&disk.GetDiskStateResponse{IsOnline: true}, nil)
 
 	want := []string{"{PropertyID:2 QueryType:0}", "NTFS", "0100", `{"is_online":true}`}

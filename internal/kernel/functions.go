@@ -2,15 +2,16 @@
 
 package kernel
 
-// Functions lists the possible values of Call.Function: the methods of Kernel and of Handle. Close is missing because it
-// passes no interceptor.
+// Functions lists the possible values of Call.Function: the methods of Kernel and of Handle. Close is missing because
+// it passes no interceptor.
 //
 // The list is written by hand because querying the interfaces at run time (reflect.Type.MethodByName) would make the
 // linker keep every exported method of every type in the program, which is a fifth of the agent.
 func Functions() []string {
 	return []string{
 		// Devices
-		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices", "WaitForDeviceInstalls", "UpdateStorageCache",
+		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",
+		"WaitForDeviceInstalls", "UpdateStorageCache",
 		"ResizePartition",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
@@ -22,7 +23,8 @@ func Functions() []string {
 		// ISCSI
 		"AddISCSISendTargetPortal", "ReportISCSISendTargetPortals", "RefreshISCSISendTargetPortal",
 		"RemoveISCSISendTargetPortal", "ReportISCSITargets", "ReportISCSITargetPortals", "ISCSIDiscoveryMechanisms",
-		"ISCSISessionList", "DevicesForISCSISession", "ISCSIPersistentLogins", "RemoveISCSIPersistentTarget", "LoginISCSITarget",
+		"ISCSISessionList", "DevicesForISCSISession", "ISCSIPersistentLogins",
+		"RemoveISCSIPersistentTarget", "LoginISCSITarget",
 		"LogoutISCSITarget", "SetISCSIInitiatorCHAPSharedSecret",
 		// Services
 		"QueryService", "StartService", "StopService", "DependentServices",

@@ -15,8 +15,9 @@ type Call struct {
 	Device   bool   // a call on a handle from OpenDevice
 	Code     uint32 // the control code or information class, 0 where there is none
 	Argument string // a further object: a volume, a file system; never a secret
-	Part     int    // the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
-	Input    []byte // of a control code or an information class; may be read until the call returns
+	// the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
+	Part  int
+	Input []byte // of a control code or an information class; may be read until the call returns
 }
 
 // Interceptor wraps every kernel call: it may observe, wait, fail instead of calling do, or fail after it. The context
@@ -113,9 +114,10 @@ func (k *intercepted) UpdateStorageCache() error {
 }
 
 func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
-	return k.doWith("ResizePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset), fmt.Sprintf("%d bytes", sizeBytes), func() error {
-		return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
-	})
+	return k.doWith("ResizePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset),
+		fmt.Sprintf("%d bytes", sizeBytes), func() error {
+			return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
+		})
 }
 
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, error) {
@@ -140,7 +142,8 @@ func (k *intercepted) open(function, object string, open func() (Handle, error))
 }
 
 func (k *intercepted) SystemWindowsDirectory() (dir string, err error) {
-	err = k.do("SystemWindowsDirectory", "", func() (err error) { dir, err = k.kernel.SystemWindowsDirectory(); return err })
+	err = k.do("SystemWindowsDirectory", "",
+		func() (err error) { dir, err = k.kernel.SystemWindowsDirectory(); return err })
 	return dir, err
 }
 
@@ -150,7 +153,8 @@ func (k *intercepted) VolumeNames() (names []string, err error) {
 }
 
 func (k *intercepted) VolumePathNames(volumeName string) (paths []string, err error) {
-	err = k.do("VolumePathNames", volumeName, func() (err error) { paths, err = k.kernel.VolumePathNames(volumeName); return err })
+	err = k.do("VolumePathNames", volumeName,
+		func() (err error) { paths, err = k.kernel.VolumePathNames(volumeName); return err })
 	return paths, err
 }
 
@@ -163,7 +167,8 @@ func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (name string, e
 }
 
 func (k *intercepted) SetVolumeMountPoint(mountPoint, volumeName string) error {
-	return k.doWith("SetVolumeMountPoint", mountPoint, volumeName, func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
+	return k.doWith("SetVolumeMountPoint", mountPoint, volumeName,
+		func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
 }
 
 func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
@@ -171,7 +176,8 @@ func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
 }
 
 func (k *intercepted) VolumeInformation(root string) (fileSystem string, err error) {
-	err = k.do("VolumeInformation", root, func() (err error) { fileSystem, err = k.kernel.VolumeInformation(root); return err })
+	err = k.do("VolumeInformation", root,
+		func() (err error) { fileSystem, err = k.kernel.VolumeInformation(root); return err })
 	return fileSystem, err
 }
 
@@ -181,7 +187,8 @@ func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error)
 }
 
 func (k *intercepted) FormatVolume(volumeName, fileSystem string) error {
-	return k.doWith("FormatVolume", volumeName, fileSystem, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
+	return k.doWith("FormatVolume", volumeName, fileSystem,
+		func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
 }
 
 type interceptedHandle struct {
@@ -196,7 +203,8 @@ func (h *interceptedHandle) do(function string, code uint32, in []byte, f func()
 }
 
 func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	err = h.do("DeviceIoControl", code, in, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
+	err = h.do("DeviceIoControl", code, in,
+		func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
 	return n, err
 }
 
@@ -228,5 +236,6 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
 }
 
-// Close is not intercepted: it must always happen, and no caller could act on a failure. It may take as long as other calls.
+// Close is not intercepted: it must always happen, and no caller could act on a failure. It may take as long as other
+// calls.
 func (h *interceptedHandle) Close() error { return h.do("Close", 0, nil, h.handle.Close) }

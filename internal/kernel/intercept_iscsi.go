@@ -25,7 +25,8 @@ func sessionName(s win32.ISCSIUniqueID) string {
 }
 
 func (k *intercepted) AddISCSISendTargetPortal(portal []byte) error {
-	return k.do("AddISCSISendTargetPortal", portalName(portal), func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
+	return k.do("AddISCSISendTargetPortal", portalName(portal),
+		func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
 }
 
 func (k *intercepted) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
@@ -90,14 +91,16 @@ func (k *intercepted) ISCSIPersistentLogins() (logins []byte, count int, err err
 	return logins, count, err
 }
 
-func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error {
+func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32,
+	target string, portal []byte) error {
 	return k.do("RemoveISCSIPersistentTarget", target, func() error {
 		return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal)
 	})
 }
 
 func (k *intercepted) LoginISCSITarget(login ISCSILogin) (session win32.ISCSIUniqueID, err error) {
-	err = k.do("LoginISCSITarget", login.Target, func() (err error) { session, err = k.kernel.LoginISCSITarget(login); return err })
+	err = k.do("LoginISCSITarget", login.Target,
+		func() (err error) { session, err = k.kernel.LoginISCSITarget(login); return err })
 	return session, err
 }
 
@@ -106,5 +109,6 @@ func (k *intercepted) LogoutISCSITarget(session win32.ISCSIUniqueID) error {
 }
 
 func (k *intercepted) SetISCSIInitiatorCHAPSharedSecret(secret Secret) error {
-	return k.do("SetISCSIInitiatorCHAPSharedSecret", "", func() error { return k.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
+	return k.do("SetISCSIInitiatorCHAPSharedSecret", "",
+		func() error { return k.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }

@@ -29,6 +29,7 @@ func (k *intercepted) SystemFirmwareTable(provider, id uint32) (table []byte, er
 }
 
 func (k *intercepted) RegistryStrings(key, value string) (texts []string, err error) {
-	err = k.do("RegistryStrings", key+`\`+value, func() (err error) { texts, err = k.kernel.RegistryStrings(key, value); return err })
+	err = k.do("RegistryStrings", key+`\`+value,
+		func() (err error) { texts, err = k.kernel.RegistryStrings(key, value); return err })
 	return texts, err
 }

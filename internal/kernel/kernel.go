@@ -79,8 +79,8 @@ type Files interface {
 	SystemWindowsDirectory() (string, error)
 }
 
-// maxObject is how many bytes of a path errors, the journal and faults see of an object: a workload decides how deep in a
-// tree it lies.
+// maxObject is how many bytes of a path errors, the journal and faults see of an object: a workload decides how deep in
+// a tree it lies.
 const maxObject = 1024
 
 // ObjectIn returns the path of an object in a directory that has a path. Of a long one the middle is left out.

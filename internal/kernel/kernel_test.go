@@ -22,7 +22,8 @@ func TestObjectIn(t *testing.T) {
 			t.Fatalf("%d bytes: %q", len(path), path)
 		}
 	}
-	if !strings.HasPrefix(path, `\\?\C:\var\lib\tief€`) || !strings.HasSuffix(path, "tief€") || strings.Count(path, "…") != 1 {
+	if !strings.HasPrefix(path, `\\?\C:\var\lib\tief€`) || !strings.HasSuffix(path, "tief€") ||
+		strings.Count(path, "…") != 1 {
 		t.Errorf("got %s", path)
 	}
 }

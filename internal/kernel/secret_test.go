@@ -38,7 +38,8 @@ func TestSecretShowsNowhere(t *testing.T) {
 	shown.Write(log.Bytes())
 	fmt.Fprint(&shown, secret.MarshalLog())
 
-	for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text), fmt.Sprintf("% x", text), "104 117", "aHVudGVyMg"} {
+	for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text), fmt.Sprintf("% x", text),
+		"104 117", "aHVudGVyMg"} {
 		if strings.Contains(shown.String(), form) {
 			t.Errorf("the secret shows as %q in:\n%s", form, shown.String())
 		}

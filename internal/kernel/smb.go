@@ -11,9 +11,9 @@ type SMB interface {
 
 	// CreateSMBGlobalMapping maps the share \\server\share (MSFT_SmbGlobalMapping.Create). It connects to the server
 	// and logs on there; with requirePrivacy all traffic is encrypted or nothing is mapped. An implementation keeps the
-	// password no longer than the mapping needs it. ERROR_ALREADY_ASSIGNED or ERROR_GEN_FAILURE: the share is already mapped;
-	// ERROR_SESSION_CREDENTIAL_CONFLICT: the node has a session with the server as another user; ERROR_BAD_NETPATH:
-	// the server does not answer; ERROR_BAD_NET_NAME: it has no such share; ERROR_INVALID_PASSWORD,
+	// password no longer than the mapping needs it. ERROR_ALREADY_ASSIGNED or ERROR_GEN_FAILURE: the share is already
+	// mapped; ERROR_SESSION_CREDENTIAL_CONFLICT: the node has a session with the server as another user;
+	// ERROR_BAD_NETPATH: the server does not answer; ERROR_BAD_NET_NAME: it has no such share; ERROR_INVALID_PASSWORD,
 	// ERROR_LOGON_FAILURE and others: it refuses the credentials.
 	CreateSMBGlobalMapping(remotePath, userName string, password Secret, requirePrivacy bool) error
 

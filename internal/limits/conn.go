@@ -51,7 +51,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// OpenCall counts a call or a stream of the connection, or returns an error if its client, or all, have too many. Done ends it.
+// OpenCall counts a call or a stream of the connection, or returns an error if its client, or all, have too many. Done
+// ends it.
 func (c *Conn) OpenCall() (done func(), err error) {
 	client, cs := c.client, c.client.clients
 	cs.mu.Lock()

@@ -14,19 +14,19 @@ type Limits struct {
 	Connections, ClientConnections int
 	// Calls is how many calls and streams may be open, and ClientCalls how many of one client. Further ones are refused.
 	Calls, ClientCalls int
-	// Operations is how many operations may run, and ClientOperations how many of one client. Further ones wait in order, for
-	// at most Wait, and are then refused. An operation runs until it is over, though its caller may be gone.
+	// Operations is how many operations may run, and ClientOperations how many of one client. Further ones wait in order,
+	// for at most Wait, and are then refused. An operation runs until it is over, though its caller may be gone.
 	Operations, ClientOperations int
-	// ClientReserved calls, and as many operations, of each client need no room in Calls and Operations: those of processes
-	// that died while their calls hung cannot keep the others out.
+	// ClientReserved calls, and as many operations, of each client need no room in Calls and Operations: those of
+	// processes that died while their calls hung cannot keep the others out.
 	ClientReserved int
 	Wait           time.Duration
 	// Write is how long a client may leave one write unfinished before its connection is closed.
 	Write time.Duration
 }
 
-// complete returns the limits with the defaults filled in. A driver has a few connections and, when a node drains, a few dozen
-// calls. One client whose calls hang keeps some 70 threads, eight of them some 520; both stay below 256 MiB.
+// complete returns the limits with the defaults filled in. A driver has a few connections and, when a node drains, a
+// few dozen calls. One client whose calls hang keeps some 70 threads, eight of them some 520; both stay below 256 MiB.
 func (l Limits) complete() Limits {
 	return Limits{
 		Connections:       cmp.Or(l.Connections, 1024),

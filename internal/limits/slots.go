@@ -31,8 +31,8 @@ type waiter struct {
 	granted chan *Slot // buffered
 }
 
-// Acquire waits for a slot for a call of a method, in the order in which calls came; a client that has as many as it may holds
-// up none of the others. The caller releases the slot.
+// Acquire waits for a slot for a call of a method, in the order in which calls came; a client that has as many as it
+// may holds up none of the others. The caller releases the slot.
 func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 	cs := c.clients
 	w := &waiter{client: c, method: method, granted: make(chan *Slot, 1)}

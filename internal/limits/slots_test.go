@@ -38,12 +38,14 @@ func TestSlotsAreBounded(t *testing.T) {
 		if took := time.Since(begin); !isExhausted(err) || took != time.Second {
 			t.Errorf("beyond the client's limit: got %v after %v", err, took)
 		}
-		if want := "3 operations of this process are running, as many as may, and none ended within 1s: 2 GetVolumeStats, 1 ListDiskIDs, the oldest for 1s"; !strings.Contains(err.Error(), want) {
+		if want := "3 operations of this process are running, as many as may, and none ended within 1s: 2 GetVolumeStats, " +
+			"1 ListDiskIDs, the oldest for 1s"; !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, want %q", err, want)
 		}
 		acquire(t, b, "Mkdir", 3) // one reserved; with these all four are in use
 		acquire(t, c, "Mkdir", 1) // the reserved one
-		if _, err := c.Acquire(t.Context(), "Mkdir"); !isExhausted(err) || !strings.Contains(err.Error(), "4 operations of all processes are running") {
+		if _, err := c.Acquire(t.Context(), "Mkdir"); !isExhausted(err) ||
+			!strings.Contains(err.Error(), "4 operations of all processes are running") {
 			t.Errorf("beyond the limit of all: got %v", err)
 		}
 	})

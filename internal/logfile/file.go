@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// renamePatience is how long a file that could not be set aside is written on before the next attempt. On Windows nobody
-// can rename a file that a reader holds open, as every reader of a log does.
+// renamePatience is how long a file that could not be set aside is written on before the next attempt. On Windows
+// nobody can rename a file that a reader holds open, as every reader of a log does.
 const renamePatience = time.Minute
 
 // Options say when a log file is replaced and which old ones are kept. The zero value never replaces it.
@@ -51,8 +51,8 @@ type File struct {
 	cause  error     // of the first of them
 }
 
-// Open opens a log file for appending, and makes it if it is missing. Its directory must exist. A link, a file that has a
-// second name, and anything but a regular file are refused.
+// Open opens a log file for appending, and makes it if it is missing. Its directory must exist. A link, a file that has
+// a second name, and anything but a regular file are refused.
 func Open(path string, options Options) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

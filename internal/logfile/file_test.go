@@ -58,7 +58,8 @@ func contents(t *testing.T, f *File) (files []string) {
 func TestASizeBeginsANewFile(t *testing.T) {
 	f := open(t, Options{MaxBytes: 10})
 	write(t, f, "one", "two", "three", "a line longer than a file", "four")
-	if diff := cmp.Diff([]string{"one\ntwo\n", "three\n", "a line longer than a file\n", "four\n"}, contents(t, f)); diff != "" {
+	if diff := cmp.Diff([]string{"one\ntwo\n", "three\n", "a line longer than a file\n", "four\n"},
+		contents(t, f)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -166,7 +167,8 @@ func TestOldFilesAreRemovedAtOpen(t *testing.T) {
 
 func TestOtherFilesAreLeftAlone(t *testing.T) {
 	dir := t.TempDir()
-	others := []string{"agent-2.log", "agent-20260102T150405.000.log.gz", "agent-20261302T150405.000.log", "agent-20260102T150405,000.log", "other-20260102T150405.000.log"}
+	others := []string{"agent-2.log", "agent-20260102T150405.000.log.gz", "agent-20261302T150405.000.log",
+		"agent-20260102T150405,000.log", "other-20260102T150405.000.log"}
 	for _, name := range others {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -244,7 +246,8 @@ func TestLostLinesAreCountedInTheLog(t *testing.T) {
 	}
 	write(t, f, "three")
 	content := strings.Join(contents(t, f), "")
-	if !strings.HasPrefix(content, "one\nlog file: 1 lines before this one are lost: ") || !strings.HasSuffix(content, "\nthree\n") {
+	if !strings.HasPrefix(content, "one\nlog file: 1 lines before this one are lost: ") ||
+		!strings.HasSuffix(content, "\nthree\n") {
 		t.Errorf("got %q", content)
 	}
 }
@@ -276,7 +279,8 @@ func TestWritingGoesOnWhenTheDirectoryComesBack(t *testing.T) {
 	}
 	write(t, f, "two")
 	content := strings.Join(contents(t, f), "")
-	if !strings.HasPrefix(content, "log file: 3 lines before this one are lost: ") || !strings.HasSuffix(content, "\ntwo\n") {
+	if !strings.HasPrefix(content, "log file: 3 lines before this one are lost: ") ||
+		!strings.HasSuffix(content, "\ntwo\n") {
 		t.Errorf("got %q", content)
 	}
 }

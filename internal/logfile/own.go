@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// openOwn opens a file for appending, or makes it. Callers influence what SYSTEM writes there, so nobody who may write to
-// the directory may divert it to another file by a link with the log's name. So the last component is not followed, and
-// the opened file is checked before anything is written. The last byte is read through the same handle.
+// openOwn opens a file for appending, or makes it. Callers influence what SYSTEM writes there, so nobody who may write
+// to the directory may divert it to another file by a link with the log's name. So the last component is not followed,
+// and the opened file is checked before anything is written. The last byte is read through the same handle.
 func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|notFollowing, 0o640) //nolint:gosec // the group may read it
 	if err != nil {
@@ -45,7 +45,8 @@ func checkOwn(path string, names uint64, reparse bool) error {
 	case reparse:
 		return notRegular(path, fs.ModeIrregular)
 	case names != 1:
-		return fmt.Errorf("%s is refused: the file has %d names (hard links), and the log would appear under all of them; remove this one or give another path", path, names)
+		return fmt.Errorf("%s is refused: the file has %d names (hard links), and the log would appear under all of them; "+
+			"remove this one or give another path", path, names)
 	}
 	return nil
 }
@@ -55,7 +56,8 @@ func isLink(mode fs.FileMode) bool { return mode&(fs.ModeSymlink|fs.ModeIrregula
 
 func notRegular(path string, mode fs.FileMode) error {
 	if isLink(mode) {
-		return fmt.Errorf("%s is refused: it is a link or another reparse point, which is not followed; remove it or give the path of its target", path)
+		return fmt.Errorf("%s is refused: it is a link or another reparse point, which is not followed; remove it or give "+
+			"the path of its target", path)
 	}
 	return fmt.Errorf("%s is refused: it is not a regular file", path)
 }

@@ -106,7 +106,8 @@ func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, f, "four")
-			if got := strings.Join(contents(t, f), ""); !strings.HasPrefix(got, "log file: 2 lines before this one are lost: ") || !strings.HasSuffix(got, "\nfour\n") {
+			if got := strings.Join(contents(t, f), ""); !strings.HasPrefix(got,
+				"log file: 2 lines before this one are lost: ") || !strings.HasSuffix(got, "\nfour\n") {
 				t.Errorf("got %q", got)
 			}
 			wantUntouched(t, target)

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// notFollowing makes CreateFileW open a reparse point itself. os.OpenFile passes the flag on and, for appending, asks for
-// FILE_APPEND_DATA without FILE_WRITE_DATA.
+// notFollowing makes CreateFileW open a reparse point itself. os.OpenFile passes the flag on and, for appending, asks
+// for FILE_APPEND_DATA without FILE_WRITE_DATA.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew
 const notFollowing = windows.O_FILE_FLAG_OPEN_REPARSE_POINT
 
-// identify calls GetFileInformationByHandle. It checks the attribute because Go's mode takes some reparse points, such as
-// those of deduplication, for regular files, and such a file must not be written past its filter.
+// identify calls GetFileInformationByHandle. It checks the attribute because Go's mode takes some reparse points, such
+// as those of deduplication, for regular files, and such a file must not be written past its filter.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
 func identify(file *os.File, _ fs.FileInfo) (names uint64, reparse bool, err error) {
 	conn, err := file.SyscallConn()

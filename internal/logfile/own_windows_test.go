@@ -13,7 +13,8 @@ import (
 // Anybody may make a junction, unlike a symbolic link.
 func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	target, path := t.TempDir(), filepath.Join(t.TempDir(), "agent.log")
-	if out, err := exec.CommandContext(t.Context(), "cmd.exe", "/c", "mklink", "/J", path, target).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "cmd.exe", "/c", "mklink", "/J", path,
+		target).CombinedOutput(); err != nil {
 		t.Skipf("require junctions: %v: %s", err, out)
 	}
 	_, err := Open(path, Options{})

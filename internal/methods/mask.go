@@ -14,8 +14,8 @@ const wildcard = "*"
 // A Mask selects API methods by group, version and name. The zero value selects none.
 type Mask struct{ group, version, method string }
 
-// Parse reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the wire,
-// /VERSION.SERVICE/METHOD. Case does not matter. A part may be *, and a part that is left out matches anything:
+// Parse reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the
+// wire, /VERSION.SERVICE/METHOD. Case does not matter. A part may be *, and a part that is left out matches anything:
 // "disk/ListDiskIDs" is that method in every version.
 func Parse(text string) (Mask, error) {
 	if path, ok := strings.CutPrefix(text, "/"); ok {
@@ -36,7 +36,8 @@ func Parse(text string) (Mask, error) {
 		m.version, m.method = parts[1], parts[2]
 	}
 	if len(parts) > 3 || m.group == "" || m.method == "" || m.version != wildcard && !isVersion(m.version) {
-		return Mask{}, fmt.Errorf("%q selects no methods; write GROUP, GROUP/METHOD or GROUP/VERSION/METHOD, such as disk/v1/ListDiskIDs", text)
+		return Mask{}, fmt.Errorf("%q selects no methods; write GROUP, GROUP/METHOD or GROUP/VERSION/METHOD, such as "+
+			"disk/v1/ListDiskIDs", text)
 	}
 	return m, nil
 }
@@ -62,5 +63,6 @@ func split(path string) (Mask, bool) {
 	service, method, ok := strings.Cut(strings.ToLower(path), "/")
 	in, group, dotted := strings.Cut(service, ".")
 	m := Mask{group, in, method}
-	return m, ok && dotted && isVersion(in) && group != "" && method != "" && !strings.ContainsAny(group, "./") && !strings.Contains(method, "/")
+	return m, ok && dotted && isVersion(in) && group != "" && method != "" && !strings.ContainsAny(group, "./") &&
+		!strings.Contains(method, "/")
 }

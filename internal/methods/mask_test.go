@@ -14,17 +14,19 @@ import (
 func TestMasks(t *testing.T) {
 	paths := []string{
 		"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan", "/v1.Volume/MountVolume",
-		"/v1alpha2.Iscsi/ListTargetPortals", "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot", "/grpc.health.v1.Health/Check", "nonsense",
+		"/v1alpha2.Iscsi/ListTargetPortals", "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot",
+		"/grpc.health.v1.Health/Check", "nonsense",
 	}
 	for mask, want := range map[string][]string{
-		"disk":                              {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
-		"Disk/*":                            {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
-		"disk/ListDiskIDs":                  {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs"},
-		"disk/v1":                           {"/v1.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
-		"disk/v1/listdiskids":               {"/v1.Disk/ListDiskIDs"},
-		"*/v1/*":                            {"/v1.Disk/ListDiskIDs", "/v1.Disk/Rescan", "/v1.Volume/MountVolume"},
-		"*/MountVolume":                     {"/v1.Volume/MountVolume"},
-		"*":                                 {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan", "/v1.Volume/MountVolume", "/v1alpha2.Iscsi/ListTargetPortals"},
+		"disk":                {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
+		"Disk/*":              {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
+		"disk/ListDiskIDs":    {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs"},
+		"disk/v1":             {"/v1.Disk/ListDiskIDs", "/v1.Disk/Rescan"},
+		"disk/v1/listdiskids": {"/v1.Disk/ListDiskIDs"},
+		"*/v1/*":              {"/v1.Disk/ListDiskIDs", "/v1.Disk/Rescan", "/v1.Volume/MountVolume"},
+		"*/MountVolume":       {"/v1.Volume/MountVolume"},
+		"*": {"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan",
+			"/v1.Volume/MountVolume", "/v1alpha2.Iscsi/ListTargetPortals"},
 		"/v1alpha2.iSCSI/ListTargetPortals": {"/v1alpha2.Iscsi/ListTargetPortals"},
 		"volume/Rescan":                     nil,
 	} {
@@ -45,7 +47,8 @@ func TestMasks(t *testing.T) {
 }
 
 func TestNoMasks(t *testing.T) {
-	for _, text := range []string{"", "/", "disk/", "/Disk/Rescan", "/v1.Disk", "/csiproxy.admin.v1alpha1.Admin/GetTree", "disk/one/Rescan", "a/v1/b/c", "/v1.Disk/Rescan/x"} {
+	for _, text := range []string{"", "/", "disk/", "/Disk/Rescan", "/v1.Disk", "/csiproxy.admin.v1alpha1.Admin/GetTree",
+		"disk/one/Rescan", "a/v1/b/c", "/v1.Disk/Rescan/x"} {
 		if m, err := methods.Parse(text); err == nil {
 			t.Errorf("%q: got %+v", text, m)
 		}

@@ -14,18 +14,21 @@ func Reads(path string) bool {
 	var names []string
 	switch of.group {
 	case "disk":
-		names = []string{"listdisklocations", "listdiskids", "getdiskstats", "diskstats", "getdiskstate", "getattachstate", "getdisknumberbyname"}
+		names = []string{"listdisklocations", "listdiskids", "getdiskstats", "diskstats", "getdiskstate",
+			"getattachstate", "getdisknumberbyname"}
 	case "filesystem":
 		names = []string{"pathexists", "issymlink", "ismountpoint"}
 	case "iscsi":
-		names = []string{"listtargetportals", "gettargetdisks"} // DiscoverTargetPortal asks a server, and Windows keeps the answer
+		// DiscoverTargetPortal asks a server, and Windows keeps the answer
+		names = []string{"listtargetportals", "gettargetdisks"}
 	case "nodesteps":
 		names = []string{"getvolume"}
 	case "system":
 		names = []string{"getbiosserialnumber", "getservice"}
 	case "volume":
 		names = []string{
-			"listvolumesondisk", "isvolumeformatted", "getvolumestats", "volumestats", "getdisknumberfromvolumeid", "getvolumedisknumber",
+			"listvolumesondisk", "isvolumeformatted", "getvolumestats", "volumestats",
+			"getdisknumberfromvolumeid", "getvolumedisknumber",
 			"getvolumeidfromtargetpath", "getvolumeidfrommount", "getclosestvolumeidfromtargetpath",
 		}
 	}

@@ -43,8 +43,9 @@ type question struct {
 func newHealth(w Watched, log klog.Logger) *health {
 	h := &health{
 		watched: w, log: log, ready: true,
-		answers: prometheus.NewDesc("csi_proxy_kernel_up", "Whether Windows answers the health check's questions in time.", nil, nil),
-		up:      prometheus.NewDesc("csi_proxy_endpoint_up", "Whether an endpoint accepts calls.", []string{"endpoint"}, nil),
+		answers: prometheus.NewDesc("csi_proxy_kernel_up",
+			"Whether Windows answers the health check's questions in time.", nil, nil),
+		up: prometheus.NewDesc("csi_proxy_endpoint_up", "Whether an endpoint accepts calls.", []string{"endpoint"}, nil),
 	}
 	h.kernel = reading[struct{}]{read: h.probe, patience: probePatience, fresh: probeFresh}
 	return h
@@ -71,7 +72,8 @@ func (h *health) askKernel(ctx context.Context) error {
 	if q == nil {
 		return errors.New("it was not asked yet")
 	}
-	return fmt.Errorf("%s has not returned since %s, for %v", q.function, q.at.UTC().Format(time.RFC3339), time.Since(q.at).Round(time.Millisecond))
+	return fmt.Errorf("%s has not returned since %s, for %v", q.function, q.at.UTC().Format(time.RFC3339),
+		time.Since(q.at).Round(time.Millisecond))
 }
 
 // Live reports whether the process works as far as it can by itself. It does not ask Windows: restarting the agent does
@@ -110,7 +112,8 @@ func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 	return false, "not ready\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// note logs when the agent becomes ready and when it stops being ready. A check whose caller hung up counts for nothing.
+// note logs when the agent becomes ready and when it stops being ready. A check whose caller hung up counts for
+// nothing.
 func (h *health) note(ctx context.Context, ready bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -92,7 +92,8 @@ func TestHealth(t *testing.T) {
 	expect("/readyz", http.StatusOK, "ok\nendpoints: 1 accept\nkernel: answers\n")
 
 	s.set(func() {
-		if len(s.log) != 2 || !strings.Contains(s.log[0], "not ready") || !strings.Contains(s.log[0], "accept: b") || !strings.Contains(s.log[1], "ready again") {
+		if len(s.log) != 2 || !strings.Contains(s.log[0], "not ready") || !strings.Contains(s.log[0], "accept: b") ||
+			!strings.Contains(s.log[1], "ready again") {
 			t.Errorf("want one line when the agent stops being ready and one when it is again, got %q", s.log)
 		}
 	})
@@ -102,10 +103,12 @@ func TestHealth(t *testing.T) {
 func TestNoNode(t *testing.T) {
 	s := &subject{}
 	get := s.serve(t)
-	if code, text := get("/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "kernel: the node is rebooting or the agent is stopping\n") {
+	if code, text := get("/readyz"); code != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "kernel: the node is rebooting or the agent is stopping\n") {
 		t.Errorf("got %d %q", code, text)
 	}
-	if code, text := get("/metrics"); code != http.StatusOK || !strings.Contains(text, "\ncsi_proxy_kernel_up 0\n") || !strings.Contains(text, "\n"+`csi_proxy_collect_success{collector="iscsi"} 0`+"\n") {
+	if code, text := get("/metrics"); code != http.StatusOK || !strings.Contains(text, "\ncsi_proxy_kernel_up 0\n") ||
+		!strings.Contains(text, "\n"+`csi_proxy_collect_success{collector="iscsi"} 0`+"\n") {
 		t.Errorf("got %d %q", code, text)
 	}
 	if code, _ := get("/debug/pprof/"); code != http.StatusNotFound {

@@ -43,7 +43,8 @@ var errNotServed = errors.New("the node is rebooting or the agent is stopping")
 // newInventory returns the inventory of the current node. The function returns nil while there is none.
 func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 	i := &inventory{
-		success: prometheus.NewDesc("csi_proxy_collect_success", "Whether this scrape has the counts of a collector: disks, volumes, smb or iscsi.", []string{"collector"}, nil),
+		success: prometheus.NewDesc("csi_proxy_collect_success",
+			"Whether this scrape has the counts of a collector: disks, volumes, smb or iscsi.", []string{"collector"}, nil),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_collect_errors_total",
 			Help: "Scrapes that lack the counts of a collector because Windows failed or did not answer in time.",
@@ -54,10 +55,14 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 		desc *prometheus.Desc
 		read count
 	}{
-		"disks":   {prometheus.NewDesc("csi_proxy_disks", "Disks that are present.", []string{"online", "read_only"}, nil), countDisks},
-		"volumes": {prometheus.NewDesc("csi_proxy_volumes", "Volumes that are present.", []string{"mounted"}, nil), countVolumes},
-		"smb":     {prometheus.NewDesc("csi_proxy_smb_global_mappings", "SMB global mappings, by status.", []string{"status"}, nil), countMappings},
-		"iscsi":   {prometheus.NewDesc("csi_proxy_iscsi_sessions", "iSCSI sessions; none while the service MSiSCSI does not run.", nil, nil), countSessions},
+		"disks": {prometheus.NewDesc("csi_proxy_disks", "Disks that are present.", []string{"online", "read_only"}, nil),
+			countDisks},
+		"volumes": {prometheus.NewDesc("csi_proxy_volumes", "Volumes that are present.", []string{"mounted"}, nil),
+			countVolumes},
+		"smb": {prometheus.NewDesc("csi_proxy_smb_global_mappings", "SMB global mappings, by status.",
+			[]string{"status"}, nil), countMappings},
+		"iscsi": {prometheus.NewDesc("csi_proxy_iscsi_sessions", "iSCSI sessions; none while the service MSiSCSI does "+
+			"not run.", nil, nil), countSessions},
 	} {
 		i.failed.WithLabelValues(name) // so that it exists as 0
 		i.parts = append(i.parts, &inventoryPart{name: name, desc: part.desc, reading: reading[[]prometheus.Metric]{
@@ -69,7 +74,8 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 				}
 				// Not the scrape's context: it would abandon a read that hangs, and the next scrape would begin another.
 				err = part.read(klog.NewContext(context.Background(), log), n.Inventory(), func(count int, labels ...string) {
-					metrics = append(metrics, prometheus.MustNewConstMetric(part.desc, prometheus.GaugeValue, float64(count), labels...))
+					metrics = append(metrics, prometheus.MustNewConstMetric(part.desc, prometheus.GaugeValue,
+						float64(count), labels...))
 				})
 				return metrics, err
 			},
@@ -85,7 +91,8 @@ func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string
 	counts, err := n.Disks(ctx)
 	for _, online := range []bool{true, false} {
 		for _, readOnly := range []bool{true, false} {
-			gauge(counts[node.DiskCondition{Online: online, ReadOnly: readOnly}], strconv.FormatBool(online), strconv.FormatBool(readOnly))
+			gauge(counts[node.DiskCondition{Online: online, ReadOnly: readOnly}], strconv.FormatBool(online),
+				strconv.FormatBool(readOnly))
 		}
 	}
 	return err

@@ -52,8 +52,10 @@ func NewKernelCalls() *KernelCalls {
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
 		}, labels),
 		running: prometheus.NewDesc("csi_proxy_kernel_calls_running", "Kernel calls that have not ended.", labels, nil),
-		oldest:  prometheus.NewDesc("csi_proxy_kernel_call_oldest_seconds", "For how long the oldest running kernel call has been running; 0 when none is.", labels, nil),
-		stuck:   prometheus.NewDesc("csi_proxy_kernel_calls_stuck", "Kernel calls that have been running for more than 30 seconds.", labels, nil),
+		oldest: prometheus.NewDesc("csi_proxy_kernel_call_oldest_seconds",
+			"For how long the oldest running kernel call has been running; 0 when none is.", labels, nil),
+		stuck: prometheus.NewDesc("csi_proxy_kernel_calls_stuck",
+			"Kernel calls that have been running for more than 30 seconds.", labels, nil),
 	}
 }
 
@@ -139,7 +141,8 @@ func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 				stuck++
 			}
 		}
-		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(calls.Len()), k.stuck: float64(stuck), k.oldest: calls.Oldest().Seconds()} {
+		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(calls.Len()), k.stuck: float64(stuck),
+			k.oldest: calls.Oldest().Seconds()} {
 			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.name, f.controlCode)
 		}
 	}

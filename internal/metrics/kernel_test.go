@@ -50,7 +50,8 @@ func TestKernelCallsByOutcome(t *testing.T) {
 		defer func() { _ = recover() }()
 		_ = k.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { panic("boom") })
 	}()
-	want(t, k, "csi_proxy_kernel_calls_total", "counter", "Kernel calls that ended, by function, control code of DeviceIoControl, and Win32 code.",
+	want(t, k, "csi_proxy_kernel_calls_total", "counter",
+		"Kernel calls that ended, by function, control code of DeviceIoControl, and Win32 code.",
 		`csi_proxy_kernel_calls_total{code="ERROR_ACCESS_DENIED",control_code="",function="VolumeNames"} 1`,
 		`csi_proxy_kernel_calls_total{code="EOF",control_code="",function="ReadAt"} 1`,
 		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="Flush"} 0`,
@@ -85,7 +86,8 @@ func TestRunningAndStuckKernelCalls(t *testing.T) {
 				`csi_proxy_kernel_calls_running{control_code="",function="Flush"} `+running)
 			want(t, k, "csi_proxy_kernel_calls_stuck", "gauge", "Kernel calls that have been running for more than 30 seconds.",
 				`csi_proxy_kernel_calls_stuck{control_code="",function="Flush"} `+stuck)
-			want(t, k, "csi_proxy_kernel_call_oldest_seconds", "gauge", "For how long the oldest running kernel call has been running; 0 when none is.",
+			want(t, k, "csi_proxy_kernel_call_oldest_seconds", "gauge",
+				"For how long the oldest running kernel call has been running; 0 when none is.",
 				`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} `+oldest)
 		}
 		first := begin("Flush")

@@ -41,7 +41,8 @@ func NewOperations() *Operations {
 // Observe is the node.Observer.
 func (o *Operations) Observe(name string, event node.Event) {
 	waiting, running := o.waiting.WithLabelValues(name), o.running.WithLabelValues(name)
-	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name) // they exist as 0 from the first event on
+	// they exist as 0 from the first event on
+	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name)
 	switch event {
 	case node.Queued:
 		waiting.Inc()

@@ -25,7 +25,8 @@ func TestOnlyEqualRightsAreJoined(t *testing.T) {
 		f := func(*op) (int, error) { runs++; run := runs; <-proceed; return run, nil }
 		what := on("test", diskObject(1))
 		var results []func() (int, error)
-		for _, ctx := range []context.Context{t.Context(), WithAllowed(t.Context(), rights("a")), WithAllowed(t.Context(), rights("b")), WithAllowed(t.Context(), rights("a"))} {
+		for _, ctx := range []context.Context{t.Context(), WithAllowed(t.Context(), rights("a")),
+			WithAllowed(t.Context(), rights("b")), WithAllowed(t.Context(), rights("a"))} {
 			results = append(results, startChange(ctx, n, what, f))
 			synctest.Wait()
 		}

@@ -43,8 +43,8 @@ func askEach[T any](o *op, objects []object, f func(o *op, i int) (T, error)) []
 	return answers
 }
 
-// ask asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's number
-// among those asked side by side.
+// ask asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
+// number among those asked side by side.
 func ask[T any](o *op, x object, part int, f func(o *op) (T, error)) (T, error) {
 	var value T
 	if err := o.ask(x, part, func(o *op) (err error) { value, err = f(o); return err }); err != nil {
@@ -79,7 +79,8 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 	case <-limit.C:
 	}
 	n.abandon(entry)
-	klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call", o.operation, "waited", patience)
+	klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call",
+		o.operation, "waited", patience)
 	return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
 }
 

@@ -82,7 +82,8 @@ func TestAskingEndsBeforeItsCallersDeadline(t *testing.T) {
 		defer cancel()
 		count, err := read(ctx, n, on("Count"), func(o *op) (int, error) {
 			failed := 0
-			for _, a := range askEach(o, []object{diskObject(0), diskObject(1)}, func(_ *op, i int) (int, error) { <-hang; return i, nil }) {
+			for _, a := range askEach(o, []object{diskObject(0), diskObject(1)},
+				func(_ *op, i int) (int, error) { <-hang; return i, nil }) {
 				if a.err != nil {
 					failed++
 				}
@@ -106,7 +107,8 @@ func TestAskingIsBounded(t *testing.T) {
 		release, begun := make(chan struct{}), make(chan struct{}, len(objects))
 		go func() {
 			_, _ = read(t.Context(), n, on("List"), func(o *op) (int, error) {
-				return len(askEach(o, objects, func(_ *op, i int) (int, error) { begun <- struct{}{}; <-release; return i, nil })), nil
+				return len(askEach(o, objects, func(_ *op, i int) (int, error) { begun <- struct{}{}; <-release; return i, nil })),
+					nil
 			})
 		}()
 		synctest.Wait()
@@ -155,7 +157,8 @@ func TestHangingCountsWhereItHangs(t *testing.T) {
 		if err := through(`C:\another`, `\\living\share`, nil); err != nil {
 			t.Errorf("the same path through another share: %v", err)
 		}
-		if _, err := read(t.Context(), n, on("GetVolumeStats", volumeObject(system)), func(*op) (int, error) { return 0, nil }); err != nil {
+		if _, err := read(t.Context(), n, on("GetVolumeStats", volumeObject(system)),
+			func(*op) (int, error) { return 0, nil }); err != nil {
 			t.Errorf("a volume that was passed on the way: %v", err)
 		}
 		close(hang)

@@ -33,7 +33,8 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		}
 	case win32.PARTITION_STYLE_MBR:
 		// Some blank media read back as an MBR without a signature or entries.
-		if used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }; layout.Signature != 0 || slices.ContainsFunc(layout.Partitions, used) {
+		if used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }; layout.Signature != 0 ||
+			slices.ContainsFunc(layout.Partitions, used) {
 			found = "an MBR partition table"
 		}
 	}
@@ -46,11 +47,12 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		return nil
 	}
 	return errorf(FailedPrecondition, reason.DiskNotBlank,
-		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
+		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
+			"clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
 }
 
-// unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place where
-// its data partition would be, without the table itself and the Microsoft Reserved partition.
+// unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place
+// where its data partition would be, without the table itself and the Microsoft Reserved partition.
 func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	_, data, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
 	if err != nil {
@@ -68,8 +70,8 @@ func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	return without(united(probes), used), nil
 }
 
-// blankTime is how long the look at one disk or volume may take, but for a read that hangs. What is not seen to be blank
-// in this time is not overwritten.
+// blankTime is how long the look at one disk or volume may take, but for a read that hangs. What is not seen to be
+// blank in this time is not overwritten.
 const blankTime = 20 * time.Second
 
 // contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.
@@ -80,7 +82,8 @@ func contentOf(h kernel.Handle, what object, probes []span) (string, error) {
 		for at := p.start; at < p.end; at += int64(len(buffer)) {
 			if time.Since(began) > blankTime {
 				return "", errorf(DeadlineExceeded, reason.NotSeenBlank,
-					"%s is read too slowly: %v were not enough to see whether it is blank, so it is left as it is; try again", what, blankTime)
+					"%s is read too slowly: %v were not enough to see whether it is blank, so it is left as it is; try again", what,
+					blankTime)
 			}
 			content := buffer[:min(int64(len(buffer)), p.end-at)]
 			if n, err := h.ReadAt(content, at); err != nil && !(errors.Is(err, io.EOF) && n == len(content)) {

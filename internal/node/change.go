@@ -38,7 +38,8 @@ func (n *Node) changeWith(ctx context.Context, what operation, finally func(), f
 }
 
 // changeTo is changeWith for an operation with a result.
-func changeTo[T any](ctx context.Context, n *Node, what operation, finally func(), f func(o *op) (T, error)) (T, error) {
+func changeTo[T any](ctx context.Context, n *Node, what operation, finally func(),
+	f func(o *op) (T, error)) (T, error) {
 	var zero T
 	what.allowed = allowedName(ctx)
 	fl := n.fly(ctx, what, finally, func(o *op) (any, error) { return f(o) })
@@ -142,8 +143,8 @@ func (n *Node) act(fl *flight) bool {
 	return fl.acted
 }
 
-// leave removes one waiting caller from a flight. When no caller is left and the flight has asked Windows nothing yet, it is
-// cancelled and cannot be joined any more.
+// leave removes one waiting caller from a flight. When no caller is left and the flight has asked Windows nothing yet,
+// it is cancelled and cannot be joined any more.
 func (n *Node) leave(what operation, fl *flight) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

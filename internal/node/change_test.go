@@ -109,7 +109,8 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
 		proceed := make(chan struct{})
-		holder := startChange(t.Context(), n, on("holder", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		holder := startChange(t.Context(), n, on("holder", diskObject(1)),
+			func(*op) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		j := on("queued", diskObject(1))
@@ -138,7 +139,8 @@ func TestPanicEndsOneCall(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
-		if value, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
+		if value, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { return 3, nil }); value != 3 ||
+			err != nil {
 			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
 		}
 	})

@@ -114,7 +114,8 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 			return nil
 		}
 		if s.left--; s.left < 0 {
-			return errorf(FailedPrecondition, reason.TooManyEntries, "the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
+			return errorf(FailedPrecondition, reason.TooManyEntries,
+				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
 		}
 		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
 		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
@@ -151,7 +152,8 @@ func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 		return err
 	}
 	if len(s.found) == danglingFound {
-		return errorf(FailedPrecondition, reason.TooManyEntries, "there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
+		return errorf(FailedPrecondition, reason.TooManyEntries,
+			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
 	}
 	s.found = append(s.found, *found)
 	return nil
@@ -190,8 +192,8 @@ func (s *danglingSearch) leadsNowhere(at stat, path winpath.Path) (*Dangling, er
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
 }
 
-// isGhost reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points that
-// were removed behind its back. A drive letter is the mount manager's own.
+// isGhost reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
+// that were removed behind its back. A drive letter is the mount manager's own.
 func (o *op) isGhost(path string) bool {
 	if isDriveRoot(path) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each is
-// reported once.
+// A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each
+// is reported once.
 func TestDanglingWithoutEnd(t *testing.T) {
 	_, k, _ := treeNode(t, nil)
 	n, err := New(k, Config{WorkingDirs: []string{KubeletDir, treePath}})

@@ -38,12 +38,25 @@ func TestDeniedDisk(t *testing.T) {
 		change bool
 		do     func(ctx context.Context, n *Node, volume string) error
 	}{
-		"partition":  {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.PartitionDisk(ctx, 1) }},
-		"state":      {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.SetDiskState(ctx, 1, true) }},
-		"read-only":  {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.SetDiskReadOnly(ctx, 1, false) }},
-		"resize":     {changes, func(ctx context.Context, n *Node, volume string) error { return n.Volumes.ResizeVolume(ctx, volume, 0) }},
-		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error { _, err := n.Disks.GetDiskStats(ctx, 1); return err }},
-		"rescan":     {looks, func(ctx context.Context, n *Node, _ string) error { return n.Disks.Rescan(ctx) }},
+		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.PartitionDisk(ctx, 1) }},
+		"state": {changes, func(ctx context.Context, n *Node,
+			_ string) error {
+			return n.Disks.SetDiskState(ctx, 1, true)
+		}},
+		"read-only": {changes, func(ctx context.Context, n *Node,
+			_ string) error {
+			return n.Disks.SetDiskReadOnly(ctx, 1, false)
+		}},
+		"resize": {changes, func(ctx context.Context, n *Node,
+			volume string) error {
+			return n.Volumes.ResizeVolume(ctx, volume, 0)
+		}},
+		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error {
+			_,
+				err := n.Disks.GetDiskStats(ctx, 1)
+			return err
+		}},
+		"rescan": {looks, func(ctx context.Context, n *Node, _ string) error { return n.Disks.Rescan(ctx) }},
 	}
 	for name, operation := range operations {
 		for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION} {
@@ -66,7 +79,8 @@ func TestDeniedDisk(t *testing.T) {
 						t.Errorf("%s, %v: waited %v, tried %d times", name, code, waited, d.opened)
 					case operation.change && denied < openTime && err != nil:
 						t.Errorf("%s, denied for %v: %v", name, denied, err)
-					case operation.change && denied > openTime && (!hasCode(err, code) || waited < openTime || waited > openTime+time.Second):
+					case operation.change && denied > openTime &&
+						(!hasCode(err, code) || waited < openTime || waited > openTime+time.Second):
 						t.Errorf("%s, denied for %v: %v after %v", name, denied, err, waited)
 					}
 				}

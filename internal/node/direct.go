@@ -18,11 +18,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// A path without links is opened in one call: by its native name, with the demand that Windows refuses every link and mount
-// point on the way. What was opened must then have the name that was asked for. Whatever else happens, the path is walked.
+// A path without links is opened in one call: by its native name, with the demand that Windows refuses every link and
+// mount point on the way. What was opened must then have the name that was asked for. Whatever else happens, the path
+// is walked.
 //
-// Nothing is kept open for that. A working directory has a native name only if it lies on the drive that Windows runs from,
-// whose volume cannot change, and is not behind a link; a link that comes later is refused like any other.
+// Nothing is kept open for that. A working directory has a native name only if it lies on the drive that Windows runs
+// from, whose volume cannot change, and is not behind a link; a link that comes later is refused like any other.
 
 // directOpens is what a node knows about opening paths in one call. The zero value walks every path.
 type directOpens struct {
@@ -104,8 +105,8 @@ func (d *directOpens) set(proved bool) {
 	d.proved = proved
 }
 
-// ProveDirectOpens finds out whether this system refuses links on the way to what is opened; only then are paths opened in
-// one call. It is called before any operation.
+// ProveDirectOpens finds out whether this system refuses links on the way to what is opened; only then are paths opened
+// in one call. It is called before any operation.
 func (n *Node) ProveDirectOpens(ctx context.Context) {
 	k := kernel.Intercept(ctx, n.kernel, n.around)
 	n.proveDirectOpens(ctx, k)
@@ -126,7 +127,8 @@ func (n *Node) proveDirectOpens(ctx context.Context, k kernel.Kernel) {
 	err := refusesLinks(k)
 	n.direct.set(err == nil)
 	if err != nil {
-		klog.FromContext(ctx).Info("Paths are walked component by component: links on the way cannot be refused in one call", "err", err)
+		klog.FromContext(ctx).Info("Paths are walked component by component: links on the way cannot be refused in one call",
+			"err", err)
 	}
 }
 
@@ -142,8 +144,8 @@ func (n *Node) learnRoot(k kernel.Kernel, root winpath.Path, h kernel.Handle) {
 	n.direct.learn(root, native)
 }
 
-// nativeName returns the native name of an open directory, if it can be opened by that; else "". Inside a container it may
-// mean something else.
+// nativeName returns the native name of an open directory, if it can be opened by that; else "". Inside a container it
+// may mean something else.
 func nativeName(k kernel.Kernel, h kernel.Handle) string {
 	native, err := h.FinalPath(win32.VOLUME_NAME_NT)
 	if err != nil {
@@ -190,7 +192,8 @@ func refusesLinks(k kernel.Kernel) (err error) {
 	}
 	junction := &leaf{Handle: h}
 	defer func() { err = errors.Join(err, junction.remove(), h.Close()) }()
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + windows + `\Temp\` + name + `\nowhere`}
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + windows +
+		`\Temp\` + name + `\nowhere`}
 	if _, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		return err
 	}
@@ -208,8 +211,9 @@ func refusesLinks(k kernel.Kernel) (err error) {
 	}
 }
 
-// openDirectly opens or makes what lies at the end of a native path. Decided is false when the path must be walked: it is not
-// certain that the path names what was opened, or why there is nothing, and nothing was made that a walk would find.
+// openDirectly opens or makes what lies at the end of a native path. Decided is false when the path must be walked: it
+// is not certain that the path names what was opened, or why there is nothing, and nothing was made that a walk would
+// find.
 func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, decided bool, err error) {
 	how.NoReparse = true
 	h, err = o.k.OpenFile(nil, native, how)
@@ -225,7 +229,8 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 	if err == nil {
 		// Somebody renamed a directory on the way, a filter driver sent the call elsewhere, or this system has stopped
 		// refusing links.
-		klog.FromContext(o.ctx).Info("What was opened is not at the path that was asked for, which is walked now", "path", native, "opened", final)
+		klog.FromContext(o.ctx).Info("What was opened is not at the path that was asked for, which is walked now", "path",
+			native, "opened", final)
 		o.node.proveDirectOpens(o.ctx, o.k)
 	}
 	if how.Disposition == win32.FILE_CREATE {
@@ -236,9 +241,10 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 	return nil, false, errors.Join(err, h.Close())
 }
 
-// madeNothing reports whether it is certain that an attempt to make something had no effect. Otherwise the walk might find what
-// the attempt made, and take it for somebody else's.
+// madeNothing reports whether it is certain that an attempt to make something had no effect. Otherwise the walk might
+// find what the attempt made, and take it for somebody else's.
 func madeNothing(err error) bool {
-	return hasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED,
+	return hasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY,
+		win32.ERROR_ACCESS_DENIED,
 		win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_NAME, win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE)
 }

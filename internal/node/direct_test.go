@@ -22,11 +22,14 @@ func TestDirectOpensOnlyWhereProved(t *testing.T) {
 		first      bool // the first call opens in one call
 		later      bool // later ones do
 	}{
-		"as usual":             {workingDir: KubeletDir, first: true, later: true},
-		"other case":           {workingDir: `c:\VAR\lib\Kubelet`, first: true, later: true},
-		"links are followed":   {workingDir: KubeletDir, prepare: func(t *testing.T, k *emulated.Node) { set(t, k, "never") }},
-		"no link is opened":    {workingDir: KubeletDir, prepare: func(t *testing.T, k *emulated.Node) { set(t, k, "everywhere") }, first: true, later: true},
-		"made after the start": {workingDir: `C:\late`, started: func(t *testing.T, k *emulated.Node) { newDirectory(t, k, `C:\late`) }, later: true},
+		"as usual":   {workingDir: KubeletDir, first: true, later: true},
+		"other case": {workingDir: `c:\VAR\lib\Kubelet`, first: true, later: true},
+		"links are followed": {workingDir: KubeletDir,
+			prepare: func(t *testing.T, k *emulated.Node) { set(t, k, "never") }},
+		"no link is opened": {workingDir: KubeletDir,
+			prepare: func(t *testing.T, k *emulated.Node) { set(t, k, "everywhere") }, first: true, later: true},
+		"made after the start": {workingDir: `C:\late`,
+			started: func(t *testing.T, k *emulated.Node) { newDirectory(t, k, `C:\late`) }, later: true},
 		"behind a link": {workingDir: `C:\link`, prepare: func(t *testing.T, k *emulated.Node) {
 			h := newDirectory(t, k, `C:\link`)
 			point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + KubeletDir}
@@ -38,7 +41,8 @@ func TestDirectOpensOnlyWhereProved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			scenario := emulated.DefaultScenario()
-			scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true, Letter: "E"})
+			scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true,
+				Formatted: true, Letter: "E"})
 			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Scenario: &scenario})
 			if err != nil {
 				t.Fatal(err)
@@ -50,10 +54,12 @@ func TestDirectOpensOnlyWhereProved(t *testing.T) {
 				test.prepare(t, k)
 			}
 			direct := false
-			n, err := New(k, Config{WorkingDirs: []string{test.workingDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
-				direct = direct || call.Function == "OpenFile" && strings.HasPrefix(call.Object, `\Device\`) && strings.HasSuffix(call.Object, `\made`)
-				return do()
-			}})
+			n, err := New(k, Config{WorkingDirs: []string{test.workingDir},
+				Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+					direct = direct || call.Function == "OpenFile" && strings.HasPrefix(call.Object, `\Device\`) &&
+						strings.HasSuffix(call.Object, `\made`)
+					return do()
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,8 +132,8 @@ func newDirectory(t *testing.T, k *emulated.Node, path string) kernel.Handle {
 	return h
 }
 
-// TestPathsThroughLinks: a path below a mount point or link is not tried at once again, until a walk finds a plain directory
-// there.
+// TestPathsThroughLinks: a path below a mount point or link is not tried at once again, until a walk finds a plain
+// directory there.
 func TestPathsThroughLinks(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	if err != nil {
@@ -135,8 +141,10 @@ func TestPathsThroughLinks(t *testing.T) {
 	}
 	defer func() { _ = k.Close() }()
 	tried := 0
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
-		if call.Function == "OpenFile" && strings.HasPrefix(call.Object, `\Device\`) && strings.HasSuffix(call.Object, `\below`) {
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
+		if call.Function == "OpenFile" && strings.HasPrefix(call.Object, `\Device\`) &&
+			strings.HasSuffix(call.Object, `\below`) {
 			tried++
 		}
 		return do()
@@ -161,7 +169,8 @@ func TestPathsThroughLinks(t *testing.T) {
 	exists(`\pods\link\below`, true, 1)
 	exists(`\pods\LINK\below`, true, 0)
 	exists(`\pods\below`, false, 1)
-	if _, err := link.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil); err != nil {
+	if _, err := link.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
+		win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil); err != nil {
 		t.Fatal(err)
 	}
 	exists(`\pods\link\below`, false, 0)

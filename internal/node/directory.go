@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// makeDirectory opens the directory that the place names, and makes it if it is missing. A file there is refused; a link
-// or mount point is returned as such, not followed.
+// makeDirectory opens the directory that the place names, and makes it if it is missing. A file there is refused; a
+// link or mount point is returned as such, not followed.
 func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	if pl.name == "" {
 		return pl.open(o, 0)
@@ -27,7 +27,8 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	}
 	h, err := pl.handle(o, how)
 	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
-		return nil, &Error{Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err, Message: pl.path.String() + " is a file, not a directory"}
+		return nil, &Error{Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err, Message: pl.path.String() +
+			" is a file, not a directory"}
 	}
 	if err != nil {
 		return nil, fail(err, "making the directory %s", pl.path)
@@ -39,8 +40,8 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 	return l, nil
 }
 
-// makeDirectly is makeDirectory for a path that need not be walked. What it makes is known to be new, so it can be removed
-// if it is not where the path leads.
+// makeDirectly is makeDirectory for a path that need not be walked. What it makes is known to be new, so it can be
+// removed if it is not where the path leads.
 func (pl *place) makeDirectly(o *op, how kernel.OpenHow) (l *leaf, decided bool) {
 	how.Disposition = win32.FILE_OPEN
 	h, decided, err := pl.openDirectly(o, how)
@@ -67,8 +68,10 @@ func (pl *place) makeDirectly(o *op, how kernel.OpenHow) (l *leaf, decided bool)
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func (l *leaf) remove() error {
 	err := l.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
-		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION, win32.ERROR_INVALID_LEVEL) {
+		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|
+			win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION,
+		win32.ERROR_INVALID_LEVEL) {
 		return l.removePlainly()
 	}
 	return err

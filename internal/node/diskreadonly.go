@@ -55,7 +55,8 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 		return err
 	}
 	if state, err = d.settle(state.online); err == nil && state.writable == readOnly {
-		err = errorf(Internal, reason.StateNotApplied, "disk %d reports read-only=%t although Windows accepted read-only=%t", d.number, !readOnly, readOnly)
+		err = errorf(Internal, reason.StateNotApplied, "disk %d reports read-only=%t although Windows accepted read-only=%t",
+			d.number, !readOnly, readOnly)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Disks is the disk group. A disk is named by its Windows disk number, which can change with a reboot and is reused when
-// a disk has gone.
+// Disks is the disk group. A disk is named by its Windows disk number, which can change with a reboot and is reused
+// when a disk has gone.
 type Disks struct{ node *Node }
 
 // DiskIDs identify a disk wherever it is attached.
@@ -41,8 +41,9 @@ func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	})
 }
 
-// ids asks the disk for everything at once, and once more for what is not in the answer. They are asked for at each call: the
-// place and number of a disk may be those of another one that has gone, so nothing of what a disk said can be kept.
+// ids asks the disk for everything at once, and once more for what is not in the answer. They are asked for at each
+// call: the place and number of a disk may be those of another one that has gone, so nothing of what a disk said can be
+// kept.
 func (d *disk) ids(ctx context.Context) DiskIDs {
 	var ids DiskIDs
 	log := klog.FromContext(ctx)
@@ -91,8 +92,8 @@ func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
 	return d.property(property)
 }
 
-// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have it, as the
-// paths to one disk without multipath do, and virtual disks whose driver gives all of them the same.
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have it, as
+// the paths to one disk without multipath do, and virtual disks whose driver gives all of them the same.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
 		return 0, errorf(InvalidArgument, reason.EmptyName, "the disk name is empty")
@@ -109,11 +110,13 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 	}
 	switch len(found) {
 	case 0:
-		return 0, errorf(NotFound, reason.DiskNotFound, "no disk on this node has the page 83 identifier %s", winpath.Quote(name))
+		return 0, errorf(NotFound, reason.DiskNotFound,
+			"no disk on this node has the page 83 identifier %s", winpath.Quote(name))
 	case 1:
 		return found[0], nil
 	}
-	return 0, errorf(FailedPrecondition, reason.AmbiguousDisk, "the disks %d have the page 83 identifier %s; none of them is chosen", found, winpath.Quote(name))
+	return 0, errorf(FailedPrecondition, reason.AmbiguousDisk,
+		"the disks %d have the page 83 identifier %s; none of them is chosen", found, winpath.Quote(name))
 }
 
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
@@ -139,7 +142,8 @@ func (o *op) diskSize(number uint32) (int64, error) {
 		d, err = o.openDisk(number, 0)
 	} else if err == nil {
 		if err := d.updateSize(); err != nil {
-			klog.FromContext(o.ctx).V(2).Info("A disk's size is read without asking the device again", "disk", number, "err", err)
+			klog.FromContext(o.ctx).V(2).Info("A disk's size is read without asking the device again",
+				"disk", number, "err", err)
 		}
 	}
 	if err != nil {
@@ -167,14 +171,15 @@ func (d *Disks) Rescan(ctx context.Context) error {
 	})
 }
 
-// lookForDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those that
-// are being installed: Azure's driver looks for its disk once after this.
+// lookForDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
+// that are being installed: Azure's driver looks for its disk once after this.
 func (o *op) lookForDevices() error {
 	if refused := o.k.ReenumerateDevices(); refused != nil {
 		if err := o.k.UpdateStorageCache(); err != nil {
 			return fail(refused, "looking for devices (and for storage: %v)", err)
 		}
-		klog.FromContext(o.ctx).Info("Windows does not enumerate its devices again, and has looked for storage instead", "err", refused)
+		klog.FromContext(o.ctx).Info("Windows does not enumerate its devices again, and has looked for storage instead",
+			"err", refused)
 	}
 	if err := o.k.WaitForDeviceInstalls(installTime); err != nil {
 		// It may be another device that takes so long.

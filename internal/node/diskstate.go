@@ -27,9 +27,8 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 	})
 }
 
-// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline. A
-// disk that is already in the wanted state is left alone. A disk that
-// Windows needs is never taken offline.
+// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
+// A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
 	what := on("SetDiskState", diskObject(number))
 	what.arguments = fmt.Sprintf("online=%t", online)
@@ -82,8 +81,8 @@ func (o *op) bringOnline(d *disk) error {
 }
 
 // makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY in the same step if it
-// can, because a file system mounted between two steps would be mounted read-only; if that fails, the disk is online and
-// the returned state shows READ_ONLY.
+// can, because a file system mounted between two steps would be mounted read-only; if that fails, the disk is online
+// and the returned state shows READ_ONLY.
 func (o *op) makeOnline(d *disk) (diskState, error) {
 	state, err := d.state()
 	if err != nil || state.online {
@@ -134,13 +133,15 @@ func (d *disk) settle(online bool) (diskState, error) {
 		return state, err
 	}
 	if state.online != online {
-		return state, errorf(Internal, reason.StateNotApplied, "disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+		return state, errorf(Internal, reason.StateNotApplied,
+			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
 	return state, nil
 }
 
-// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. The
-// lock flushes, and nothing mounts the volume again until release is called. A volume that is in use is only flushed.
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use.
+// The lock flushes, and nothing mounts the volume again until release is called. A volume that is in use is only
+// flushed.
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 // https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
@@ -174,7 +175,8 @@ func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
 	if err == nil {
 		return nil
 	}
-	klog.FromContext(o.ctx).Info("A volume is in use while its disk goes offline: later writes are lost", "volume", id, "err", err)
+	klog.FromContext(o.ctx).Info("A volume is in use while its disk goes offline: later writes are lost",
+		"volume", id, "err", err)
 	if err = h.Flush(); hasCode(err, win32.ERROR_WRITE_PROTECT) {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestVolumesOfADiskThatGoesOffline: a volume that is in use is flushed, and the log says so. The agent's own lock is not in
-// the way of a volume that lies at two places of the disk.
+// TestVolumesOfADiskThatGoesOffline: a volume that is in use is flushed, and the log says so. The agent's own lock is
+// not in the way of a volume that lies at two places of the disk.
 func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 	const lock, dismount, flush = "lock", "dismount", "flush"
 	for name, c := range map[string]struct {

@@ -14,12 +14,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data volumes
-// come first, then the others, each by partition number; the Microsoft Reserved partition has none. The list is never
-// empty: a raw or offline disk, or one without a data partition, is an error. It waits for a volume that has yet to
-// arrive.
+// ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data
+// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. The list is
+// never empty: a raw or offline disk, or one without a data partition, is an error. It waits for a volume that has yet
+// to arrive.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
-	return read(ctx, v.node, on("ListVolumesOnDisk", diskObject(disk)), func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
+	return read(ctx, v.node, on("ListVolumesOnDisk", diskObject(disk)),
+		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
 }
 
 func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
@@ -59,18 +60,22 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	}
 	partitions := volumePartitions(layout)
 	if partition != 0 {
-		if !slices.ContainsFunc(layout.Partitions, func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
+		if !slices.ContainsFunc(layout.Partitions,
+			func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
 			return nil, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
 		}
 		partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return p.Number != partition })
 	}
 	switch {
 	case !state.online:
-		return nil, errorf(FailedPrecondition, reason.DiskOffline, "disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
+		return nil, errorf(FailedPrecondition, reason.DiskOffline,
+			"disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
 	case layout.Style == win32.PARTITION_STYLE_RAW:
-		return nil, errorf(FailedPrecondition, reason.DiskRaw, "disk %d has no partition table; make one with PartitionDisk", d.number)
+		return nil, errorf(FailedPrecondition, reason.DiskRaw,
+			"disk %d has no partition table; make one with PartitionDisk", d.number)
 	case len(partitions) == 0 && partition != 0:
-		return nil, errorf(FailedPrecondition, reason.NoVolume, "partition %d of disk %d is of a kind that has no volume", partition, d.number)
+		return nil, errorf(FailedPrecondition, reason.NoVolume,
+			"partition %d of disk %d is of a kind that has no volume", partition, d.number)
 	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
 		return nil, errorf(FailedPrecondition, reason.NoDataPartition, "disk %d has no data partition", d.number)
 	}
@@ -156,7 +161,8 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be offline.
+// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be
+// offline.
 func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	objects := make([]object, len(ids))
 	for i, id := range ids {
@@ -183,7 +189,8 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 	}
 	for _, v := range volumes {
 		// Those of Windows' own partitions are none of our business.
-		if slices.ContainsFunc(partitions, func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
+		if slices.ContainsFunc(partitions,
+			func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
 			if err := o.bringVolumeOnline(v.id); err != nil {
 				return nil, err
 			}
@@ -213,15 +220,18 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
 		}
 		if !o.waitForVolumes(&p, d.number, volumeTime) {
-			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived, "the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
+			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived,
+				"the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
 		}
 	}
 }
 
-// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume has not
-// arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other disks are asked
-// only if any is missing without them: usually the one that is looked for is new, and there may be hundreds of others.
-func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition, offline bool, err error) {
+// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume
+// has not arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other
+// disks are asked only if any is missing without them: usually the one that is looked for is new, and there may be
+// hundreds of others.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition,
+	offline bool, err error) {
 	ids, err := o.volumeIDs()
 	if err != nil {
 		return nil, nil, false, err
@@ -239,7 +249,8 @@ func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []d
 }
 
 // volumesAt returns the volumes of a disk's partitions, and a partition that lacks its volume, or nil.
-func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume, late *win32.Partition) {
+func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume,
+	late *win32.Partition) {
 	for _, partition := range partitions {
 		i := slices.IndexFunc(present, func(v diskVolume) bool {
 			return v.extent.DiskNumber == disk && v.extent.StartingOffset == partition.StartingOffset

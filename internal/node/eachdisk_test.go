@@ -22,7 +22,8 @@ import (
 )
 
 // countedNode is an emulated node with its system disk and others, and with a count of the kernel calls that f selects.
-func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskSpec) (*Node, *emulated.Node, *atomic.Int32) {
+func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskSpec) (*Node,
+	*emulated.Node, *atomic.Int32) {
 	t.Helper()
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = disks
@@ -32,7 +33,8 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	count := &atomic.Int32{}
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
 		if f(call) {
 			count.Add(1)
 		}
@@ -44,24 +46,27 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 	return n, k, count
 }
 
-// Of each disk the number is asked, and its identifiers at once; what is missing there is asked again, because a driver may
-// answer the one question and not the other.
+// Of each disk the number is asked, and its identifiers at once; what is missing there is asked again, because a driver
+// may answer the one question and not the other.
 func TestCallsForIdentifiers(t *testing.T) {
 	page83 := []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetAscii, Identifier: []byte("page-83")}}
 	long := slices.Clone(page83) // longer than the first buffer
 	for range 20 {
-		long = append(long, win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii, Identifier: bytes.Repeat([]byte("x"), 250)})
+		long = append(long, win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii,
+			Identifier: bytes.Repeat([]byte("x"), 250)})
 	}
 	for name, test := range map[string]struct {
 		disk            emulated.DiskSpec
 		together, apart int32 // calls for the disk
 		want            DiskIDs
 	}{
-		"both":             {emulated.DiskSpec{SerialNumber: "serial", Identifiers: page83}, 3, 5, DiskIDs{"page-83", "serial"}},
+		"both": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: page83}, 3, 5,
+			DiskIDs{"page-83", "serial"}},
 		"no page 83":       {emulated.DiskSpec{SerialNumber: "serial"}, 4, 5, DiskIDs{"", "serial"}},
 		"no serial number": {emulated.DiskSpec{Identifiers: page83}, 4, 5, DiskIDs{"page-83", ""}},
 		"neither":          {emulated.DiskSpec{}, 5, 5, DiskIDs{}},
-		"long":             {emulated.DiskSpec{SerialNumber: "serial", Identifiers: long}, 4, 6, DiskIDs{"page-83", "serial"}},
+		"long": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: long}, 4, 6,
+			DiskIDs{"page-83", "serial"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.disk.SizeBytes = 64 << 20
@@ -91,7 +96,8 @@ func TestCallsOfListings(t *testing.T) {
 	var disks []emulated.DiskSpec
 	for i := range 40 {
 		id := win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii, Identifier: fmt.Append(nil, "disk ", i)}
-		disk := emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), Identifiers: []win32.StorageIdentifier{id}, LUN: uint8(i)}
+		disk := emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i),
+			Identifiers: []win32.StorageIdentifier{id}, LUN: uint8(i)}
 		if i%2 == 1 {
 			disk.BusType = win32.BusTypeNvme
 		}
@@ -106,7 +112,8 @@ func TestCallsOfListings(t *testing.T) {
 	if got := calls.Swap(0); got != 40*3 {
 		t.Errorf("ListDiskIDs made %d calls for 40 disks, want 3 each", got)
 	}
-	if locations, err := n.Disks.ListDiskLocations(t.Context()); err != nil || len(locations) != 41 || locations[39].LUNID != "38" || locations[40].LUNID != "" {
+	if locations, err := n.Disks.ListDiskLocations(t.Context()); err != nil || len(locations) != 41 ||
+		locations[39].LUNID != "38" || locations[40].LUNID != "" {
 		t.Errorf("got %v, %v", locations, err)
 	}
 	if got := calls.Load(); got != 20*5+20*4 {
@@ -139,7 +146,8 @@ func TestSearchAsksNewVolumesFirst(t *testing.T) {
 
 // Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
 func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
-	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1}, {SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
+	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
+		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
 	n, k, searches := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
 		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), number, 0)
@@ -158,7 +166,8 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 		images = append(images, image)
 	}
 	for i, image := range []string{images[1], images[0]} {
-		if number, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true}); err != nil || number != uint32(i+1) {
+		if number, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true}); err != nil ||
+			number != uint32(i+1) {
 			t.Fatalf("disk %d, %v", number, err)
 		}
 	}

@@ -23,7 +23,8 @@ func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 	}
 	if !o.node.eraseOnFormat {
 		return false, errorf(FailedPrecondition, reason.VolumeNotEmpty,
-			"volume %s holds files, and FormatVolume erases none. Delete them if they are not needed; on nodes whose provisioner erases released volumes with this call, run the agent with -erase-on-format", id)
+			"volume %s holds files, and FormatVolume erases none. Delete them if they are not needed; on nodes whose "+
+				"provisioner erases released volumes with this call, run the agent with -erase-on-format", id)
 	}
 	return true, o.mayBeErased(id)
 }
@@ -49,7 +50,9 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 		if !o.sharingPatience.wait(sharingTime) {
 			return &Error{
 				Class: FailedPrecondition, Reason: reason.VolumeInUse, Err: err,
-				Message: "volume " + id.String() + " is not erased: something on it is open, such as a file of a running pod or a page file, so Windows does not lock it (" + err.Error() + "). End the program that uses it and try again",
+				Message: "volume " + id.String() +
+					" is not erased: something on it is open, such as a file of a running pod or a page file, so Windows does not " +
+					"lock it (" + err.Error() + "). End the program that uses it and try again",
 			}
 		}
 	}
@@ -91,7 +94,8 @@ func (o *op) holdsDeletedFiles(root *leaf, name string) (bool, error) {
 }
 
 // childHas reports whether a directory in a directory has an entry for which f is true.
-func (o *op) childHas(parent *leaf, name string, f func(in *leaf, entry win32.DirectoryEntry) (bool, error)) (bool, error) {
+func (o *op) childHas(parent *leaf, name string, f func(in *leaf, entry win32.DirectoryEntry) (bool, error)) (bool,
+	error) {
 	h, err := o.k.OpenFile(parent.Handle, name, toList())
 	if err != nil {
 		return false, err

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Class is the class of an error, which tells a caller what to do about it. The classes are gRPC's status codes under the
-// same names, except that Unsupported is UNIMPLEMENTED.
+// Class is the class of an error, which tells a caller what to do about it. The classes are gRPC's status codes under
+// the same names, except that Unsupported is UNIMPLEMENTED.
 type Class int
 
 // The classes. The zero value is Internal: an unclassified error is a fault of ours.

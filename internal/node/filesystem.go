@@ -109,7 +109,8 @@ func (o *op) mkdir(path winpath.Path) error {
 	found := l.stat
 	pl.close() // a visit to a share ends before the next one begins
 	if found.reparse != nil && !o.targetExists(found, path) {
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link that does not lead to a directory here; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused,
+			"%s is a link that does not lead to a directory here; remove it with Rmdir", path)
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		if err = o.k.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
-		unknown := hasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT)
+		unknown := hasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
+			win32.ERROR_WRITE_PROTECT)
 		if unknown {
 			if refused := o.formattable(id, err); refused != nil {
 				return refused
@@ -83,12 +84,14 @@ func (o *op) formattable(id winpath.VolumeID, refused error) error {
 		case !state.online:
 			return &Error{
 				Class: FailedPrecondition, Reason: reason.DiskOffline, Err: refused,
-				Message: fmt.Sprintf("volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id, number),
+				Message: fmt.Sprintf("volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
+					number),
 			}
 		case !state.writable:
 			return &Error{
 				Class: FailedPrecondition, Reason: reason.DiskReadOnly, Err: refused,
-				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, is_online true", id, number),
+				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
+					"is_online true", id, number),
 			}
 		}
 	}
@@ -110,7 +113,8 @@ func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 	case "NTFS":
 		return o.eraseNeeded(id)
 	default:
-		return false, errorf(FailedPrecondition, reason.VolumeNotBlank, "volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
+		return false, errorf(FailedPrecondition, reason.VolumeNotBlank,
+			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
 	}
 }
 
@@ -122,7 +126,8 @@ func (o *op) blankVolume(id winpath.VolumeID) error {
 	}
 	if found != "" {
 		return errorf(FailedPrecondition, reason.VolumeNotBlank,
-			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, overwrite all of it with zeros", id, found)
+			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
+				"overwrite all of it with zeros", id, found)
 	}
 	return nil
 }

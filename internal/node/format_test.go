@@ -44,7 +44,8 @@ type attributedHandle struct {
 
 func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	if code == win32.IOCTL_DISK_GET_DISK_ATTRIBUTES {
-		return copy(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: h.of.attributes}.Bytes()), nil
+		return copy(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
+			Attributes: h.of.attributes}.Bytes()), nil
 	}
 	return h.Handle.DeviceIoControl(code, in, out)
 }
@@ -66,7 +67,8 @@ func newVolume(t *testing.T, n *Node) string {
 // learned of it. Its cache is refreshed, and the volume is looked at, before each attempt.
 func TestFormatAwaitsTheProvider(t *testing.T) {
 	for _, late := range []emulated.ProviderLate{
-		emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline, emulated.ProviderLateReadOnly,
+		emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline,
+		emulated.ProviderLateReadOnly,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			switches := emulated.DefaultSwitches()
@@ -77,7 +79,8 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 			}
 			defer func() { _ = k.Close() }()
 			var calls []string
-			n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+			n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+				do func() error) error {
 				if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
 					calls = append(calls, call.Function)
 				}
@@ -113,15 +116,18 @@ func TestFormatThatIsRefused(t *testing.T) {
 		reason     string
 		repeated   bool
 	}{
-		"cache out of date":                   {kernel.StorageCacheOutOfDate, 0, Unavailable, "WIN32_40003", true},
-		"not in the cache":                    {kernel.StorageNotInCache, 0, Unavailable, "WIN32_40006", true},
-		"offline, it says":                    {kernel.StorageDiskOffline, 0, Unavailable, "WIN32_41003", true},
-		"read-only, it says":                  {win32.ERROR_WRITE_PROTECT, 0, FailedPrecondition, "WRITE_PROTECT", true},
-		"busy":                                {win32.ERROR_BUSY, 0, Unavailable, "BUSY", true},
-		"offline":                             {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition, reason.DiskOffline, false},
-		"read-only":                           {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, FailedPrecondition, reason.DiskReadOnly, false},
-		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition, reason.DiskOffline, false},
-		"something else":                      {win32.ERROR_IO_DEVICE, 0, Unavailable, "IO_DEVICE", false},
+		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, Unavailable, "WIN32_40003", true},
+		"not in the cache":   {kernel.StorageNotInCache, 0, Unavailable, "WIN32_40006", true},
+		"offline, it says":   {kernel.StorageDiskOffline, 0, Unavailable, "WIN32_41003", true},
+		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, FailedPrecondition, "WRITE_PROTECT", true},
+		"busy":               {win32.ERROR_BUSY, 0, Unavailable, "BUSY", true},
+		"offline": {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition,
+			reason.DiskOffline, false},
+		"read-only": {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, FailedPrecondition,
+			reason.DiskReadOnly, false},
+		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE,
+			FailedPrecondition, reason.DiskOffline, false},
+		"something else": {win32.ERROR_IO_DEVICE, 0, Unavailable, "IO_DEVICE", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,10 +142,12 @@ func TestFormatThatIsRefused(t *testing.T) {
 				u.attributes = test.attributes
 				begin := time.Now()
 				var e *Error
-				if err := n.Volumes.FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class || e.Reason != test.reason {
+				if err := n.Volumes.FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class ||
+					e.Reason != test.reason {
 					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
 				}
-				if took := time.Since(begin); (u.attempts > 1) != test.repeated || (took >= formatTime) != test.repeated || took > formatTime+time.Second {
+				if took := time.Since(begin); (u.attempts > 1) != test.repeated || (took >= formatTime) != test.repeated ||
+					took > formatTime+time.Second {
 					t.Errorf("%d attempts in %v", u.attempts, took)
 				}
 			})

@@ -14,8 +14,8 @@ import (
 const resizeSlack = 1 << 20
 
 // growPartition grows the partition that begins at an offset and returns it as it is afterwards. The layers of Windows
-// learn of a disk's new size one after the other, and until the last has, the partition does not grow. If it never does,
-// Windows' storage management is asked, which has ways of its own and extends the file system as well.
+// learn of a disk's new size one after the other, and until the last has, the partition does not grow. If it never
+// does, Windows' storage management is asked, which has ways of its own and extends the file system as well.
 func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, error) {
 	var p patience
 	for {
@@ -55,7 +55,9 @@ func (d *disk) grown(offset, target int64) (win32.Partition, error) {
 	}
 	_, partition, err := d.partitionAt(offset)
 	if err == nil && partition.Length < target {
-		err = errorf(Internal, reason.NotGrown, "partition %d of disk %d is %d bytes long although Windows reported success in growing it to %d", partition.Number, d.number, partition.Length, target)
+		err = errorf(Internal, reason.NotGrown,
+			"partition %d of disk %d is %d bytes long although Windows reported success in growing it to %d", partition.Number,
+			d.number, partition.Length, target)
 	}
 	return partition, err
 }
@@ -97,7 +99,8 @@ func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, er
 			return layout, p, nil
 		}
 	}
-	return layout, win32.Partition{}, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
+	return layout, win32.Partition{},
+		errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
 }
 
 // withDiskSize extends the usable area of a layout as far as the disk's size allows: Windows may move the backup table
@@ -131,7 +134,8 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 	case wanted <= partition.Length:
 		return partition.Length, nil
 	case wanted > most+resizeSlack:
-		return 0, errorf(OutOfRange, reason.SizeOutOfRange, "partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
+		return 0, errorf(OutOfRange, reason.SizeOutOfRange,
+			"partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
 	case sector > 0:
 		target = (wanted + sector - 1) / sector * sector
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
-// Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread of
-// its own. Another read of the same object would only add one more; reads of other objects are not affected.
+// Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread
+// of its own. Another read of the same object would only add one more; reads of other objects are not affected.
 const (
 	lateAfter = 2 * time.Second // how long after its caller gave up a read counts as hanging
 	lateMost  = 2               // reads of one object that may hang
@@ -34,7 +34,8 @@ func (n *Node) refuseHanging(what operation, x object) error {
 		return nil
 	}
 	return errorf(Unavailable, reason.NotAnswering,
-		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of them ends",
+		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of "+
+			"them ends",
 		what, x, hanging, oldest.Round(time.Second))
 }
 

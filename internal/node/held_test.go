@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, nobody can remove or rename any part
-// of that path, the mount point itself included.
+// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, nobody can remove or rename any
+// part of that path, the mount point itself included.
 func TestMountPointsAreHeld(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	if err != nil {
@@ -24,11 +24,14 @@ func TestMountPointsAreHeld(t *testing.T) {
 	}
 	defer func() { _ = k.Close() }()
 	calls := map[string]int{}
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
 		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
 			calls[call.Function]++
-			for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
-				h, err := k.OpenFile(nil, path, kernel.OpenHow{Access: win32.DELETE, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
+			for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
+				`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
+				h, err := k.OpenFile(nil, path, kernel.OpenHow{Access: win32.DELETE, Share: shareAll, Disposition: win32.FILE_OPEN,
+					Options: win32.FILE_OPEN_REPARSE_POINT})
 				if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
 					t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
 				}
@@ -70,8 +73,8 @@ func TestMountPointsAreHeld(t *testing.T) {
 	}
 }
 
-// TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is mounted
-// there, so the tree does not show it, and it keeps no iSCSI target connected.
+// TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is
+// mounted there, so the tree does not show it, and it keeps no iSCSI target connected.
 func TestGhosts(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	if err != nil {
@@ -103,9 +106,11 @@ func TestGhosts(t *testing.T) {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}
 
-	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenHow{Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
+	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenHow{Access: win32.FILE_WRITE_ATTRIBUTES, Share: shareAll,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
 	must(err)
-	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
+	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
+		win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
 	must(errors.Join(err, h.Close()))
 	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) != 1 {
 		t.Fatalf("the mount manager lists %q, %v, want a path where nothing is", paths, err)

@@ -69,7 +69,8 @@ func (i initiatorService) patiently(function string, f func() error) error {
 			return err
 		}
 		if code.IsISCSIWarning() {
-			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a warning", "function", function, "remark", err)
+			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a warning", "function",
+				function, "remark", err)
 			return nil
 		}
 		limit := transientCodes[function][code]
@@ -83,7 +84,8 @@ func (i initiatorService) patiently(function string, f func() error) error {
 }
 
 // list calls a function that fills a buffer with structures, and parses these.
-func list[T any](i initiatorService, function string, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error)) (all []T, err error) {
+func list[T any](i initiatorService, function string, f func() ([]byte, int, error),
+	parse func([]byte, int) ([]T, error)) (all []T, err error) {
 	var b []byte
 	var count int
 	err = i.patiently(function, func() (err error) { b, count, err = f(); return err })
@@ -95,7 +97,8 @@ func list[T any](i initiatorService, function string, f func() ([]byte, int, err
 }
 
 func (i initiatorService) addPortal(p portal) error {
-	return i.patiently("AddIScsiSendTargetPortalW", func() error { return i.op.k.AddISCSISendTargetPortal(p.win32().Bytes()) })
+	return i.patiently("AddIScsiSendTargetPortalW",
+		func() error { return i.op.k.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
 func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
@@ -165,5 +168,6 @@ func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
-	return i.patiently("SetIScsiInitiatorCHAPSharedSecret", func() error { return i.op.k.SetISCSIInitiatorCHAPSharedSecret(secret) })
+	return i.patiently("SetIScsiInitiatorCHAPSharedSecret",
+		func() error { return i.op.k.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }

@@ -62,8 +62,8 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 	return counts[0], counts[1], err
 }
 
-// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such words,
-// and "unknown".
+// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such
+// words, and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 	return read(ctx, i.node, on("CountSMBMappings", smbMappings), func(o *op) (map[string]int, error) {
 		mappings, err := o.mappings()

@@ -23,7 +23,8 @@ import (
 // longer needed, also on failure.
 type ISCSI struct{ node *Node }
 
-// AddTargetPortal registers a portal; the registration survives reboots. A portal that is already registered is success.
+// AddTargetPortal registers a portal; the registration survives reboots. A portal that is already registered is
+// success.
 func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 	return s.atPortal(ctx, "AddTargetPortal", at, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
@@ -39,8 +40,8 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 	})
 }
 
-// undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks the portal for its targets, and
-// has been seen to leave it registered when it cannot be reached or requires CHAP: the next call would find it and
+// undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks the portal for its targets,
+// and has been seen to leave it registered when it cannot be reached or requires CHAP: the next call would find it and
 // succeed.
 func (o *op) undoAdd(p portal) {
 	left, err := o.registeredPortals(p)
@@ -48,7 +49,8 @@ func (o *op) undoAdd(p portal) {
 		err = o.forgetPortals(p, left)
 	}
 	if err != nil {
-		klog.FromContext(o.ctx).Error(err, "A target portal may still be registered although registering it failed", "portal", p.String())
+		klog.FromContext(o.ctx).Error(err, "A target portal may still be registered although registering it failed", "portal",
+			p.String())
 	}
 }
 
@@ -100,7 +102,8 @@ func (o *op) discover(p portal) ([]string, error) {
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(r win32.ISCSITargetPortalInfo) bool { return !p.is(r.Portal) })
 	if len(own) == 0 {
-		return nil, errorf(NotFound, reason.PortalNotFound, "the target portal %s is not registered on this node; register it with AddTargetPortal", p)
+		return nil, errorf(NotFound, reason.PortalNotFound,
+			"the target portal %s is not registered on this node; register it with AddTargetPortal", p)
 	}
 	for _, r := range own {
 		if err := o.initiator().refreshPortal(r); err != nil {
@@ -110,8 +113,8 @@ func (o *op) discover(p portal) ([]string, error) {
 	return o.targetsAt(p, all)
 }
 
-// targetsAt returns the names of the known targets that answer at a portal, or that it named. A target that goes meanwhile
-// is left out.
+// targetsAt returns the names of the known targets that answer at a portal, or that it named. A target that goes
+// meanwhile is left out.
 func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]string, error) {
 	all, err := o.initiator().targets()
 	if err != nil {
@@ -134,10 +137,11 @@ func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]st
 	return slices.Compact(names), nil
 }
 
-// namedBy reports whether a portal may have named a target that answers at other portals only. That is so behind a NAT, or
-// if the portal is registered by its DNS name. If the initiator service does not tell, the portal counts as having named
-// the target, unless the target answers at another portal that is registered.
-func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target string, portals []win32.ISCSITargetPortal) bool {
+// namedBy reports whether a portal may have named a target that answers at other portals only. That is so behind a NAT,
+// or if the portal is registered by its DNS name. If the initiator service does not tell, the portal counts as having
+// named the target, unless the target answers at another portal that is registered.
+func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target string,
+	portals []win32.ISCSITargetPortal) bool {
 	mechanisms, err := o.initiator().discoveryMechanisms(target)
 	if hasCode(err, win32.ISDSC_TARGET_NOT_FOUND) {
 		return false
@@ -156,9 +160,11 @@ func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target 
 	if told {
 		return false
 	}
-	klog.FromContext(o.ctx).Info("The initiator service does not tell which portal named a target", "target", target, "mechanisms", mechanisms, "err", err)
+	klog.FromContext(o.ctx).Info("The initiator service does not tell which portal named a target", "target", target,
+		"mechanisms", mechanisms, "err", err)
 	return !slices.ContainsFunc(portals, func(w win32.ISCSITargetPortal) bool {
-		return slices.ContainsFunc(registered, func(r win32.ISCSITargetPortalInfo) bool { return portal{w.Address, w.Socket}.is(r.Portal) })
+		return slices.ContainsFunc(registered,
+			func(r win32.ISCSITargetPortalInfo) bool { return portal{w.Address, w.Socket}.is(r.Portal) })
 	})
 }
 

@@ -28,7 +28,8 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 			if err != nil || found.sessions == 0 {
 				return []uint32{}, err
 			}
-			if len(found.disks) > 0 && found.late == 0 || !found.connected || !p.wait(time.Until(o.node.logins.disksUntil(name))) {
+			if len(found.disks) > 0 && found.late == 0 || !found.connected ||
+				!p.wait(time.Until(o.node.logins.disksUntil(name))) {
 				return found.disks, nil
 			}
 		}
@@ -103,9 +104,9 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 }
 
 // DisconnectTarget flushes the disks of a target and logs out of it for good: a login that Windows would repeat after a
-// reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes is
-// mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a session that has
-// lost its connection.
+// reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes
+// is mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a
+// session that has lost its connection.
 func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
 	_, name, err := parseTarget(at, target)
 	if err != nil {
@@ -150,7 +151,8 @@ func (o *op) disconnect(name targetName) error {
 func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
 
 // settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
-// gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be mounted.
+// gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be
+// mounted.
 func (o *op) settleDisks(name targetName) error {
 	found, err := o.disksToSettle(name)
 	if err != nil {
@@ -182,7 +184,8 @@ func (o *op) settleDisks(name targetName) error {
 		case err != nil:
 			return fail(err, "asking where volume %s is mounted", v.id)
 		case len(paths) > 0:
-			return errorf(FailedPrecondition, reason.TargetInUse, "the target %s stays connected: volume %s on disk %d is mounted at %s; unmount it first",
+			return errorf(FailedPrecondition, reason.TargetInUse,
+				"the target %s stays connected: volume %s on disk %d is mounted at %s; unmount it first",
 				name, v.id, v.extent.DiskNumber, paths[0])
 		}
 	}
@@ -203,25 +206,27 @@ func (o *op) settleDisks(name targetName) error {
 	return nil
 }
 
-// disksToSettle returns the disks of a target. If somebody may miss one that it does not see, it waits for those that arrive after
-// a recent login.
+// disksToSettle returns the disks of a target. If somebody may miss one that it does not see, it waits for those that
+// arrive after a recent login.
 func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 	var p patience
 	for {
 		found, err := o.targetDisks(name)
-		if err != nil || !found.unseen || !found.connected || o.nobodyMisses(name) == nil || !p.wait(time.Until(o.node.logins.disksUntil(name))) {
+		if err != nil || !found.unseen || !found.connected || o.nobodyMisses(name) == nil ||
+			!p.wait(time.Until(o.node.logins.disksUntil(name))) {
 			return found, err
 		}
 	}
 }
 
-// nobodyMisses returns an error if a volume is mounted that is not present: it may be on a disk that a target brings back
-// when the node reaches it again. A mount point does not name the disk of its volume.
+// nobodyMisses returns an error if a volume is mounted that is not present: it may be on a disk that a target brings
+// back when the node reaches it again. A mount point does not name the disk of its volume.
 func (o *op) nobodyMisses(name targetName) error {
 	search := o.dangling(true)
 	if len(search.found) > 0 {
 		return errorf(Unavailable, reason.Reconnecting,
-			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
+			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume "+
+				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
 	}
 	if search.err != nil {
 		return fail(search.err, "looking for users of the target %s, whose disks Windows does not show", name)

@@ -40,8 +40,9 @@ const (
 	maxCHAPName = 255 // bytes, the limit of a text value in RFC 3720
 )
 
-// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is already
-// connected is success, whatever the credentials. Its disks arrive with the call or soon after, offline and read-only.
+// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is
+// already connected is success, whatever the credentials. Its disks arrive with the call or soon after, offline and
+// read-only.
 func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
 	p, name, err := parseTarget(at, target)
 	if err == nil {
@@ -71,9 +72,12 @@ func (l ISCSILogin) check() error {
 	case l.Authentication == ISCSINoAuthentication:
 		return nil
 	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
-		return errorf(InvalidArgument, reason.InvalidCHAP, "there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
-	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) || strings.ContainsFunc(l.Username, unicode.IsControl):
-		return errorf(InvalidArgument, reason.InvalidCHAP, "the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
+		return errorf(InvalidArgument, reason.InvalidCHAP,
+			"there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
+	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) ||
+		strings.ContainsFunc(l.Username, unicode.IsControl):
+		return errorf(InvalidArgument, reason.InvalidCHAP,
+			"the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
 	}
 	return checkCHAPSecret(l.Secret)
 }
@@ -117,7 +121,8 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 		if !connected {
 			return &Error{
 				Class: Unavailable, Reason: reason.Reconnecting, Err: err,
-				Message: fmt.Sprintf("the session with the target %s has lost its connection, and Windows is trying to reconnect", name),
+				Message: fmt.Sprintf("the session with the target %s has lost its connection, and Windows is trying to reconnect",
+					name),
 			}
 		}
 		return nil

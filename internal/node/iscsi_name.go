@@ -48,7 +48,8 @@ func parseTargetName(text string) (targetName, error) {
 		}
 	}
 	if problem != "" {
-		return "", errorf(InvalidArgument, reasonTargetName, "%s is not the name of an iSCSI target: %s", winpath.Quote(text), problem)
+		return "", errorf(InvalidArgument, reasonTargetName, "%s is not the name of an iSCSI target: %s",
+			winpath.Quote(text), problem)
 	}
 	return targetName(name), nil
 }
@@ -110,8 +111,8 @@ type portal struct {
 	port    uint16
 }
 
-// parsePortal checks a portal. An address must be an IP address or a DNS name, because the agent looks it up with all its
-// rights.
+// parsePortal checks a portal. An address must be an IP address or a DNS name, because the agent looks it up with all
+// its rights.
 func parsePortal(p TargetPortal) (portal, error) {
 	if p.Address == "" {
 		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal is missing, or its address is empty")
@@ -120,7 +121,8 @@ func parsePortal(p TargetPortal) (portal, error) {
 		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal's port %d is more than 65535", p.Port)
 	}
 	if !isAddress(p.Address) {
-		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(p.Address))
+		return portal{}, errorf(InvalidArgument, reasonPortal,
+			"the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(p.Address))
 	}
 	port := uint16(p.Port)
 	if port == 0 {

@@ -13,21 +13,27 @@ import (
 
 func TestParseTargetName(t *testing.T) {
 	for text, want := range map[string]targetName{
-		"iqn.2001-04.com.example":                             "iqn.2001-04.com.example",
-		"iqn.2001-04.com.example:storage:disk2.sys1.xyz":      "iqn.2001-04.com.example:storage:disk2.sys1.xyz",
-		"IQN.2026-12.Emulated:Open":                           "iqn.2026-12.emulated:open",
-		"iqn.1991-05.com.microsoft:srv-1-target":              "iqn.1991-05.com.microsoft:srv-1-target",
-		"eui.02004567A425678D":                                "eui.02004567a425678d",
-		"naa.52004567BA64678D":                                "naa.52004567ba64678d",
-		"naa.62004567BA64678D0123456789ABCDEF":                "naa.62004567ba64678d0123456789abcdef",
-		"iqn.2001-04.com.example:" + strings.Repeat("a", 199): targetName("iqn.2001-04.com.example:" + strings.Repeat("a", 199)),
+		"iqn.2001-04.com.example":                        "iqn.2001-04.com.example",
+		"iqn.2001-04.com.example:storage:disk2.sys1.xyz": "iqn.2001-04.com.example:storage:disk2.sys1.xyz",
+		"IQN.2026-12.Emulated:Open":                      "iqn.2026-12.emulated:open",
+		"iqn.1991-05.com.microsoft:srv-1-target":         "iqn.1991-05.com.microsoft:srv-1-target",
+		"eui.02004567A425678D":                           "eui.02004567a425678d",
+		"naa.52004567BA64678D":                           "naa.52004567ba64678d",
+		"naa.62004567BA64678D0123456789ABCDEF":           "naa.62004567ba64678d0123456789abcdef",
+		"iqn.2001-04.com.example:" + strings.Repeat("a", 199): targetName("iqn.2001-04.com.example:" +
+			strings.Repeat("a", 199)),
 
-		"": "", "open": "", "iqn": "", "iqn.": "", "iqn.2001-04": "", "iqn.2001-04.": "", "iqn.2001-00.com": "", "iqn.2001-13.com": "",
+		"": "", "open": "", "iqn": "", "iqn.": "", "iqn.2001-04": "", "iqn.2001-04.": "",
+		"iqn.2001-00.com": "", "iqn.2001-13.com": "",
 		"iqn.01-04.com.example": "", "iqn.2001/04.com.example": "", "iqn.2001-04:com": "", "iqn.2001-04.com..example": "",
-		"iqn.2001-04.-com": "", "iqn.2001-04.com.example:a b": "", "iqn.2001-04.com.example:a_b": "", "iqn.2001-04.com.example:ä": "",
-		"iqn.2001-04.com.example:\x00": "", `iqn.2001-04.com.example:\`: "", " iqn.2001-04.com.example": "", "iqn.2001-04.com.example\n": "",
-		"eui.02004567A425678": "", "eui.02004567A425678G": "", "eui.": "", "naa.52004567BA64678D0": "", "t10.abc": "", "iqn-2001.04.com": "",
-		"iqn.2001-04.com.example:" + strings.Repeat("a", 200): "", "İqn.2001-04.com.example": "", "iqn.2001-04.com.example:\u212A": "",
+		"iqn.2001-04.-com": "", "iqn.2001-04.com.example:a b": "", "iqn.2001-04.com.example:a_b": "",
+		"iqn.2001-04.com.example:ä":    "",
+		"iqn.2001-04.com.example:\x00": "", `iqn.2001-04.com.example:\`: "", " iqn.2001-04.com.example": "",
+		"iqn.2001-04.com.example\n": "",
+		"eui.02004567A425678":       "", "eui.02004567A425678G": "", "eui.": "", "naa.52004567BA64678D0": "",
+		"t10.abc": "", "iqn-2001.04.com": "",
+		"iqn.2001-04.com.example:" + strings.Repeat("a", 200): "", "İqn.2001-04.com.example": "",
+		"iqn.2001-04.com.example:\u212A": "",
 	} {
 		got, err := parseTargetName(text)
 		if got != want {
@@ -40,18 +46,21 @@ func TestParseTargetName(t *testing.T) {
 }
 
 func FuzzTargetName(f *testing.F) {
-	for _, text := range []string{"iqn.2001-04.com.example:a", "eui.02004567A425678D", "naa.52004567BA64678D", "iqn.2001-04.", "\u212A\xff"} {
+	for _, text := range []string{"iqn.2001-04.com.example:a", "eui.02004567A425678D", "naa.52004567BA64678D",
+		"iqn.2001-04.", "\u212A\xff"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		name, err := parseTargetName(text)
-		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument || !utf8.ValidString(e.Message)) {
+		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument ||
+			!utf8.ValidString(e.Message)) {
 			t.Errorf("%q: %v", text, err)
 		}
 		if err != nil {
 			return
 		}
-		if again, err := parseTargetName(string(name)); again != name || err != nil || len(name) > maxTargetName || strings.ContainsFunc(string(name), notInTargetName) {
+		if again, err := parseTargetName(string(name)); again != name || err != nil || len(name) > maxTargetName ||
+			strings.ContainsFunc(string(name), notInTargetName) {
 			t.Errorf("%q became %q, then %q, %v", text, name, again, err)
 		}
 	})
@@ -106,10 +115,12 @@ func FuzzPortal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, address string, port uint32) {
 		p, err := parsePortal(TargetPortal{address, port})
-		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument || !utf8.ValidString(e.Message)) {
+		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument ||
+			!utf8.ValidString(e.Message)) {
 			t.Errorf("%q: %v", address, err)
 		}
-		if err == nil && (p.port == 0 || len(p.address) > maxAddress || strings.ContainsAny(p.address, "\\/ \x00\"") || !p.is(p.win32())) {
+		if err == nil && (p.port == 0 || len(p.address) > maxAddress ||
+			strings.ContainsAny(p.address, "\\/ \x00\"") || !p.is(p.win32())) {
 			t.Errorf("%q became %+v", address, p)
 		}
 	})

@@ -99,7 +99,8 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 				if diff := cmp.Diff(got, test.want); err != nil || diff != "" {
 					t.Errorf("%v, disks (-got +want):\n%s", err, diff)
 				}
-				if took := time.Since(begin); took > test.took || took < min(test.comes, arrivalTime)*time.Duration(b2i(test.login)) {
+				if took := time.Since(begin); took > test.took ||
+					took < min(test.comes, arrivalTime)*time.Duration(b2i(test.login)) {
 					t.Errorf("took %v, want at most %v", took, test.took)
 				}
 			})
@@ -124,7 +125,8 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 		}
 		time.Sleep(arrivalTime + time.Second)
 		begin := time.Now()
-		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil || time.Since(begin) != 0 {
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
+			time.Since(begin) != 0 {
 			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
 		}
 		if len(s.node.logins.since) != 0 {
@@ -143,7 +145,8 @@ func TestGetTargetDisksOfLostConnection(t *testing.T) {
 		}
 		k.connected, k.reconnecting = false, true
 		begin := time.Now()
-		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil || time.Since(begin) != 0 {
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
+			time.Since(begin) != 0 {
 			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
 		}
 	})
@@ -151,7 +154,8 @@ func TestGetTargetDisksOfLostConnection(t *testing.T) {
 
 func TestBusySessionEndsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: win32.ISDSC_SESSION_BUSY}}
+		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW",
+			Code: win32.ISDSC_SESSION_BUSY}}
 		_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
 		wantError(t, err, Unavailable, "ISDSC_SESSION_BUSY")
 		if k.queries < 10 || k.queries > 60 {
@@ -185,7 +189,8 @@ func TestBusyDevicesEnd(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget", Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
+		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget",
+			Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
 		err := k.iscsi(t).DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
 		wantError(t, err, FailedPrecondition, reason.TargetInUse)
 		if !hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
@@ -196,7 +201,8 @@ func TestBusyDevicesEnd(t *testing.T) {
 
 func TestIsDriveRoot(t *testing.T) {
 	for path, want := range map[string]bool{
-		`E:\`: true, `e:\`: true, `E:\data\`: false, `E:`: false, ``: false, `\\?\Volume{15be7061-289d-4c9e-9186-486e0fca2a77}\`: false,
+		`E:\`: true, `e:\`: true, `E:\data\`: false, `E:`: false, ``: false,
+		`\\?\Volume{15be7061-289d-4c9e-9186-486e0fca2a77}\`: false,
 	} {
 		if got := isDriveRoot(path); got != want {
 			t.Errorf("%q: %v, want %v", path, got, want)
@@ -205,7 +211,8 @@ func TestIsDriveRoot(t *testing.T) {
 }
 
 func TestReconnectingSession(t *testing.T) {
-	k := &scriptedISCSI{reconnecting: true, err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
+	k := &scriptedISCSI{reconnecting: true,
+		err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
 	err := k.iscsi(t).ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
 	wantError(t, err, Unavailable, reason.Reconnecting)
 }
@@ -226,15 +233,18 @@ func TestSecretsAreWiped(t *testing.T) {
 	s := k.iscsi(t)
 
 	secret := fresh()
-	if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)); err != nil || k.secrets[0] != "twelve-bytes" {
+	if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)); err != nil ||
+		k.secrets[0] != "twelve-bytes" {
 		t.Errorf("login with %q: %v", k.secrets, err)
 	}
 	wiped("login", secret)
 	secret = fresh()
-	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)), InvalidArgument, reasonTargetName)
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)),
+		InvalidArgument, reasonTargetName)
 	wiped("refused target", secret)
 	secret = Secret("short")
-	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)), InvalidArgument, reason.InvalidCHAP)
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)),
+		InvalidArgument, reason.InvalidCHAP)
 	wiped("refused secret", secret)
 	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), InvalidArgument, reason.InvalidCHAP)
 	wiped("refused mutual secret", secret)
@@ -286,9 +296,11 @@ func TestLoginsAreJoinedBySecret(t *testing.T) {
 
 func TestClassOfISCSI(t *testing.T) {
 	for code, want := range map[win32.Errno]Class{
-		win32.ISDSC_CONNECTION_FAILED: Unavailable, win32.ISDSC_TRANSPORT_ERROR: Unavailable, win32.ISDSC_DNS_NAME_UNRESOLVED: Unavailable,
+		win32.ISDSC_CONNECTION_FAILED: Unavailable, win32.ISDSC_TRANSPORT_ERROR: Unavailable,
+		win32.ISDSC_DNS_NAME_UNRESOLVED:     Unavailable,
 		win32.ISDSC_NO_CONNECTION_AVAILABLE: Unavailable, win32.ISDSC_SERVICE_DID_NOT_RESPOND: Unavailable,
-		win32.RPC_S_SERVER_UNAVAILABLE: Unavailable, win32.EPT_S_NOT_REGISTERED: Unavailable, win32.ISDSC_SESSION_BUSY: Unavailable,
+		win32.RPC_S_SERVER_UNAVAILABLE: Unavailable, win32.EPT_S_NOT_REGISTERED: Unavailable,
+		win32.ISDSC_SESSION_BUSY:           Unavailable,
 		win32.ISDSC_AUTHENTICATION_FAILURE: Unauthenticated, win32.ISDSC_AUTHORIZATION_FAILURE: Unauthenticated,
 		win32.ISDSC_LOGON_FAILED: Unauthenticated, win32.ISDSC_LOGIN_USER_INFO_BAD: Unauthenticated,
 		win32.ISDSC_NOT_FOUND: NotFound, win32.ISDSC_TARGET_NOT_FOUND: NotFound, win32.ISDSC_PORTAL_NOT_FOUND: NotFound,
@@ -316,7 +328,8 @@ type toldISCSI struct {
 
 func (toldISCSI) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	for _, address := range []string{"array.example", "192.0.2.1", "192.0.2.2"} {
-		portals = append(portals, win32.ISCSITargetPortalInfo{Portal: win32.ISCSITargetPortal{Address: address, Socket: 3260}}.Bytes()...)
+		portals = append(portals, win32.ISCSITargetPortalInfo{Portal: win32.ISCSITargetPortal{Address: address,
+			Socket: 3260}}.Bytes()...)
 		count++
 	}
 	return portals, count, nil

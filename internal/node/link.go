@@ -73,7 +73,8 @@ func failedLink(link directoryLink, err error) error {
 // withoutParent explains the failure to find the directory of a link.
 func withoutParent(link directoryLink, err error) error {
 	if missing(err) {
-		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: fmt.Sprintf("the parent directory of %s is not there; make it with Mkdir first", link.at)}
+		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err,
+			Message: fmt.Sprintf("the parent directory of %s is not there; make it with Mkdir first", link.at)}
 	}
 	return err
 }
@@ -89,5 +90,6 @@ func sameLink(o *op, pl *place, link directoryLink) error {
 			return nil
 		}
 	}
-	return errorf(AlreadyExists, reason.PathExists, "%s already exists and is not a link to %s; remove it with Rmdir first", link.at, link.print)
+	return errorf(AlreadyExists, reason.PathExists,
+		"%s already exists and is not a link to %s; remove it with Rmdir first", link.at, link.print)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// Links in deep directories, each leading to the next, cost no more handles than one path. A way that is held has few links.
+// Links in deep directories, each leading to the next, cost no more handles than one path. A way that is held has few
+// links.
 func TestHandlesOfManyLinks(t *testing.T) {
 	const links, levels = 30, 80
 	n, k, _ := treeNode(t, nil)
@@ -37,7 +38,8 @@ func TestHandlesOfManyLinks(t *testing.T) {
 		t.Errorf("behind six links: %v", err)
 	}
 	var e *Error
-	if err := n.Filesystem.Rmdir(t.Context(), deep(0)+`\link\made`, false); !errors.As(err, &e) || e.Reason != reason.LinkRefused {
+	if err := n.Filesystem.Rmdir(t.Context(), deep(0)+`\link\made`, false); !errors.As(err, &e) ||
+		e.Reason != reason.LinkRefused {
 		t.Errorf("removing what is behind many links: %v", err)
 	}
 	if err := n.Filesystem.Rmdir(t.Context(), deep(links-5)+`\link\made`, false); err != nil {

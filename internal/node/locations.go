@@ -29,11 +29,12 @@ type placedDisk struct {
 }
 
 // ListDiskLocations returns the address of every disk that has one, offline disks included. The driver that looks for
-// LUNs takes the first disk with the right one, on any adapter, and partitions, formats or mounts it. So only a disk that
-// a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows needs, nor
-// one beside the disk that Windows starts from, where the machine has another adapter for data disks.
+// LUNs takes the first disk with the right one, on any adapter, and partitions, formats or mounts it. So only a disk
+// that a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows
+// needs, nor one beside the disk that Windows starts from, where the machine has another adapter for data disks.
 func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
-	return read(ctx, d.node, on("ListDiskLocations"), func(o *op) (map[uint32]DiskLocation, error) { return o.diskLocations() })
+	return read(ctx, d.node, on("ListDiskLocations"),
+		func(o *op) (map[uint32]DiskLocation, error) { return o.diskLocations() })
 }
 
 func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
@@ -103,8 +104,9 @@ func unknownRequest(err error) bool {
 	return hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER)
 }
 
-// hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for the others as well, 0 for most:
-// NVMe namespaces, for which MSFT_Disk.Location has none, ATA and SATA disks, USB disks, virtual hard disks in files.
+// hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for the others as well, 0 for
+// most: NVMe namespaces, for which MSFT_Disk.Location has none, ATA and SATA disks, USB disks, virtual hard disks in
+// files.
 func hasLUN(busType uint32) bool {
 	switch busType {
 	case win32.BusTypeScsi, win32.BusTypeFibre, win32.BusTypeRAID, win32.BusTypeiScsi, win32.BusTypeSas:
@@ -119,14 +121,15 @@ func mayHaveLUN(d ofDisk[*placedDisk], windows needs) bool {
 }
 
 // adaptersOfWindows returns the adapters of the disks that Windows starts from, those without another adapter of their
-// kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the system
-// disk, and data disks are attached to a second adapter, which is there from the start.
+// kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the
+// system disk, and data disks are attached to a second adapter, which is there from the start.
 func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]string, error) {
 	var own []string
 	for _, number := range windows.startDisks() {
 		i := slices.IndexFunc(found, func(d ofDisk[*placedDisk]) bool { return d.number == number })
 		if i < 0 {
-			return nil, errorf(Unavailable, reason.NotAnswering, "disk %d, from which Windows starts, does not report its address", number)
+			return nil, errorf(Unavailable, reason.NotAnswering,
+				"disk %d, from which Windows starts, does not report its address", number)
 		}
 		start := found[i]
 		if start.value == nil || slices.Contains(own, start.value.location.Adapter) {
@@ -149,7 +152,8 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]st
 	return own, nil
 }
 
-// adaptersOn counts the adapters with a bus type. One that does not answer counts too: no LUN is better than a wrong one.
+// adaptersOn counts the adapters with a bus type. One that does not answer counts too: no LUN is better than a wrong
+// one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	paths, err := o.k.AdapterInterfaces()
 	if err != nil {
@@ -159,7 +163,8 @@ func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	for i, path := range paths {
 		objects[i] = interfaceObject(path)
 	}
-	for i, a := range askEach(o, objects, func(o *op, i int) (win32.StorageAdapter, error) { return o.adapter(paths[i]) }) {
+	for i, a := range askEach(o, objects,
+		func(o *op, i int) (win32.StorageAdapter, error) { return o.adapter(paths[i]) }) {
 		switch {
 		case unknownRequest(a.err):
 		case a.err != nil:

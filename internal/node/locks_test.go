@@ -83,13 +83,15 @@ func TestObjectsAreLockedInOneOrder(t *testing.T) {
 	volume := volumeObject(mustVolumeID(`\\?\Volume{00000000-0000-0000-0000-000000000001}\`))
 	one := []object{path(`C:\pods\a`), path(`C:\pods\b`), volume, diskObject(1), diskObject(2), serviceObject("msiscsi")}
 	other := []object{
-		serviceObject("MSiSCSI"), diskObject(2), diskObject(1), diskObject(2), volume, path(`c:\Pods\B`), path(`C:\PODS\A`), path(`C:\pods\a`),
+		serviceObject("MSiSCSI"), diskObject(2), diskObject(1), diskObject(2), volume, path(`c:\Pods\B`),
+		path(`C:\PODS\A`), path(`C:\pods\a`),
 	}
 	first, second := inLockOrder(one), inLockOrder(other)
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("two orders, or a lock that is taken twice:\n%s", diff)
 	}
-	if len(first) != len(one) || !slices.Equal(first, []string{one[0].key(), one[1].key(), one[2].key(), one[3].key(), one[4].key(), one[5].key()}) {
+	if len(first) != len(one) || !slices.Equal(first, []string{one[0].key(), one[1].key(), one[2].key(), one[3].key(),
+		one[4].key(), one[5].key()}) {
 		t.Errorf("got %q, want paths before volumes before disks before services", first)
 	}
 }
@@ -99,7 +101,8 @@ func TestACallerThatGivesUpLeavesTheOthersTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := bare(t, nil)
 		proceed := make(chan struct{})
-		holder := startChange(t.Context(), n, on("holder", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		holder := startChange(t.Context(), n, on("holder", diskObject(1)),
+			func(*op) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, giveUp := context.WithCancel(t.Context())
 		queued := func(ctx context.Context) func() (int, error) {
@@ -131,8 +134,10 @@ func TestOperationsThatDiffer(t *testing.T) {
 	}
 	same := func(*operation) {}
 	keys := []string{
-		with(same), with(func(w *operation) { w.verb = "RmdirContents" }), with(func(w *operation) { w.objects[0] = diskObject(2) }),
-		with(func(w *operation) { w.arguments = "force=false" }), with(func(w *operation) { w.sealed = "b" }), with(func(w *operation) { w.alone = true }),
+		with(same), with(func(w *operation) { w.verb = "RmdirContents" }),
+		with(func(w *operation) { w.objects[0] = diskObject(2) }),
+		with(func(w *operation) { w.arguments = "force=false" }), with(func(w *operation) { w.sealed = "b" }),
+		with(func(w *operation) { w.alone = true }),
 	}
 	if keys[0] != with(same) {
 		t.Error("two identical calls are two")

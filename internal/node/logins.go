@@ -33,7 +33,8 @@ func (l *logins) forget(name targetName) {
 	delete(l.since, name)
 }
 
-// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent login.
+// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent
+// login.
 func (l *logins) disksUntil(name targetName) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

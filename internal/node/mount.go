@@ -28,13 +28,14 @@ func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) 
 }
 
 // UnmountVolume flushes a volume and unmounts it from a directory, which stays as an empty directory. It is success if
-// nothing is mounted there or the directory is missing; another volume there is refused. A volume whose disk has gone is
-// unmounted as well.
+// nothing is mounted there or the directory is missing; another volume there is refused. A volume whose disk has gone
+// is unmounted as well.
 func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
 	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, (*op).unmountVolume)
 }
 
-func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string, f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
+func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string,
+	f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
 		return err
@@ -63,7 +64,8 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	defer pl.close()
 	if pl.inShare {
-		return errorf(FailedPrecondition, reason.OnShare, "%s lies on a network share; volumes are mounted only at local directories", path)
+		return errorf(FailedPrecondition, reason.OnShare,
+			"%s lies on a network share; volumes are mounted only at local directories", path)
 	}
 	directory, err := pl.makeDirectory(o)
 	if err != nil {
@@ -75,8 +77,9 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	return o.setMountPoint(pl, directory, id)
 }
 
-// lockDisks locks the disks of a volume and returns its extents. Without that, a disk could be taken offline, and its caller
-// told so, while a mount of its volume runs, and a caller that joins the mount later would be told of a volume that is gone.
+// lockDisks locks the disks of a volume and returns its extents. Without that, a disk could be taken offline, and its
+// caller told so, while a mount of its volume runs, and a caller that joins the mount later would be told of a volume
+// that is gone.
 func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	before, err := o.volumeExtents(id)
 	if err != nil {
@@ -92,7 +95,8 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	// Disk numbers are reused when disks go.
 	after, err := o.volumeExtents(id)
 	if err == nil && !slices.Equal(before.disks(), after.disks()) {
-		err = errorf(Unavailable, reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id, before.disks(), after.disks())
+		err = errorf(Unavailable, reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id,
+			before.disks(), after.disks())
 	}
 	return after, err
 }
@@ -101,10 +105,12 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.Path) error {
 	there, ok := directory.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link, not an empty directory; remove it before mounting", path)
+		return errorf(FailedPrecondition, reason.LinkRefused,
+			"%s is a link, not an empty directory; remove it before mounting", path)
 	}
 	if !o.sameVolume(there, id) {
-		return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
+		return errorf(FailedPrecondition, reason.OtherVolumeMounted,
+			"volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
 	}
 	return nil
 }
@@ -143,7 +149,8 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	there, ok := l.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link, not a mounted volume; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused,
+			"%s is a link, not a mounted volume; remove it with Rmdir", path)
 	}
 	if !o.sameVolume(there, id) {
 		return otherVolumeMounted(id, path, there)
@@ -160,7 +167,8 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	case l.reparse == nil:
 		return nil
 	case !ok:
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s has become a link, not a mounted volume; remove it with Rmdir", path)
+		return errorf(FailedPrecondition, reason.LinkRefused,
+			"%s has become a link, not a mounted volume; remove it with Rmdir", path)
 	case now != there:
 		return otherVolumeMounted(id, path, now)
 	}
@@ -172,11 +180,12 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
-	return errorf(FailedPrecondition, reason.OtherVolumeMounted, "volume %s cannot be unmounted from %s: volume %s is mounted there", id, path, there)
+	return errorf(FailedPrecondition, reason.OtherVolumeMounted,
+		"volume %s cannot be unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
-// flushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that can
-// never be removed would block the pod for ever.
+// flushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that
+// can never be removed would block the pod for ever.
 func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	err := o.flushVolume(id)
 	if err == nil {
@@ -193,7 +202,8 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 		return err
 	}
 	if queryErr != nil {
-		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err", err, "query", queryErr)
+		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
+			err, "query", queryErr)
 		return nil
 	}
 	return err

@@ -29,7 +29,8 @@ const (
 
 // objecting is a node whose functions take the handle that holds a directory for a sharing violation. Disks 1 and 2
 // have the volumes.
-func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node, k *emulated.Node, volumes []string) {
+func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node,
+	k *emulated.Node, volumes []string) {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.MountPointCallsDelete = true
@@ -38,7 +39,8 @@ func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	n, err = New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+	n, err = New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
 		return around(k, call, do)
 	}})
 	if err != nil {
@@ -65,7 +67,8 @@ func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do 
 }
 
 func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error) {
-	return k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{Access: access, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
+	return k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{Access: access, Share: shareAll, Disposition: win32.FILE_OPEN,
+		Options: win32.FILE_OPEN_REPARSE_POINT})
 }
 
 // If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a
@@ -171,7 +174,8 @@ func TestReplacedWhileMounting(t *testing.T) {
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 			var e *Error
-			if err := n.Volumes.MountVolume(ctx, volumes[0], leafPath); !errors.As(err, &e) || e.Class != FailedPrecondition || e.Reason != c.reason {
+			if err := n.Volumes.MountVolume(ctx, volumes[0], leafPath); !errors.As(err, &e) ||
+				e.Class != FailedPrecondition || e.Reason != c.reason {
 				t.Errorf("MountVolume: %v, want %s", err, c.reason)
 			}
 			for _, text := range []string{leafPath, volumes[0], c.there(other)} {
@@ -223,7 +227,8 @@ func TestMountedByAnotherMeanwhile(t *testing.T) {
 	})
 	other = volumes[1]
 	var e *Error
-	if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); !errors.As(err, &e) || e.Class != FailedPrecondition {
+	if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); !errors.As(err, &e) ||
+		e.Class != FailedPrecondition {
 		t.Errorf("MountVolume: %v, want FailedPrecondition", err)
 	}
 	if paths, err := k.VolumePathNames(other); err != nil || !slices.Equal(paths, []string{leafPath + `\`}) {

@@ -115,8 +115,8 @@ func (o *op) extentsInUse(device string) (extents, error) {
 }
 
 // deviceOf returns the name under which the volume of a file can be opened as a device. Windows writes such files as
-// D:\pagefile.sys, perhaps followed by sizes, with \??\ before it, or with the name of the device. ?:\pagefile.sys, which
-// means any drive, is none of these.
+// D:\pagefile.sys, perhaps followed by sizes, with \??\ before it, or with the name of the device. ?:\pagefile.sys,
+// which means any drive, is none of these.
 func deviceOf(file string) (device string, ok bool) {
 	file = strings.TrimPrefix(file, `\??\`)
 	if len(file) >= 2 && file[1] == ':' && isLetter(file[0]) {
@@ -161,7 +161,8 @@ func (n needs) why(disk uint32, layout win32.DriveLayout) string {
 	switch {
 	case slices.ContainsFunc(layout.Partitions, isRecovery):
 		return recoversBy
-	case n.bootUnknown && slices.ContainsFunc(layout.Partitions, func(p win32.Partition) bool { return startsMachines(p) != "" }):
+	case n.bootUnknown && slices.ContainsFunc(layout.Partitions,
+		func(p win32.Partition) bool { return startsMachines(p) != "" }):
 		return mayBootFrom
 	}
 	return ""
@@ -177,7 +178,8 @@ func isRecovery(p win32.Partition) bool {
 func startsMachines(p win32.Partition) string {
 	const efi = 0xEF
 	switch {
-	case p.Style == win32.PARTITION_STYLE_GPT && p.Type == win32.PartitionEFISystem, p.Style == win32.PARTITION_STYLE_MBR && p.MBRType == efi:
+	case p.Style == win32.PARTITION_STYLE_GPT && p.Type == win32.PartitionEFISystem,
+		p.Style == win32.PARTITION_STYLE_MBR && p.MBRType == efi:
 		return firmware
 	case p.Style == win32.PARTITION_STYLE_MBR && p.Boot:
 		return activeEntry
@@ -235,7 +237,8 @@ func (o *op) sparesExtent(n needs, id winpath.VolumeID, extent win32.DiskExtent,
 		return fail(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
 	}
 	if what := n.why(d.number, layout); what != "" {
-		return errorf(FailedPrecondition, reason.SystemDisk, "%s disk %d, so volume %s on it is not %s", what, d.number, id, done)
+		return errorf(FailedPrecondition, reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",
+			what, d.number, id, done)
 	}
 	if what := startsMachines(partition); what != "" {
 		return errorf(FailedPrecondition, reason.SystemDisk, "%s volume %s, which is not %s", what, id, done)

@@ -26,11 +26,11 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
 	EraseOnFormat bool
-	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none: the
-	// default ones.
+	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none:
+	// the default ones.
 	ProtectedServices []string
-	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share; empty:
-	// shares cannot be staged.
+	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
+	// empty: shares cannot be staged.
 	Records string
 	// Observer is told the progress of operations. It may be nil.
 	Observer Observer
@@ -99,7 +99,8 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	}
 	n := &Node{
 		kernel: k, maps: keyedLocks{size: mapsOfServer}, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
-		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat, protectedServices: protected, records: c.Records,
+		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
+		protectedServices: protected, records: c.Records,
 		flights: map[string]*flight{}, seal: newSeal(),
 	}
 	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}

@@ -2,13 +2,13 @@
 
 package node
 
-// Observer is told the progress of the operations of a Node, for metrics. The operation is the name of a method, such as
-// "MountVolume", without arguments, so there are as many names as this package has verbs. An Observer is called by many
-// goroutines at once, some of which hold locks: it must be quick and must not call the Node.
+// Observer is told the progress of the operations of a Node, for metrics. The operation is the name of a method, such
+// as "MountVolume", without arguments, so there are as many names as this package has verbs. An Observer is called by
+// many goroutines at once, some of which hold locks: it must be quick and must not call the Node.
 type Observer func(operation string, event Event)
 
-// Event is a step of an operation. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined and
-// GaveUp are about callers, of which one operation can have many.
+// Event is a step of an operation. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined
+// and GaveUp are about callers, of which one operation can have many.
 type Event int
 
 const (

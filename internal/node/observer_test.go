@@ -23,7 +23,8 @@ type told struct {
 func (o *told) observe(operation string, e Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	name := [...]string{Queued: "queued", Begun: "begun", Ended: "ended", Dropped: "dropped", Joined: "joined", GaveUp: "gave up"}[e]
+	name := [...]string{Queued: "queued", Begun: "begun", Ended: "ended", Dropped: "dropped",
+		Joined: "joined", GaveUp: "gave up"}[e]
 	o.events = append(o.events, operation+" "+name)
 }
 

@@ -46,8 +46,8 @@ func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[t
 	return o
 }
 
-// kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor learns,
-// or with 0 for an operation that asks no other.
+// kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor
+// learns, or with 0 for an operation that asks no other.
 func (o *op) kernelFor(ctx context.Context, part int) kernel.Kernel {
 	around := o.node.around
 	if around != nil && part != 0 {
@@ -59,8 +59,8 @@ func (o *op) kernelFor(ctx context.Context, part int) kernel.Kernel {
 	return kernel.InterceptAfter(ctx, o.node.kernel, o.mayCall, around)
 }
 
-// mayCall refuses a kernel call of an operation that was given up before its first one. An operation that has begun to ask
-// Windows goes on; a part of another operation can be given up between its calls.
+// mayCall refuses a kernel call of an operation that was given up before its first one. An operation that has begun to
+// ask Windows goes on; a part of another operation can be given up between its calls.
 func (o *op) mayCall() error {
 	given := (!o.acted || o.part) && o.caller.Err() != nil
 	if given || !o.acted && o.flight != nil && !o.node.act(o.flight) {
@@ -74,7 +74,8 @@ func (o *op) mayCall() error {
 func (o *op) run(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", o.operation, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", o.operation, "panic", fmt.Sprint(p),
+				"stack", string(debug.Stack()))
 			err = errorf(Internal, reason.Panic, "%s: internal error; the agent's log has the details", o.operation)
 		}
 		for i := len(o.unlocks) - 1; i >= 0; i-- {
@@ -84,8 +85,8 @@ func (o *op) run(f func() error) (err error) {
 	return f()
 }
 
-// lock takes further locks for the rest of the operation. An operation locks nothing twice, and the kinds of the objects
-// that it locks ascend.
+// lock takes further locks for the rest of the operation. An operation locks nothing twice, and the kinds of the
+// objects that it locks ascend.
 func (o *op) lock(objects ...object) error {
 	for _, key := range inLockOrder(objects) {
 		unlock, err := o.node.locks.acquire(o.ctx, key)

@@ -21,7 +21,8 @@ const msrLength = 16 << 20
 // ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
 // call left without a data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	return d.node.change(ctx, on("PartitionDisk", diskObject(number)), func(o *op) error { return o.partitionDisk(number) })
+	return d.node.change(ctx, on("PartitionDisk", diskObject(number)),
+		func(o *op) error { return o.partitionDisk(number) })
 }
 
 func (o *op) partitionDisk(number uint32) error {
@@ -34,7 +35,8 @@ func (o *op) partitionDisk(number uint32) error {
 	if err != nil {
 		return fail(err, "reading the partitions of disk %d", number)
 	}
-	if err := o.sparesDisk(d, "partitioned"); err != nil { // also one with partitions: a driver that names it has the wrong disk
+	// also one with partitions: a driver that names it has the wrong disk
+	if err := o.sparesDisk(d, "partitioned"); err != nil {
 		return err
 	}
 	if layout.HasDataPartition() {
@@ -85,7 +87,8 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 			return win32.DriveLayout{}, fail(err, "reading the new partition table of disk %d", d.number)
 		}
 		if layout.Style != win32.PARTITION_STYLE_GPT {
-			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized, "disk %d has no GPT although Windows reported success in writing one", d.number)
+			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized,
+				"disk %d has no GPT although Windows reported success in writing one", d.number)
 		}
 		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
 			return layout, nil

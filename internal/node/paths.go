@@ -43,7 +43,8 @@ func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, er
 // notWorkingDir refuses a working directory as the object of an operation.
 func (n *Node) notWorkingDir(path winpath.Path, verb string) error {
 	if _, rest, err := n.dirs.Check(path); err == nil && len(rest) == 0 {
-		return errorf(FailedPrecondition, reason.WorkingDirItself, "%s is a working directory itself and cannot be %s", path, verb)
+		return errorf(FailedPrecondition, reason.WorkingDirItself,
+			"%s is a working directory itself and cannot be %s", path, verb)
 	}
 	return nil
 }
@@ -245,13 +246,15 @@ func (o *op) enterVolume(target winpath.Target, w walk) (kernel.Handle, error) {
 	}
 	h, err := o.k.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if missing(err) { // not a missing path: there is a mount point, and its volume may come back
-		return nil, errorf(FailedPrecondition, reason.VolumeGone, "the volume %s, which is mounted on the way, is not present", target.Volume)
+		return nil, errorf(FailedPrecondition, reason.VolumeGone,
+			"the volume %s, which is mounted on the way, is not present", target.Volume)
 	}
 	return h, err
 }
 
 func refusedLink(path winpath.Path, name, why string) error {
-	return errorf(FailedPrecondition, reason.LinkRefused, "%s: the link or mount point %q on the way is not followed: %s", path, name, why)
+	return errorf(FailedPrecondition, reason.LinkRefused,
+		"%s: the link or mount point %q on the way is not followed: %s", path, name, why)
 }
 
 // missing reports whether an error means that the path leads nowhere.

@@ -46,8 +46,8 @@ func (pl *place) release(h kernel.Handle) {
 	_ = h.Close()
 }
 
-// visit begins a visit to a share: until the place is closed, or at the latest the operation is over, the share's mapping
-// is not removed.
+// visit begins a visit to a share: until the place is closed, or at the latest the operation is over, the share's
+// mapping is not removed.
 func (pl *place) visit(o *op, share string) error {
 	leave, err := o.node.visits.enter(o.ctx, share)
 	if err != nil {
@@ -69,8 +69,8 @@ func child(directory kernel.Handle, name string) *place { return &place{dir: dir
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-// open opens the object at the place, never what it leads to, with further access rights. At a pinned place it cannot be
-// renamed or removed meanwhile.
+// open opens the object at the place, never what it leads to, with further access rights. At a pinned place it cannot
+// be renamed or removed meanwhile.
 func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	if pl.name == "" {
 		return lookAt(pl.dir)
@@ -123,8 +123,9 @@ func (pl *place) handle(o *op, how kernel.OpenHow) (h kernel.Handle, err error) 
 	return pl.own(h), nil
 }
 
-// openDirectly opens or makes the object at the place without a walk, and reports whether that has an answer. At a pinned
-// place it has none unless the handle is to delete: such a handle holds nothing, and no other does without the way.
+// openDirectly opens or makes the object at the place without a walk, and reports whether that has an answer. At a
+// pinned place it has none unless the handle is to delete: such a handle holds nothing, and no other does without the
+// way.
 func (pl *place) openDirectly(o *op, how kernel.OpenHow) (h kernel.Handle, decided bool, err error) {
 	if pl.unwalked == nil || pl.pinned && how.Access&win32.DELETE == 0 {
 		return nil, false, nil
@@ -144,8 +145,8 @@ func (pl *place) arrive() error {
 	return pl.unwalked()
 }
 
-// held adds what makes Windows hold the object of a pinned place, unless the handle is to delete it. A handle with rights
-// to attributes only would take no part in sharing, and hold nothing.
+// held adds what makes Windows hold the object of a pinned place, unless the handle is to delete it. A handle with
+// rights to attributes only would take no part in sharing, and hold nothing.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
 func (pl *place) held(access uint32) (withReading, share uint32) {

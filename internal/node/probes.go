@@ -9,7 +9,8 @@ import (
 // What is looked at to call a disk or volume blank. Reading all of it would take hours; most formats leave a mark at
 // the beginning or the end, and those that were wiped there are found by their second copies or by their data.
 const (
-	edgeLength   = 4 << 20  // of the beginning and of the end: VMFS begins at 1 MiB, LUKS2 has a second header at up to 4 MiB
+	// of the beginning and of the end: VMFS begins at 1 MiB, LUKS2 has a second header at up to 4 MiB
+	edgeLength   = 4 << 20
 	sampleLength = 64 << 10 // at the place of a second copy, and of each sample
 	samples      = 64       // spread over the whole
 )
@@ -45,13 +46,14 @@ func sample(at, size int64) span {
 	return span{at, min(at+sampleLength, size)}
 }
 
-// copies returns where file systems that fill a disk or volume of a size put their second copies, some of them beyond it.
-// ReFS, exFAT and GPT have theirs within the beginning and the end, and so has NTFS as Windows makes it.
+// copies returns where file systems that fill a disk or volume of a size put their second copies, some of them beyond
+// it. ReFS, exFAT and GPT have theirs within the beginning and the end, and so has NTFS as Windows makes it.
 func copies(size int64) []int64 {
 	const mib, gib, tib = 1 << 20, 1 << 30, 1 << 40
 	offsets := []int64{
 		64 * mib, 256 * gib, // Btrfs: the superblock's mirrors
-		size / 4, size / 2, size / 4 * 3, tib - 4096, // XFS: allocation groups, a quarter of the whole or 1 TiB; NTFS: $MFTMirr by other tools
+		// XFS: allocation groups, a quarter of the whole or 1 TiB; NTFS: $MFTMirr by other tools
+		size / 4, size / 2, size / 4 * 3, tib - 4096,
 		size / 3, 3 * gib, // NTFS: the MFT itself
 	}
 	// ext2, ext3, ext4: the superblock of some block groups, and with sparse_super2 of the last one. A group has as many

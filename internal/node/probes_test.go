@@ -50,7 +50,8 @@ func TestWhatProbesCover(t *testing.T) {
 		"the first byte": 0, "VMFS": 1 * mib, "the file system of VMFS": 2 * mib, "the second header of LUKS2": 4*mib - 4096,
 		"ext4, 1 KiB, group 1": 8193 << 10, "ext4, 4 KiB, group 1": 32768 * 4096, "ext4, 4 KiB, group 3": 3 * 32768 * 4096,
 		"ext4, 64 KiB, group 1": 524288 * 65536, "Btrfs": 64 * mib, "Btrfs, second mirror": 256 * gib,
-		"XFS, 1 TiB groups": tib - 4096, "XFS, quarters": size / 4, "NTFS, $MFTMirr in the middle": size / 2, "NTFS, $MFT": 3 * gib,
+		"XFS, 1 TiB groups": tib - 4096, "XFS, quarters": size / 4,
+		"NTFS, $MFTMirr in the middle": size / 2, "NTFS, $MFT": 3 * gib,
 		"mdadm 0.90": size - 64<<10, "the backup boot sector of NTFS": size - 512, "the last byte": size - 1,
 	} {
 		if !covered(probes, at) {
@@ -123,13 +124,15 @@ func TestLookingIsBounded(t *testing.T) {
 		began := time.Now()
 		found, err := contentOf(slow{each: time.Second}, diskObject(7), probesOf(10*gib))
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Class != DeadlineExceeded || refused.Reason != "NOT_SEEN_BLANK" || !strings.Contains(refused.Message, "disk 7") {
+		if !errors.As(err, &refused) || refused.Class != DeadlineExceeded || refused.Reason != "NOT_SEEN_BLANK" ||
+			!strings.Contains(refused.Message, "disk 7") {
 			t.Errorf("a slow disk: %q, %v", found, err)
 		}
 		if took := time.Since(began); took > blankTime+2*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if found, err := contentOf(slow{each: 100 * time.Millisecond}, diskObject(7), probesOf(10*gib)); found != "" || err != nil {
+		if found, err := contentOf(slow{each: 100 * time.Millisecond}, diskObject(7), probesOf(10*gib)); found != "" ||
+			err != nil {
 			t.Errorf("a disk with 100 ms a read: %q, %v", found, err)
 		}
 		if _, err := contentOf(slow{fails: true}, diskObject(7), probesOf(10*gib)); !hasCode(err, win32.ERROR_CRC) {

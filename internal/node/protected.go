@@ -10,9 +10,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise: those
-// without which a Kubernetes node has no pods, no network, no shares, no protection or no record. A driver has no reason
-// to stop any of them. MSiSCSI is not among them, because drivers for iSCSI start it and may restart it.
+// DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise:
+// those without which a Kubernetes node has no pods, no network, no shares, no protection or no record. A driver has no
+// reason to stop any of them. MSiSCSI is not among them, because drivers for iSCSI start it and may restart it.
 func DefaultProtectedServices() []string {
 	return slices.Concat(
 		// Kubernetes and containers. AKS calls kube-proxy kubeproxy; AKS and OpenShift call the agent csi-proxy.
@@ -24,10 +24,12 @@ func DefaultProtectedServices() []string {
 		// The SMB client and its drivers, WMI, snapshots.
 		[]string{"LanmanWorkstation", "mrxsmb", "mrxsmb20", "rdbss", "mup", "Winmgmt", "smphost", "VSS", "swprv", "vds"},
 		// The network.
-		[]string{"BFE", "mpssvc", "mpsdrv", "Dnscache", "Dhcp", "nsi", "NlaSvc", "netprofm", "iphlpsvc", "PolicyAgent", "Tcpip", "AFD", "HTTP"},
+		[]string{"BFE", "mpssvc", "mpsdrv", "Dnscache", "Dhcp", "nsi", "NlaSvc", "netprofm", "iphlpsvc", "PolicyAgent",
+			"Tcpip", "AFD", "HTTP"},
 		// What the others run on.
 		[]string{"RpcSs", "RpcEptMapper", "DcomLaunch", "LSM", "SamSs", "PlugPlay", "Power", "BrokerInfrastructure",
-			"SystemEventsBroker", "EventSystem", "ProfSvc", "UserManager", "gpsvc", "Schedule", "KeyIso", "CryptSvc", "Netlogon"},
+			"SystemEventsBroker", "EventSystem", "ProfSvc", "UserManager", "gpsvc", "Schedule", "KeyIso",
+			"CryptSvc", "Netlogon"},
 		// Protection and record: Defender, Defender for Endpoint, the event log.
 		[]string{"WinDefend", "WdNisSvc", "WdNisDrv", "WdFilter", "WdBoot", "MDCoreSvc", "Sense", "SecurityHealthService",
 			"wscsvc", "AppIDSvc", "EventLog"},
@@ -38,8 +40,8 @@ func DefaultProtectedServices() []string {
 const noProtectedServices = "none"
 
 // ProtectedServices returns the services that a list of items names: NAME adds a service, * the default ones, and -NAME
-// takes one of those away again, as in the flags of Kubernetes' controllers. The item none, alone, protects none. No items
-// are the default.
+// takes one of those away again, as in the flags of Kubernetes' controllers. The item none, alone, protects none. No
+// items are the default.
 func ProtectedServices(items []string) (names []string, err error) {
 	switch {
 	case len(items) == 0:
@@ -75,8 +77,8 @@ func ProtectedServices(items []string) (names []string, err error) {
 	return names, nil
 }
 
-// sameService reports whether two names are of one service. It ignores case for more letters than Windows does, to be on
-// the safe side.
+// sameService reports whether two names are of one service. It ignores case for more letters than Windows does, to be
+// on the safe side.
 func sameService(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }
@@ -90,14 +92,15 @@ func (n *Node) protected(service string) (name string, yes bool) {
 	return n.protectedServices[i], true
 }
 
-// mayStop refuses the agent's own service and the protected ones. Windows knows each service by this one name: a display
-// name opens none.
+// mayStop refuses the agent's own service and the protected ones. Windows knows each service by this one name: a
+// display name opens none.
 func (n *Node) mayStop(service string) error {
 	if isOwnService(service) {
 		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent, which does not stop itself", service)
 	}
 	if name, protected := n.protected(service); protected {
-		return errorf(FailedPrecondition, reason.ProtectedService, "the node needs service %s, which no caller may stop; %s", name, whoMayAllow(name))
+		return errorf(FailedPrecondition, reason.ProtectedService, "the node needs service %s, which no caller may stop; %s",
+			name, whoMayAllow(name))
 	}
 	return nil
 }
@@ -105,17 +108,20 @@ func (n *Node) mayStop(service string) error {
 // mayStopDependents refuses to stop a service on which the agent or a protected service depends.
 func (n *Node) mayStopDependents(service string, dependents []string) error {
 	if slices.ContainsFunc(dependents, isOwnService) {
-		return errorf(FailedPrecondition, reason.OwnService, "this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, service)
+		return errorf(FailedPrecondition, reason.OwnService,
+			"this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, service)
 	}
 	for _, dependent := range dependents {
 		if name, protected := n.protected(dependent); protected {
 			return errorf(FailedPrecondition, reason.ProtectedService,
-				"service %s, which the node needs and no caller may stop, depends on service %s; %s", name, service, whoMayAllow(name))
+				"service %s, which the node needs and no caller may stop, depends on service %s; %s", name,
+				service, whoMayAllow(name))
 		}
 	}
 	return nil
 }
 
 func whoMayAllow(name string) string {
-	return fmt.Sprintf("the node's operator stops it with sc.exe, or allows it with the agent's flag -protected-services=*,-%s", name)
+	return fmt.Sprintf("the node's operator stops it with sc.exe, or allows it with the agent's flag "+
+		"-protected-services=*,-%s", name)
 }

@@ -29,7 +29,8 @@ func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
 			t.Errorf("got %v, want DeadlineExceeded", err)
 		}
-		if value, err := read(t.Context(), n, on("other"), func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+		if value, err := read(t.Context(), n, on("other"), func(*op) (int, error) { return 2, nil }); value != 2 ||
+			err != nil {
 			t.Errorf("another read: got %d, %v", value, err)
 		}
 		expired, stop := context.WithTimeout(t.Context(), time.Second)
@@ -118,14 +119,16 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 		if begun.Load() != 3 {
 			t.Errorf("%d reads began, want 3", begun.Load())
 		}
-		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(2)), func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
+		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(2)),
+			func(*op) (int, error) { return 2, nil }); value != 2 || err != nil {
 			t.Errorf("another disk: %d, %v", value, err)
 		}
 		close(proceed)
 		if err := n.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(1)), func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
+		if value, err := read(t.Context(), n, on("GetDiskStats", diskObject(1)),
+			func(*op) (int, error) { return 3, nil }); value != 3 || err != nil {
 			t.Errorf("when Windows answers again: %d, %v", value, err)
 		}
 	})

@@ -14,9 +14,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// removal removes a tree. Its memory and its handles do not grow with the tree, which a workload may have made as wide and
-// deep as it likes: names are read a buffer at a time, and what lies deeper than a few levels is moved up first. What it
-// has done stays done, so that a removal that is broken off is finished by the next one.
+// removal removes a tree. Its memory and its handles do not grow with the tree, which a workload may have made as wide
+// and deep as it likes: names are read a buffer at a time, and what lies deeper than a few levels is moved up first.
+// What it has done stays done, so that a removal that is broken off is finished by the next one.
 type removal struct {
 	*op
 	levels  []*level // the directory to empty, and open directories below it, each in the one before
@@ -50,8 +50,8 @@ const (
 	openContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
 	openRemoval  = win32.DELETE | openContents | win32.FILE_WRITE_ATTRIBUTES
 
-	// deepest is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated node, each
-	// takes three handles of the host.
+	// deepest is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated node,
+	// each takes three handles of the host.
 	deepest = 12
 )
 
@@ -77,11 +77,12 @@ func (r *removal) tree(pl *place, path fmt.Stringer, force bool, isFile error) (
 }
 
 func beingFilled(path fmt.Stringer, err error) error {
-	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() + " is being filled while it is being removed"}
+	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() +
+		" is being filled while it is being removed"}
 }
 
-// contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have come
-// there meanwhile.
+// contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have
+// come there meanwhile.
 func (r *removal) contentsAt(pl *place, path fmt.Stringer) error {
 	l, err := pl.open(r.op, openContents)
 	if missing(err) {
@@ -97,8 +98,8 @@ func (r *removal) contentsAt(pl *place, path fmt.Stringer) error {
 	return r.contents(l, path)
 }
 
-// contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not stop
-// at an object that cannot be removed; without any other progress it is the last.
+// contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not
+// stop at an object that cannot be removed; without any other progress it is the last.
 func (r *removal) contents(directory *leaf, path fmt.Stringer) error {
 	for rounds := 0; ; {
 		r.pass(directory, path)
@@ -167,9 +168,9 @@ func (r *removal) entry(in *level, name string) {
 	}
 }
 
-// enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If that is
-// refused, because something below is open or the file system cannot, the uppermost level is closed; the next pass comes
-// back to it.
+// enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If
+// that is refused, because something below is open or the file system cannot, the uppermost level is closed; the next
+// pass comes back to it.
 func (r *removal) enter(parent *level, pl *place, path fmt.Stringer) {
 	if len(r.levels) > deepest {
 		if r.moveUp(pl, path) {
@@ -231,8 +232,8 @@ func (r *removal) leave() {
 	}
 }
 
-// held reports whether every directory from the one that is being emptied to the last level is open, so that none can be
-// renamed or replaced.
+// held reports whether every directory from the one that is being emptied to the last level is open, so that none can
+// be renamed or replaced.
 func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
 func (r *removal) push(l *level) {

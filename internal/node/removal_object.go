@@ -23,8 +23,8 @@ type mounted struct {
 
 // object deletes the object at a place: a file, an empty directory, a link, or a mount point, which is unmounted first.
 //
-// The object is opened anew for each step, because a handle that may delete a directory does not hold it in its place, and
-// DeleteVolumeMountPointW may take such a handle for a sharing violation.
+// The object is opened anew for each step, because a handle that may delete a directory does not hold it in its place,
+// and DeleteVolumeMountPointW may take such a handle for a sharing violation.
 func (r *removal) object(pl *place, path fmt.Stringer, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		at, found, err := r.removeOnce(pl, path, isFile)
@@ -64,9 +64,9 @@ func (r *removal) removeOnce(pl *place, path fmt.Stringer, isFile error) (at *mo
 	return nil, true, nil
 }
 
-// mountedAt returns the mount that a mount point stands for. It returns nil for one that the mount manager does not know:
-// a workload can make as many as it likes, of any volume, and they are removed like links. So is one whose path could
-// change meanwhile, as the mount manager takes paths.
+// mountedAt returns the mount that a mount point stands for. It returns nil for one that the mount manager does not
+// know: a workload can make as many as it likes, of any volume, and they are removed like links. So is one whose path
+// could change meanwhile, as the mount manager takes paths.
 func (r *removal) mountedAt(l *leaf) *mounted {
 	id, ok := l.mountedVolume()
 	if !ok || !r.held() {
@@ -87,12 +87,13 @@ func (r *removal) mountedAt(l *leaf) *mounted {
 	return &mounted{volume: id, text: text, known: true}
 }
 
-// unmount turns the mount point at a place back into a plain directory. The volume is flushed first, but only once for all
-// its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
+// unmount turns the mount point at a place back into a plain directory. The volume is flushed first, but only once for
+// all its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
 func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
 		if err := r.flushBeforeUnmount(at.volume); err != nil {
-			klog.FromContext(r.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", at.volume, "path", path, "err", err)
+			klog.FromContext(r.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", at.volume,
+				"path", path, "err", err)
 		}
 		if r.flushed == nil {
 			r.flushed = map[winpath.VolumeID]bool{}
@@ -126,7 +127,8 @@ func (r *removal) openMountPoint(pl *place) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
+	tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT,
+		ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
 	point, err := reparseData(h, tag)
 	if err != nil {
 		pl.release(h)

@@ -108,8 +108,8 @@ func deepTree(t *testing.T, host string, levels int) {
 	}
 }
 
-// However deep a tree is, few handles are open at a time: what lies deep is moved up, or, where that is refused, reached
-// in several passes.
+// However deep a tree is, few handles are open at a time: what lies deep is moved up, or, where that is refused,
+// reached in several passes.
 func TestDeepTrees(t *testing.T) {
 	for _, refused := range []error{nil, win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_SUPPORTED} {
 		t.Run(fmt.Sprint(refused), func(t *testing.T) {
@@ -172,7 +172,8 @@ func TestWhatStaysHidesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *Error
-	if err := n.Filesystem.RmdirContents(t.Context(), treePath); !errors.As(err, &e) || !errors.Is(err, win32.ERROR_ACCESS_DENIED) {
+	if err := n.Filesystem.RmdirContents(t.Context(), treePath); !errors.As(err, &e) ||
+		!errors.Is(err, win32.ERROR_ACCESS_DENIED) {
 		t.Errorf("the error is %v", err)
 	}
 	files := 0
@@ -206,7 +207,8 @@ func TestListingsThatEndEarly(t *testing.T) {
 		return do()
 	})
 	for i := range 3000 {
-		if err := os.WriteFile(filepath.Join(host, fmt.Sprintf("%s%04d", strings.Repeat("x", 100), i)), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(host, fmt.Sprintf("%s%04d", strings.Repeat("x", 100), i)),
+			nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -246,8 +248,8 @@ func TestDirectoryThatIsFilled(t *testing.T) {
 	})
 }
 
-// A workload puts a junction in the place of a directory deep in the tree, when that is about to be moved up: only what is
-// a plain directory is moved.
+// A workload puts a junction in the place of a directory deep in the tree, when that is about to be moved up: only what
+// is a plain directory is moved.
 func TestJunctionInPlaceOfADirectory(t *testing.T) {
 	const victim, prepared = KubeletDir + `\pods\victim`, KubeletDir + `\pods\junction`
 	path := treePath + strings.Repeat(`\a`, deepest+1)
@@ -257,7 +259,8 @@ func TestJunctionInPlaceOfADirectory(t *testing.T) {
 			t.Errorf("%s is moved", call.Object)
 		}
 		err := do()
-		if call.Function == "SetInformation" && hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && strings.HasSuffix(call.Object, path) {
+		if call.Function == "SetInformation" && hasCode(err, win32.ERROR_DIR_NOT_EMPTY) &&
+			strings.HasSuffix(call.Object, path) {
 			swap()
 		}
 		return err

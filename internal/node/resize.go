@@ -15,8 +15,8 @@ import (
 
 // ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows if that is 0, and its file system
 // with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
-// interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A volume
-// id that consists of digits means the first data volume of that disk.
+// interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A
+// volume id that consists of digits means the first data volume of that disk.
 func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
 	if sizeBytes < 0 {
 		return errorf(InvalidArgument, reason.NegativeSize, "size %d is negative", sizeBytes)
@@ -60,7 +60,8 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if again, err := o.singleExtent(id); err != nil {
 		return err
 	} else if again.DiskNumber != extent.DiskNumber {
-		return errorf(Unavailable, reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id, extent.DiskNumber, again.DiskNumber)
+		return errorf(Unavailable, reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
+			extent.DiskNumber, again.DiskNumber)
 	}
 	if err := o.sparesVolume(id, "resized"); err != nil {
 		return err
@@ -84,7 +85,8 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
-		err = errorf(FailedPrecondition, reason.CannotExtend, "volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
+		err = errorf(FailedPrecondition, reason.CannotExtend,
+			"volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
 	}
 	return fileSystem, err
 }
@@ -108,7 +110,8 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 	}
 	sectors := partitionLength / size.bytesPerSector
 	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER) { // perhaps without the last sector, where NTFS keeps its spare boot sector
+	// perhaps without the last sector, where NTFS keeps its spare boot sector
+	if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
 	}
 	if err != nil {
@@ -117,8 +120,8 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 	return nil
 }
 
-// awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown. If
-// the time is over, the file system is extended all the same: the volume knows best whether it has room.
+// awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown.
+// If the time is over, the file system is extended all the same: the volume knows best whether it has room.
 func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
 	var p patience
 	for {

@@ -12,11 +12,11 @@ import (
 )
 
 // Rmdir removes a directory, a link or a mount point. It never touches a link's target or the content of a mounted
-// volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an error;
-// with force, the content is removed too and a missing path is success. What cannot be removed does not keep the rest from
-// going; the error is that of the first such object. A removal that takes longer than its caller waits goes on. The name is free when Rmdir returns or, on a
-// file system that deletes at the last close, when other programs have closed the directory. Of identical calls that overlap,
-// each gets the answer of one removal.
+// volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an
+// error; with force, the content is removed too and a missing path is success. What cannot be removed does not keep the
+// rest from going; the error is that of the first such object. A removal that takes longer than its caller waits goes
+// on. The name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have
+// closed the directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -47,18 +47,20 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 	defer pl.close()
 	r := removal{op: o}
 	found, err := r.tree(pl, path, force,
-		errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; Rmdir removes directories, links and mount points", path))
+		errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; Rmdir removes directories, links and mount points",
+			path))
 	if !found {
 		return gone(err)
 	}
 	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
-		return &Error{Class: FailedPrecondition, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() + " is not empty"}
+		return &Error{Class: FailedPrecondition, Reason: reason.DirectoryNotEmpty, Err: err,
+			Message: path.String() + " is not empty"}
 	}
 	return err
 }
 
-// RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in it are
-// removed, not followed. A path that is itself a link or mount point is refused: its content is somebody's data.
+// RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
+// it are removed, not followed. A path that is itself a link or mount point is refused: its content is somebody's data.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	parsed, err := f.node.parsePath(path, winpath.Options{})
 	if err != nil {
@@ -67,7 +69,8 @@ func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	if err := f.node.notWorkingDir(parsed, "emptied"); err != nil {
 		return err
 	}
-	return f.node.change(ctx, on("RmdirContents", pathObject(parsed)), func(o *op) error { return o.rmdirContents(parsed) })
+	return f.node.change(ctx, on("RmdirContents", pathObject(parsed)),
+		func(o *op) error { return o.rmdirContents(parsed) })
 }
 
 func (o *op) rmdirContents(path winpath.Path) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
-// TestJoinedRmdirs: of identical calls that overlap, each gets the answer of the one removal, as a repeated call must. One
-// that comes later is told that nothing is there.
+// TestJoinedRmdirs: of identical calls that overlap, each gets the answer of the one removal, as a repeated call must.
+// One that comes later is told that nothing is there.
 func TestJoinedRmdirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
@@ -23,7 +23,8 @@ func TestJoinedRmdirs(t *testing.T) {
 		}
 		defer func() { _ = k.Close() }()
 		release, removals := make(chan struct{}), 0
-		n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+		n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+			do func() error) error {
 			if call.Function == "SetInformation" {
 				removals++
 				<-release

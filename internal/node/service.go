@@ -92,7 +92,8 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 			case err == nil:
 				asked = true
 				continue
-			case hasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win32.ERROR_DEPENDENT_SERVICES_RUNNING):
+			case hasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL,
+				win32.ERROR_DEPENDENT_SERVICES_RUNNING):
 				// It is between two states, or a dependent has started meanwhile: the next query shows which.
 			default:
 				return failService(err, "stopping service "+name)
@@ -104,8 +105,8 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 	}
 }
 
-// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent or a
-// protected service is among them.
+// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
+// or a protected service is among them.
 func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 	dependents, err := o.k.DependentServices(name)
 	if err != nil {
@@ -124,7 +125,8 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 			if !errors.As(err, &e) {
 				return err
 			}
-			return &Error{Class: e.Class, Reason: e.Reason, Err: err, Message: fmt.Sprintf("service %s must wait: %s", name, e.Message)}
+			return &Error{Class: e.Class, Reason: e.Reason, Err: err,
+				Message: fmt.Sprintf("service %s must wait: %s", name, e.Message)}
 		}
 	}
 	return nil
@@ -167,7 +169,8 @@ func stillPending(w *serviceWait, verb, name string, s kernel.Service) error {
 	}
 	return &Error{
 		Class: class, Reason: reason.ServicePending, Err: w.ctx.Err(),
-		Message: fmt.Sprintf("service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb, ServiceStatus(s.State), s.CheckPoint),
+		Message: fmt.Sprintf("service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
+			ServiceStatus(s.State), s.CheckPoint),
 	}
 }
 

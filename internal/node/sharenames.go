@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// noFileShare returns why a name does not lead to a share of a file server, "" if it does. Some names lead to other network
-// providers, to pipes, or back to this machine's drives, and so out of the working directories. A share that an
+// noFileShare returns why a name does not lead to a share of a file server, "" if it does. Some names lead to other
+// network providers, to pipes, or back to this machine's drives, and so out of the working directories. A share that an
 // administrator published under the machine's own name is a share like any other.
 //
 // https://learn.microsoft.com/troubleshoot/windows-server/networking/remove-administrative-shares
@@ -26,7 +26,8 @@ func noFileShare(server, share string) (why string) {
 		return server + " is this machine"
 	}
 	switch upper := strings.ToUpper(share); {
-	case upper == "ADMIN$", upper == "PRINT$", upper == "FAX$", len(upper) == 2 && upper[1] == '$' && 'A' <= upper[0] && upper[0] <= 'Z':
+	case upper == "ADMIN$", upper == "PRINT$", upper == "FAX$", len(upper) == 2 && upper[1] == '$' &&
+		'A' <= upper[0] && upper[0] <= 'Z':
 		return share + " is an administrative share"
 	}
 	return ""
@@ -44,8 +45,8 @@ func neverShare(server, share string) (why string) {
 	return ""
 }
 
-// isLoopback reports whether a server's name means the machine itself, as one of the names or addresses that every machine
-// has.
+// isLoopback reports whether a server's name means the machine itself, as one of the names or addresses that every
+// machine has.
 func isLoopback(server string) bool {
 	name := strings.ToLower(server)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") || strings.HasPrefix(name, "localhost.") {

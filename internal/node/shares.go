@@ -12,14 +12,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Windows decides which shares paths may lead to: those in its list of global mappings, and no others. The list outlives
-// the agent, as the links do, and every process on the node can reach the shares in it, so following a link there grants
-// no new access. A share that is not in the list is not even contacted: that would send the node's own credentials to a
-// server of somebody else's choice. So that this holds until the last file on the share is closed, a walk visits the share:
-// see visits. What other programs remove meanwhile, nobody can prevent.
+// Windows decides which shares paths may lead to: those in its list of global mappings, and no others. The list
+// outlives the agent, as the links do, and every process on the node can reach the shares in it, so following a link
+// there grants no new access. A share that is not in the list is not even contacted: that would send the node's own
+// credentials to a server of somebody else's choice. So that this holds until the last file on the share is closed, a
+// walk visits the share: see visits. What other programs remove meanwhile, nobody can prevent.
 
-// shareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share in
-// lower case.
+// shareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share
+// in lower case.
 func shareKey(server, share string) string { return strings.ToLower(`\\` + server + `\` + share) }
 
 // shareRoot returns the root directory of a share for OpenFile.
@@ -83,7 +83,8 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	rest := target.Rest
 	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if denied(err) && len(rest) > 0 {
-		root, err = o.openBelowRoot(key, rest[0], w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
+		root, err = o.openBelowRoot(key, rest[0],
+			w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		rest = rest[1:]
 	}
 	if err != nil {
@@ -115,8 +116,8 @@ func (o *op) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle,
 	return h, nil
 }
 
-// shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than answerTime;
-// callers that come meanwhile wait for the same answer.
+// shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than
+// answerTime; callers that come meanwhile wait for the same answer.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	ctx, cancel := context.WithTimeout(o.ctx, answerTime)
 	defer cancel()

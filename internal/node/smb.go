@@ -22,12 +22,12 @@ type Secret = kernel.Secret
 type SMB struct{ node *Node }
 
 // NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
-// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not possible,
-// or if the path does not name a share of a file server.
+// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not
+// possible, or if the path does not name a share of a file server.
 //
 // A mapping that works is left as it is, whatever the credentials, because pods may use it. One whose credentials the
-// server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed, also
-// on failure.
+// server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed,
+// also on failure.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
 	share, err := parseRemote(remotePath)
 	if why := noFileShare(share.Server, share.Share); err == nil && why != "" {
@@ -121,7 +121,8 @@ func parseRemote(text string) (winpath.UNC, error) {
 }
 
 func invalidRemote(text, format string, args ...any) error {
-	return errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text), fmt.Sprintf(format, args...))
+	return errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text),
+		fmt.Sprintf(format, args...))
 }
 
 // checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only when a mapping must be
@@ -129,9 +130,11 @@ func invalidRemote(text, format string, args ...any) error {
 func checkCredentials(userName string, password Secret) error {
 	switch {
 	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
-		return errorf(InvalidArgument, reason.InvalidCredentials, "the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
+		return errorf(InvalidArgument, reason.InvalidCredentials,
+			"the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
 	case !utf8.Valid(password) || bytes.IndexByte(password, 0) >= 0 || len(password) > maxPassword*utf8.UTFMax:
-		return errorf(InvalidArgument, reason.InvalidCredentials, "the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
+		return errorf(InvalidArgument, reason.InvalidCredentials,
+			"the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
 	}
 	return nil
 }

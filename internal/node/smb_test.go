@@ -102,7 +102,8 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls.Go(func() {
 			var e *Error
-			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err, &e) || e.Class != Canceled {
+			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err,
+				&e) || e.Class != Canceled {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -180,8 +181,8 @@ func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state cannot be
-// read.
+// A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state
+// cannot be read.
 func TestMappingThatStaysDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k *emulated.Node
@@ -228,13 +229,19 @@ func TestMappingThatStaysDisconnected(t *testing.T) {
 
 func TestNoFileShare(t *testing.T) {
 	for name, refused := range map[string]bool{
-		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false, `fs.example.com\c`: false,
-		`128.0.0.1\share`: false, `1.2.3.4.5\share`: false, `127.0.0.1.example.com\share`: false, `0x\share`: false, `999.1\share`: false,
-		`fs\C$`: true, `fs\z$`: true, `fs\admin$`: true, `fs\print$`: true, `fs\FAX$`: true, `fs\ipc$`: true, `fs\pipe`: true, `fs\mailslot`: true,
+		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false,
+		`fs.example.com\c`: false,
+		`128.0.0.1\share`:  false, `1.2.3.4.5\share`: false, `127.0.0.1.example.com\share`: false,
+		`0x\share`: false, `999.1\share`: false,
+		`fs\C$`: true, `fs\z$`: true, `fs\admin$`: true, `fs\print$`: true, `fs\FAX$`: true, `fs\ipc$`: true,
+		`fs\pipe`: true, `fs\mailslot`: true,
 		`fs@SSL\share`: true, `fs@8080\share`: true, `;WebDavRedirector\fs`: true, `fs;1\share`: true, `fs\DAVWWWROOT`: true,
-		`localhost\share`: true, `LOCALHOST.localdomain\share`: true, `a.localhost\share`: true, `127.0.0.1\share`: true, `127.9.9.9\share`: true,
-		`127.1\share`: true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true, `0.0.0.0\share`: true, `0\share`: true,
-		`--1.ipv6-literal.net\share`: true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true, `--1s1.ipv6-literal.net\share`: true,
+		`localhost\share`: true, `LOCALHOST.localdomain\share`: true, `a.localhost\share`: true, `127.0.0.1\share`: true,
+		`127.9.9.9\share`: true,
+		`127.1\share`:     true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true,
+		`0.0.0.0\share`: true, `0\share`: true,
+		`--1.ipv6-literal.net\share`: true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true,
+		`--1s1.ipv6-literal.net\share`:            true,
 		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
 		`--ffff-0-0.ipv6-literal.net\share`: true,
 	} {
@@ -246,7 +253,8 @@ func TestNoFileShare(t *testing.T) {
 }
 
 func FuzzParseRemote(f *testing.F) {
-	for _, seed := range []string{testShare, testShare + `\a\b\`, "//server/share", `\\?\UNC\a\b`, `\\.\pipe\x`, `\\a@SSL\b`, `\\localhost\IPC$`, `\\a\..`, "", `\\`, `\\a\b\\c`} {
+	for _, seed := range []string{testShare, testShare + `\a\b\`, "//server/share", `\\?\UNC\a\b`, `\\.\pipe\x`,
+		`\\a@SSL\b`, `\\localhost\IPC$`, `\\a\..`, "", `\\`, `\\a\b\\c`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -263,7 +271,8 @@ func FuzzParseRemote(f *testing.F) {
 			t.Errorf("%q reads as %q, and that as %q, %v", text, share, again, err)
 		}
 		key := shareKey(share.Server, share.Share)
-		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") || serverOf(key) != strings.ToLower(share.Server) {
+		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") ||
+			serverOf(key) != strings.ToLower(share.Server) {
 			t.Errorf("%q has the key %q", text, key)
 		}
 	})
@@ -273,7 +282,8 @@ func TestSMBErrorKeepsTheCode(t *testing.T) {
 	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
 	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause)
 	var e *Error
-	if !errors.As(err, &e) || e.Class != Unauthenticated || e.Reason != "LOGON_FAILURE" || !hasCode(err, win32.ERROR_LOGON_FAILURE) {
+	if !errors.As(err, &e) || e.Class != Unauthenticated || e.Reason != "LOGON_FAILURE" ||
+		!hasCode(err, win32.ERROR_LOGON_FAILURE) {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -305,7 +315,8 @@ func TestLogTellsNoCredentials(t *testing.T) {
 	}
 	panics = true
 	var e *Error
-	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) || e.Reason != reason.Panic {
+	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) ||
+		e.Reason != reason.Panic {
 		t.Errorf("got %v", err)
 	}
 	if err := n.Drain(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these credentials,
-// if those can help.
+// ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these
+// credentials, if those can help.
 func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) error {
 	key := shareKey(share.Server, share.Share)
 	for again := false; ; again = true {
@@ -22,7 +22,8 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 			return err
 		}
 		if userName == "" || len(password) == 0 {
-			return errorf(Unauthenticated, reason.InvalidCredentials, "the share %s is not mapped yet and needs a user name and a password", key)
+			return errorf(Unauthenticated, reason.InvalidCredentials,
+				"the share %s is not mapped yet and needs a user name and a password", key)
 		}
 		err = o.mapAnew(key, userName, password)
 		if err == nil {
@@ -51,8 +52,8 @@ func unreachable(err error) bool {
 		win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
 }
 
-// unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it up:
-// what it opens next would go to the server without the mapping.
+// unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
+// up: what it opens next would go to the server without the mapping.
 func (o *op) unmap(key string) error {
 	letIn, err := o.node.visits.keepOut(o.ctx, key)
 	if err != nil {
@@ -80,7 +81,8 @@ func (o *op) conflict(key string, cause error) error {
 		}
 	}
 	return smbError(FailedPrecondition, cause,
-		"cannot map %s: this node has a session with the server %s under other credentials, and Windows keeps one set for each server: %s; use the same credentials, or end that session first",
+		"cannot map %s: this node has a session with the server %s under other credentials, and Windows keeps one set for "+
+			"each server: %s; use the same credentials, or end that session first",
 		key, server, holder)
 }
 
@@ -98,16 +100,21 @@ func (o *op) notMapped(key string, err error) error {
 	case hasCode(err, win32.ERROR_BAD_NET_NAME):
 		return smbError(NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
 	case hasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
-		return smbError(FailedPrecondition, err, "cannot map %s: the server %s cannot encrypt, and this agent requires encryption; its flag -require-privacy=false allows unencrypted mappings", key, serverOf(key))
+		return smbError(FailedPrecondition, err,
+			"cannot map %s: the server %s cannot encrypt, and this agent requires encryption; its flag -require-privacy=false "+
+				"allows unencrypted mappings", key, serverOf(key))
 	case hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
-		return smbError(PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s", key, o.privacyHint())
+		return smbError(PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s", key,
+			o.privacyHint())
 	case hasCode(err, win32.ERROR_INVALID_PARAMETER):
-		return smbError(InvalidArgument, err, "cannot map %s: Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user", key)
+		return smbError(InvalidArgument, err,
+			"cannot map %s: Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user", key)
 	}
 	failure := fail(err, "cannot map %s", key)
 	var e *Error
 	if errors.As(failure, &e) && e.Class == Unauthenticated {
-		return smbError(Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password", key, serverOf(key))
+		return smbError(Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password", key,
+			serverOf(key))
 	}
 	return failure
 }

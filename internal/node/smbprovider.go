@@ -24,7 +24,8 @@ func (o *op) mapAnew(key, userName string, password Secret) error {
 	release, err := o.node.maps.acquire(wait, server)
 	if err != nil {
 		return errorf(Unavailable, reason.NotAnswering,
-			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends", key, mapsOfServer, server)
+			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends",
+			key, mapsOfServer, server)
 	}
 	defer release()
 	if err := o.unmap(key); err != nil {

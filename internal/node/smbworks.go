@@ -12,10 +12,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// mappingWorks reports whether the share is mapped and need not be mapped again. False, with no error, means that there is
-// no mapping, or one that only other credentials can repair: the server refuses those that it has, or it has none. After
-// anything else pods may have to wait but lose nothing, while a mapping that is removed is gone for good. So it is an error:
-// the server cannot be reached, or Windows was short of memory for a moment.
+// mappingWorks reports whether the share is mapped and need not be mapped again. False, with no error, means that there
+// is no mapping, or one that only other credentials can repair: the server refuses those that it has, or it has none.
+// After anything else pods may have to wait but lose nothing, while a mapping that is removed is gone for good. So it
+// is an error: the server cannot be reached, or Windows was short of memory for a moment.
 func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	key := shareKey(share.Server, share.Share)
 	mapping, err := o.mapping(key)
@@ -39,20 +39,25 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	case failure == nil, denied(failure), refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
-		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key, "status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
+		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key,
+			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	case hasCode(failure, win32.ERROR_BAD_NET_NAME):
-		return false, smbError(NotFound, failure, "the share %s is mapped but its server has no such share; the mapping is kept", key)
+		return false, smbError(NotFound, failure,
+			"the share %s is mapped but its server has no such share; the mapping is kept", key)
 	case unreachable(failure), hasCode(failure, win32.ERROR_NO_LOGON_SERVERS):
-		return false, smbError(Unavailable, failure, "the share %s is mapped but its server does not answer; the mapping is kept", key)
+		return false, smbError(Unavailable, failure,
+			"the share %s is mapped but its server does not answer; the mapping is kept", key)
 	}
-	return false, smbError(Unavailable, failure, "the share %s is mapped but could not be opened; the mapping is kept", key)
+	return false, smbError(Unavailable, failure, "the share %s is mapped but could not be opened; the mapping is kept",
+		key)
 }
 
 // openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.
 func (o *op) openOnShare(path string, options uint32) error {
 	h, err := o.k.OpenFile(nil, path, kernel.OpenHow{
-		Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: options | win32.FILE_OPEN_REPARSE_POINT,
+		Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN,
+		Options: options | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if err == nil {
 		_ = h.Close()
@@ -60,9 +65,9 @@ func (o *op) openOnShare(path string, options uint32) error {
 	return err
 }
 
-// onlyRootDenies reports whether a denial at the root of a share says nothing about the mapping: these credentials are the
-// ones that it was made with, or the directory that is asked for answers. Shares whose root is closed to those who may use
-// its folders are common.
+// onlyRootDenies reports whether a denial at the root of a share says nothing about the mapping: these credentials are
+// the ones that it was made with, or the directory that is asked for answers. Shares whose root is closed to those who
+// may use its folders are common.
 func (o *op) onlyRootDenies(share winpath.UNC) bool {
 	key := shareKey(share.Server, share.Share)
 	if o.node.mapped.was(key, o.operation.sealed) {
@@ -82,9 +87,12 @@ func denied(err error) bool {
 
 // refusesLogon reports whether a code means that there is no session because of the credentials.
 func refusesLogon(err error) bool {
-	return hasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT, win32.ERROR_NO_SUCH_LOGON_SESSION,
-		win32.ERROR_LOGON_FAILURE, win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS, win32.ERROR_INVALID_WORKSTATION,
-		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_EXPIRED, win32.ERROR_PASSWORD_MUST_CHANGE,
+	return hasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+		win32.ERROR_NO_SUCH_LOGON_SESSION,
+		win32.ERROR_LOGON_FAILURE, win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS,
+		win32.ERROR_INVALID_WORKSTATION,
+		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_EXPIRED,
+		win32.ERROR_PASSWORD_MUST_CHANGE,
 		win32.ERROR_ACCOUNT_LOCKED_OUT, win32.ERROR_NOT_CONNECTED)
 }
 

@@ -17,10 +17,10 @@ type Step struct {
 	Password  Secret // is wiped
 }
 
-// Do runs a step. Like every change it runs to its end when its callers give up, and identical ones are joined. Steps at one
-// path run one after the other: each locks the step's place, which no other operation locks, and leaves all other locks to
-// the operations that it is made of. The function gets the path in the form that all operations take, and a context
-// without the caller's deadline.
+// Do runs a step. Like every change it runs to its end when its callers give up, and identical ones are joined. Steps
+// at one path run one after the other: each locks the step's place, which no other operation locks, and leaves all
+// other locks to the operations that it is made of. The function gets the path in the form that all operations take,
+// and a context without the caller's deadline.
 func Do[T any](ctx context.Context, n *Node, s Step, f func(ctx context.Context, target string) (T, error)) (T, error) {
 	var zero T
 	defer s.Password.Wipe()

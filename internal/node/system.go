@@ -56,7 +56,8 @@ const (
 
 // String returns the state in words that fit after "is".
 func (s ServiceStatus) String() string {
-	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue", "about to pause", "paused"}
+	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
+		"about to pause", "paused"}
 	if int(s) >= len(words) {
 		return fmt.Sprintf("in state %d", uint32(s))
 	}
@@ -75,7 +76,8 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 		serial := smbios.SystemSerialNumber()
 		switch {
 		case serial == "" && err != nil:
-			return "", &Error{Class: Internal, Reason: reason.FirmwareTableDamaged, Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
+			return "", &Error{Class: Internal, Reason: reason.FirmwareTableDamaged,
+				Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
 		case serial == "":
 			return "", errorf(NotFound, reason.NoSerialNumber, "the firmware reports no serial number for the system")
 		case err != nil:
@@ -95,19 +97,22 @@ func (s *System) GetService(ctx context.Context, name string) (Service, error) {
 		if err != nil {
 			return Service{}, err
 		}
-		return Service{DisplayName: found.DisplayName, StartType: ServiceStartType(found.StartType), Status: ServiceStatus(found.State)}, nil
+		return Service{DisplayName: found.DisplayName, StartType: ServiceStartType(found.StartType),
+			Status: ServiceStatus(found.State)}, nil
 	})
 }
 
 // StartService starts a service and returns when it is running; Windows starts the services that it depends on. A
 // service that is already running is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the
-// service may still start then. FailedPrecondition: the service is disabled, paused or being removed, its account cannot
-// log on, or a service that it depends on does not start. Internal: it stopped again; the message has its exit code.
+// service may still start then. FailedPrecondition: the service is disabled, paused or being removed, its account
+// cannot log on, or a service that it depends on does not start. Internal: it stopped again; the message has its exit
+// code.
 func (s *System) StartService(ctx context.Context, name string) error {
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
-	return s.control(ctx, on("StartService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.startService(w, name) })
+	return s.control(ctx, on("StartService", serviceObject(name)),
+		func(o *op, w *serviceWait) error { return o.startService(w, name) })
 }
 
 // StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
@@ -121,11 +126,12 @@ func (s *System) StopService(ctx context.Context, name string, force bool) error
 	if err := s.node.mayStop(name); err != nil {
 		return err
 	}
-	return s.control(ctx, on("StopService", serviceObject(name)), func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
+	return s.control(ctx, on("StopService", serviceObject(name)),
+		func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
 }
 
-// control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline of
-// its own, and the second finds the service in the state that the first brought about.
+// control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
+// of its own, and the second finds the service in the state that the first brought about.
 func (s *System) control(ctx context.Context, what operation, f func(o *op, w *serviceWait) error) error {
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()

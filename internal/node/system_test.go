@@ -80,7 +80,8 @@ func TestServiceWaitEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := &scriptedServices{answers: inState(win32.SERVICE_START_PENDING), control: win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL}
+				k := &scriptedServices{answers: inState(win32.SERVICE_START_PENDING),
+					control: win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL}
 				system, begin := k.system(t), time.Now()
 				results := make(chan error, 2)
 				for range cap(results) {
@@ -139,21 +140,27 @@ func TestServiceStates(t *testing.T) {
 		called  []string
 		reason  string
 	}{
-		"starts":                        {start, []uint32{stopped, starting, running}, nil, []string{"start"}, ""},
-		"starts what is stopping":       {start, []uint32{stopping, stopped, starting, running}, nil, []string{"start"}, ""},
-		"another's start fails":         {start, []uint32{starting, stopped, running}, nil, []string{"start"}, ""},
-		"continues":                     {start, []uint32{win32.SERVICE_CONTINUE_PENDING, running}, nil, nil, ""},
-		"another starts it":             {start, []uint32{stopped, running}, win32.ERROR_SERVICE_ALREADY_RUNNING, []string{"start"}, ""},
-		"stops again":                   {start, []uint32{stopped, starting, stopped}, nil, []string{"start"}, reason.ServiceFailed},
-		"is paused":                     {start, []uint32{pausing, paused}, nil, nil, reason.ServicePaused},
-		"stops":                         {stop, []uint32{running, stopping, stopped}, nil, []string{"stop"}, ""},
-		"stops what is paused":          {stop, []uint32{paused, stopping, stopped}, nil, []string{"stop"}, ""},
-		"is slow to say that it stops":  {stop, []uint32{running, running, running, stopped}, nil, []string{"stop"}, ""},
-		"another stops it":              {stop, []uint32{running, stopped}, win32.ERROR_SERVICE_NOT_ACTIVE, []string{"stop"}, ""},
-		"stops by itself":               {stop, []uint32{stopping, stopping, stopped}, nil, nil, ""},
-		"cannot be stopped as it is":    {stop, []uint32{starting, stopped}, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, []string{"stop"}, ""},
-		"does not take a stop":          {stop, []uint32{running}, win32.ERROR_INVALID_SERVICE_CONTROL, []string{"stop"}, "INVALID_SERVICE_CONTROL"},
-		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil, reason.ServicePending},
+		"starts":                  {start, []uint32{stopped, starting, running}, nil, []string{"start"}, ""},
+		"starts what is stopping": {start, []uint32{stopping, stopped, starting, running}, nil, []string{"start"}, ""},
+		"another's start fails":   {start, []uint32{starting, stopped, running}, nil, []string{"start"}, ""},
+		"continues":               {start, []uint32{win32.SERVICE_CONTINUE_PENDING, running}, nil, nil, ""},
+		"another starts it": {start, []uint32{stopped, running}, win32.ERROR_SERVICE_ALREADY_RUNNING,
+			[]string{"start"}, ""},
+		"stops again": {start, []uint32{stopped, starting, stopped}, nil,
+			[]string{"start"}, reason.ServiceFailed},
+		"is paused":                    {start, []uint32{pausing, paused}, nil, nil, reason.ServicePaused},
+		"stops":                        {stop, []uint32{running, stopping, stopped}, nil, []string{"stop"}, ""},
+		"stops what is paused":         {stop, []uint32{paused, stopping, stopped}, nil, []string{"stop"}, ""},
+		"is slow to say that it stops": {stop, []uint32{running, running, running, stopped}, nil, []string{"stop"}, ""},
+		"another stops it": {stop, []uint32{running, stopped},
+			win32.ERROR_SERVICE_NOT_ACTIVE, []string{"stop"}, ""},
+		"stops by itself": {stop, []uint32{stopping, stopping, stopped}, nil, nil, ""},
+		"cannot be stopped as it is": {stop, []uint32{starting, stopped},
+			win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, []string{"stop"}, ""},
+		"does not take a stop": {stop, []uint32{running}, win32.ERROR_INVALID_SERVICE_CONTROL, []string{"stop"},
+			"INVALID_SERVICE_CONTROL"},
+		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil,
+			reason.ServicePending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -175,15 +182,17 @@ func TestServiceStates(t *testing.T) {
 }
 
 func TestDamagedFirmware(t *testing.T) {
-	good := win32.SMBIOS{Structures: []win32.SMBIOSStructure{{Type: 1, Data: []byte{0, 0, 0, 1}, Strings: []string{"S1"}}}}.Bytes()
+	good := win32.SMBIOS{Structures: []win32.SMBIOSStructure{{Type: 1, Data: []byte{0, 0, 0, 1},
+		Strings: []string{"S1"}}}}.Bytes()
 	for name, c := range map[string]struct {
 		table  []byte
 		serial string
 		class  Class
 		reason string
 	}{
-		"whole":           {good, "S1", 0, ""},
-		"damaged behind":  {append(append([]byte{0, 3, 0, 0, byte(len(good) - 8 - 6 + 3), 0, 0, 0}, good[8:len(good)-6]...), 2, 3, 0), "S1", 0, ""},
+		"whole": {good, "S1", 0, ""},
+		"damaged behind": {append(append([]byte{0, 3, 0, 0, byte(len(good) - 8 - 6 + 3), 0, 0, 0}, good[8:len(good)-6]...),
+			2, 3, 0), "S1", 0, ""},
 		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", Internal, reason.FirmwareTableDamaged},
 		"empty":           {nil, "", Internal, reason.FirmwareTableDamaged},
 		"no serial":       {win32.SMBIOS{}.Bytes(), "", NotFound, reason.NoSerialNumber},
@@ -202,7 +211,8 @@ func TestDamagedFirmware(t *testing.T) {
 }
 
 func TestServiceStatusInWords(t *testing.T) {
-	for s, want := range map[ServiceStatus]string{0: "in an unknown state", ServiceRunning: "running", ServicePaused: "paused", 8: "in state 8"} {
+	for s, want := range map[ServiceStatus]string{0: "in an unknown state", ServiceRunning: "running",
+		ServicePaused: "paused", 8: "in state 8"} {
 		if got := s.String(); got != want {
 			t.Errorf("%d: %q, want %q", uint32(s), got, want)
 		}

@@ -23,7 +23,8 @@ const nothingMounted = "because it does not exist"
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
 	var failure *Error
-	if errors.As(err, &failure) && failure.Reason != reason.NotMounted && strings.Contains(failure.Message, nothingMounted) {
+	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
+		strings.Contains(failure.Message, nothingMounted) {
 		quoted := *failure // only a path in the message can contain the text
 		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
 		return "", &quoted
@@ -36,7 +37,8 @@ func (v *Volumes) volumeIDFromTargetPath(ctx context.Context, targetPath string)
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.node, on("GetVolumeIDFromTargetPath", pathObject(path)), func(o *op) (string, error) { return o.volumeMountedAt(path) })
+	return read(ctx, v.node, on("GetVolumeIDFromTargetPath", pathObject(path)),
+		func(o *op) (string, error) { return o.volumeMountedAt(path) })
 }
 
 func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
@@ -78,11 +80,14 @@ func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, erro
 	case err != nil:
 		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
 	case target.Kind == winpath.TargetUNC:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s leads to a network share, not to a volume", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+			"the link %s leads to a network share, not to a volume", at)
 	case target.Kind == winpath.TargetRelative:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: it is a relative link", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+			"the link %s is not followed: it is a relative link", at)
 	case target.Kind == winpath.TargetVolume:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s leads into a volume by its name and is not followed", at)
+		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+			"the link %s leads into a volume by its name and is not followed", at)
 	}
 	if _, _, err := o.node.dirs.Check(target.Path); err != nil {
 		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
@@ -133,20 +138,22 @@ func (o *op) rootOf(target winpath.Target) (*place, *leaf, error) {
 }
 
 // GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to. It is mounted at the path
-// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is on
-// no volume.
+// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is
+// on no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	path, err := v.node.targetPath(targetPath)
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.node, on("GetClosestVolumeIDFromTargetPath", pathObject(path)), func(o *op) (string, error) { return o.volumeHolding(path) })
+	return read(ctx, v.node, on("GetClosestVolumeIDFromTargetPath", pathObject(path)),
+		func(o *op) (string, error) { return o.volumeHolding(path) })
 }
 
 func (o *op) volumeHolding(path winpath.Path) (string, error) {
 	pl, l, err := o.follow(path)
 	if missing(err) {
-		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there, so no volume holds it"}
+		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() +
+			" is not there, so no volume holds it"}
 	}
 	if err != nil {
 		return "", fail(err, "looking for the volume that holds %s", path)
@@ -154,7 +161,8 @@ func (o *op) volumeHolding(path winpath.Path) (string, error) {
 	defer pl.close()
 	final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
 	if err != nil && onShare(l) {
-		return "", &Error{Class: FailedPrecondition, Reason: reason.OnShare, Err: err, Message: path.String() + " lies on a network share, not on a volume"}
+		return "", &Error{Class: FailedPrecondition, Reason: reason.OnShare, Err: err, Message: path.String() +
+			" lies on a network share, not on a volume"}
 	}
 	if err != nil {
 		return "", fail(err, "asking which volume holds %s", path)

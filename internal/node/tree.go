@@ -108,14 +108,16 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	}
 	ids := d.ids(o.ctx)
 	branch := TreeDisk{
-		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online, ReadOnly: !state.writable,
+		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
+		ReadOnly:     !state.writable,
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
 	if device, err := d.storageDevice(); err == nil {
 		branch.BusType = busTypeName(device.BusType)
 	}
 	if location, err := d.location(); err == nil {
-		branch.Adapter, branch.Bus, branch.Target, branch.LUN = location.Adapter, location.Bus, location.Target, location.LUNID
+		branch.Adapter, branch.Bus, branch.Target, branch.LUN = location.Adapter, location.Bus,
+			location.Target, location.LUNID
 	}
 	for _, p := range layout.Partitions {
 		if p.Length > 0 {
@@ -124,7 +126,10 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 			})
 		}
 	}
-	sort.Slice(branch.Partitions, func(i, j int) bool { return branch.Partitions[i].OffsetBytes < branch.Partitions[j].OffsetBytes })
+	sort.Slice(branch.Partitions, func(i,
+		j int) bool {
+		return branch.Partitions[i].OffsetBytes < branch.Partitions[j].OffsetBytes
+	})
 	return branch, nil
 }
 
@@ -141,7 +146,8 @@ func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 	for i, v := range volumes {
 		objects[i] = volumeObject(v.id)
 	}
-	for i, a := range askEach(o, objects, func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
+	for i, a := range askEach(o, objects,
+		func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
 		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
 		case p == nil: // its disk has come or gone meanwhile

@@ -8,11 +8,11 @@ import (
 )
 
 // visits makes the look at a share's mapping and the opening of files there one step with regard to the removal of the
-// mapping: walks visit a share side by side, and a removal keeps them out. Otherwise a walk that had just seen the mapping
-// would open the share without it, which sends the server the credentials of the machine's own account.
+// mapping: walks visit a share side by side, and a removal keeps them out. Otherwise a walk that had just seen the
+// mapping would open the share without it, which sends the server the credentials of the machine's own account.
 //
-// Each share is on its own: a server that hangs holds up the removal of its own mapping only. A removal that waits lets no
-// further walk in, so walks that follow one another without a gap cannot keep it waiting for ever.
+// Each share is on its own: a server that hangs holds up the removal of its own mapping only. A removal that waits lets
+// no further walk in, so walks that follow one another without a gap cannot keep it waiting for ever.
 type visits struct {
 	gates keyedLocks // by share; a walk passes, a removal stays
 

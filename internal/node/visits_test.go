@@ -47,7 +47,8 @@ func newSlowShare(t *testing.T) *slowShare {
 	})
 	for _, name := range []string{"share", "other"} {
 		link := testLink + name
-		if err := s.SMB.NewSMBGlobalMapping(t.Context(), `\\fs.emulated\`+name, link, "csi", Secret("csi-password")); err != nil {
+		if err := s.SMB.NewSMBGlobalMapping(t.Context(), `\\fs.emulated\`+name, link, "csi",
+			Secret("csi-password")); err != nil {
 			t.Fatal(err)
 		}
 		host, err := s.emulated.HostPath(link)
@@ -74,8 +75,8 @@ func onShareOf(name string) func(kernel.Call) bool {
 	}
 }
 
-// A share is not unmapped between a walk's look at the mapping and its last opening of a file there, so no server is met
-// without a mapping. The mapping of another share is removed meanwhile.
+// A share is not unmapped between a walk's look at the mapping and its last opening of a file there, so no server is
+// met without a mapping. The mapping of another share is removed meanwhile.
 func TestNoUnmappingUnderAWalk(t *testing.T) {
 	for name, test := range map[string]struct {
 		hold func(kernel.Call) bool
@@ -191,7 +192,8 @@ func TestPanicEndsAVisit(t *testing.T) {
 		n := newSlowShare(t)
 		n.panics.Store(true)
 		var e *Error
-		if _, err := n.Filesystem.PathExists(t.Context(), testLink+`share\dir`); !errors.As(err, &e) || e.Reason != reason.Panic {
+		if _, err := n.Filesystem.PathExists(t.Context(), testLink+`share\dir`); !errors.As(err, &e) ||
+			e.Reason != reason.Panic {
 			t.Errorf("got %v", err)
 		}
 		if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {

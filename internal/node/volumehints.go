@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// volumeHints remembers where each volume was last found, so that the volumes of one disk need not be searched for among
-// hundreds: Windows lists volumes only for the whole node. A hint is checked before it is used.
+// volumeHints remembers where each volume was last found, so that the volumes of one disk need not be searched for
+// among hundreds: Windows lists volumes only for the whole node. A hint is checked before it is used.
 type volumeHints struct {
 	mu    sync.Mutex
 	known map[diskOffset]winpath.VolumeID
@@ -39,7 +39,8 @@ func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
 	return id, ok
 }
 
-// likelyFirst sorts volumes into those that may be on a disk, because they were last found there or never, and the others.
+// likelyFirst sorts volumes into those that may be on a disk, because they were last found there or never, and the
+// others.
 func (h *volumeHints) likelyFirst(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +81,8 @@ func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskV
 			return nil, false
 		}
 		extents, err := o.volumeExtents(id)
-		if err != nil || len(extents) != 1 || extents[0].DiskNumber != number || extents[0].StartingOffset != p.StartingOffset {
+		if err != nil || len(extents) != 1 || extents[0].DiskNumber != number ||
+			extents[0].StartingOffset != p.StartingOffset {
 			o.node.hints.forget(where)
 			return nil, false
 		}

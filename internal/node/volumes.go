@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without the
-// trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
+// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without
+// the trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
 type Volumes struct{ node *Node }
 
 // VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
@@ -104,7 +104,8 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 		return win32.DiskExtent{}, err
 	}
 	if len(all) != 1 {
-		return win32.DiskExtent{}, errorf(FailedPrecondition, reason.VolumeSpansDisks, "volume %s has %d extents; only volumes of one partition are supported", id, len(all))
+		return win32.DiskExtent{}, errorf(FailedPrecondition, reason.VolumeSpansDisks,
+			"volume %s has %d extents; only volumes of one partition are supported", id, len(all))
 	}
 	return all[0], nil
 }
@@ -128,8 +129,8 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 	})
 }
 
-// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised" means
-// no; a volume that is gone, locked or damaged is an error, because callers format on a no.
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
+// means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
 func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
@@ -154,7 +155,8 @@ func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	case name == "RAW":
 		return "", nil
 	case name == "":
-		return "", errorf(Internal, reason.NoFileSystemName, "Windows mounted volume %s but does not name its file system", id)
+		return "", errorf(Internal, reason.NoFileSystemName,
+			"Windows mounted volume %s but does not name its file system", id)
 	default:
 		return name, nil
 	}
@@ -166,7 +168,8 @@ func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeSt
 	if err != nil {
 		return VolumeStats{}, err
 	}
-	return read(ctx, v.node, on("GetVolumeStats", volumeObject(id)), func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
+	return read(ctx, v.node, on("GetVolumeStats", volumeObject(id)),
+		func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {

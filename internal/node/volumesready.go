@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// waitForVolumes is p.wait for something that the volumes of a disk bring. A pause ends early when Windows says that they are
-// ready.
+// waitForVolumes is p.wait for something that the volumes of a disk bring. A pause ends early when Windows says that
+// they are ready.
 func (o *op) waitForVolumes(p *patience, disk uint32, limit time.Duration) bool {
 	if p.until.IsZero() {
 		p.early = o.volumesReady(disk)
@@ -20,9 +20,9 @@ func (o *op) waitForVolumes(p *patience, disk uint32, limit time.Duration) bool 
 	return p.wait(limit)
 }
 
-// volumesReady returns a channel that is closed if Windows says within askTime that a disk's volumes are ready for use. The
-// call has a handle of its own, which it blocks, and an object of its own: if it hangs, the disk does not. While it runs, no
-// other is made for the disk, and the channel is nil.
+// volumesReady returns a channel that is closed if Windows says within askTime that a disk's volumes are ready for use.
+// The call has a handle of its own, which it blocks, and an object of its own: if it hangs, the disk does not. While it
+// runs, no other is made for the disk, and the channel is nil.
 //
 // https://learn.microsoft.com/windows/win32/fileio/ioctl-disk-are-volumes-ready
 func (o *op) volumesReady(disk uint32) <-chan struct{} {
@@ -43,7 +43,8 @@ func (o *op) volumesReady(disk uint32) <-chan struct{} {
 			return err
 		})
 		if err != nil {
-			klog.FromContext(o.ctx).V(4).Info("Windows does not say when the volumes of a disk are ready", "disk", disk, "err", err)
+			klog.FromContext(o.ctx).V(4).Info("Windows does not say when the volumes of a disk are ready",
+				"disk", disk, "err", err)
 			return
 		}
 		close(ready)

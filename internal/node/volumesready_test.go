@@ -16,7 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// lateVolumes is a node whose volumes arrive late, and whose handles are synchronous: each has one control code at a time.
+// lateVolumes is a node whose volumes arrive late, and whose handles are synchronous: each has one control code at a
+// time.
 type lateVolumes struct {
 	*emulated.Node
 	ready func() error // after IOCTL_DISK_ARE_VOLUMES_READY
@@ -62,8 +63,8 @@ func startLate(t *testing.T, ready func() error) (*lateVolumes, *Node) {
 	return late, n
 }
 
-// TestVolumesAreAwaited: a volume is found when Windows says that it is ready, sooner than the poll would find it. Where
-// Windows refuses to say it, or never does, the poll takes as long as it takes alone.
+// TestVolumesAreAwaited: a volume is found when Windows says that it is ready, sooner than the poll would find it.
+// Where Windows refuses to say it, or never does, the poll takes as long as it takes alone.
 func TestVolumesAreAwaited(t *testing.T) {
 	partitioned := func(t *testing.T, ready func(end <-chan struct{}) error) (took time.Duration) {
 		t.Helper()
@@ -127,8 +128,8 @@ func TestWhenVolumesAreAwaited(t *testing.T) {
 	})
 }
 
-// TestWaitForVolumesIsNoHangOfTheDisk: where Windows never says that volumes are ready, the disk can be read and changed as
-// before, and no second call is left behind.
+// TestWaitForVolumesIsNoHangOfTheDisk: where Windows never says that volumes are ready, the disk can be read and
+// changed as before, and no second call is left behind.
 func TestWaitForVolumesIsNoHangOfTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})

@@ -2,14 +2,15 @@
 
 package ntfs
 
-// bitmapBytes returns the size of $Bitmap, which is a multiple of eight. The bits of clusters that do not exist are set.
+// bitmapBytes returns the size of $Bitmap, which is a multiple of eight. The bits of clusters that do not exist are
+// set.
 func bitmapBytes(clusters int64) int64 { return (clusters + 63) / 64 * 8 }
 
 // bitmapPiece is how much of $Bitmap is looked at at a time.
 const bitmapPiece = 64 << 10
 
-// bitmapBlocks returns the bytes of $Bitmap from one of them to another, at their places on the volume: the bits of used
-// clusters are set.
+// bitmapBlocks returns the bytes of $Bitmap from one of them to another, at their places on the volume: the bits of
+// used clusters are set.
 func bitmapBlocks(from, to int64, used, at []run, cluster int64) []Block {
 	var blocks []Block
 	start := int64(0) // of the run, within the file

@@ -4,8 +4,8 @@ package ntfs
 
 import "time"
 
-// The numbers of the files that Grow looks at, and of the root directory. From 12 to 15 records are in use and have no name,
-// from 16 to 23 they are free and remain so.
+// The numbers of the files that Grow looks at, and of the root directory. From 12 to 15 records are in use and have no
+// name, from 16 to 23 they are free and remain so.
 const (
 	fileLog     = 2
 	fileVolume  = 3

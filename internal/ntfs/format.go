@@ -38,7 +38,8 @@ func (v Volume) Format(now time.Time) []Block {
 		mft = append(mft, r.bytes()...)
 	}
 	// As NTFS sorts them, by their capitals.
-	sorted := []string{"$AttrDef", "$BadClus", "$Bitmap", "$Boot", "$Extend", "$LogFile", "$MFT", "$MFTMirr", "$Secure", "$UpCase", "$Volume", "."}
+	sorted := []string{"$AttrDef", "$BadClus", "$Bitmap", "$Boot", "$Extend", "$LogFile", "$MFT", "$MFTMirr", "$Secure",
+		"$UpCase", "$Volume", "."}
 	var root [][]byte
 	for _, name := range sorted {
 		root = append(root, names[name])

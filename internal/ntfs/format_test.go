@@ -16,7 +16,8 @@ import (
 const mib = 1 << 20
 
 func volumeOf(size int64, sector uint32) ntfs.Volume {
-	return ntfs.Volume{SectorSize: sector, Sectors: uint64(size)/uint64(sector) - 1, Hidden: 2048, Serial: 0x1122334455667788}
+	return ntfs.Volume{SectorSize: sector, Sectors: uint64(size)/uint64(sector) - 1, Hidden: 2048,
+		Serial: 0x1122334455667788}
 }
 
 func formatted(t *testing.T, size int64, sector uint32) string {
@@ -41,7 +42,8 @@ func TestToolsAcceptTheFormat(t *testing.T) {
 				if all != (size/int64(sector)-1)*int64(sector)/ntfs.ClusterSize {
 					t.Errorf("it has %d clusters", all)
 				}
-				if used := int64(ntfs.MetadataBytes(uint64(mft), ntfs.ClusterSize)) / ntfs.ClusterSize; size >= 8*mib && free != all-used {
+				if used := int64(ntfs.MetadataBytes(uint64(mft), ntfs.ClusterSize)) / ntfs.ClusterSize; size >= 8*mib &&
+					free != all-used {
 					t.Errorf("%d of %d clusters are free; all but %d should be", free, all, used)
 				}
 			})
@@ -57,17 +59,20 @@ func TestToolsReadTheFiles(t *testing.T) {
 			t.Errorf("file %s is not that of mkntfs", file)
 		}
 	}
-	if out := tool(t, "ntfssecaudit", "-a", image); !strings.Contains(out, "2 valid entries in $SDH") || !strings.Contains(out, "No errors were found") {
+	if out := tool(t, "ntfssecaudit", "-a", image); !strings.Contains(out, "2 valid entries in $SDH") ||
+		!strings.Contains(out, "No errors were found") {
 		t.Errorf("ntfssecaudit -a:\n%s", out)
 	}
 	sds := fileOf(t, image, "9", "-n", "$SDS")
-	if half := 256 << 10; len(sds) <= half || !strings.HasPrefix(sds, sds[half:]) || strings.Trim(sds[len(sds)-half:half], "\x00") != "" {
+	if half := 256 << 10; len(sds) <= half || !strings.HasPrefix(sds, sds[half:]) ||
+		strings.Trim(sds[len(sds)-half:half], "\x00") != "" {
 		t.Errorf("$SDS of %d bytes is not followed by its copy", len(sds))
 	}
 	if out := tool(t, "ntfsinfo", "-v", "-i", "5", image); !strings.Contains(out, "257 (0x101)") {
 		t.Errorf("the root directory has another descriptor:\n%s", out)
 	}
-	for _, name := range strings.Fields("$AttrDef $BadClus $Bitmap $Boot $Extend $LogFile $MFT $MFTMirr $Secure $UpCase $Volume") {
+	for _, name := range strings.Fields(
+		"$AttrDef $BadClus $Bitmap $Boot $Extend $LogFile $MFT $MFTMirr $Secure $UpCase $Volume") {
 		tool(t, "ntfsinfo", "-F", name, image) // it looks the name up in the directory's index
 	}
 	if got := tool(t, "ntfsls", "-a", "-s", image); len(strings.Fields(got)) != 13 { // and . and ..

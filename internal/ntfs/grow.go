@@ -9,13 +9,14 @@ import (
 	"slices"
 )
 
-// Grow returns the blocks by which the file system on a volume gets so many sectors, without the backup of the boot sector, for
-// which there must be room. What it changes is what FSCTL_EXTEND_VOLUME must: the number of sectors in the boot sector and its
-// copy, the bits and the size of $Bitmap, and the size of $BadClus. All else stays as it is. The boot sector comes last.
+// Grow returns the blocks by which the file system on a volume gets so many sectors, without the backup of the boot
+// sector, for which there must be room. What it changes is what FSCTL_EXTEND_VOLUME must: the number of sectors in the
+// boot sector and its copy, the bits and the size of $Bitmap, and the size of $BadClus. All else stays as it is. The
+// boot sector comes last.
 //
-// It refuses a file system that is damaged, that was not left clean, or whose metadata is more scattered than a file record can
-// say: nothing is known then about the clusters that are free. A boot sector alone, with zeros where its MFT should be, has
-// nothing but the number of sectors.
+// It refuses a file system that is damaged, that was not left clean, or whose metadata is more scattered than a file
+// record can say: nothing is known then about the clusters that are free. A boot sector alone, with zeros where its MFT
+// should be, has nothing but the number of sectors.
 func Grow(volume io.ReaderAt, sectors uint64) ([]Block, error) {
 	s, err := open(volume)
 	if err != nil {

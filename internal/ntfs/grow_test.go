@@ -35,14 +35,20 @@ func TestToolsAcceptWhatHasGrown(t *testing.T) {
 		to      []int64
 		long    bool
 	}{
-		{"own", func(t *testing.T) string { return formatted(t, 64*mib, 512) }, 512, 4096, []int64{64*mib + 4096, 200 * mib, 2000 * mib}, true},
+		{"own", func(t *testing.T) string { return formatted(t, 64*mib, 512) }, 512, 4096,
+			[]int64{64*mib + 4096, 200 * mib, 2000 * mib}, true},
 		{"own, full", func(t *testing.T) string { return formatted(t, mib, 512) }, 512, 4096, []int64{2 * mib}, false},
-		{"own, large sectors", func(t *testing.T) string { return formatted(t, 64*mib, 4096) }, 4096, 4096, []int64{64*mib + 4096, 200 * mib}, true},
+		{"own, large sectors", func(t *testing.T) string { return formatted(t, 64*mib, 4096) }, 4096, 4096,
+			[]int64{64*mib + 4096, 200 * mib}, true},
 		{"mkntfs", func(t *testing.T) string { return mkntfs(t, 64*mib) }, 512, 4096, []int64{65 * mib, 1000 * mib}, false},
-		{"mkntfs, a copy of all records", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "65536") }, 512, 65536, []int64{128 * mib}, false},
-		{"mkntfs, small clusters", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "512") }, 512, 512, []int64{65 * mib, 128 * mib}, true},
-		{"mkntfs, large clusters", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "262144") }, 512, 262144, []int64{128 * mib}, true},
-		{"mkntfs, large sectors", func(t *testing.T) string { return mkntfs(t, 64*mib, "-s", "4096") }, 4096, 4096, []int64{1000 * mib}, false},
+		{"mkntfs, a copy of all records", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "65536") }, 512, 65536,
+			[]int64{128 * mib}, false},
+		{"mkntfs, small clusters", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "512") }, 512, 512,
+			[]int64{65 * mib, 128 * mib}, true},
+		{"mkntfs, large clusters", func(t *testing.T) string { return mkntfs(t, 64*mib, "-c", "262144") }, 512, 262144,
+			[]int64{128 * mib}, true},
+		{"mkntfs, large sectors", func(t *testing.T) string { return mkntfs(t, 64*mib, "-s", "4096") }, 4096, 4096,
+			[]int64{1000 * mib}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			long := os.Getenv("CSI_PROXY_LONG") != ""

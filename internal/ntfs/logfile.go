@@ -14,8 +14,8 @@ const (
 	logMinimum = 256 << 10 // what mkntfs takes for the least that Windows accepts
 )
 
-// restartPage returns either of the two pages at the beginning of $LogFile: the volume was left clean, and nobody has the log
-// open. Whoever opens it next begins it anew, so the rest of the file does not matter.
+// restartPage returns either of the two pages at the beginning of $LogFile: the volume was left clean, and nobody has
+// the log open. Whoever opens it next begins it anew, so the rest of the file does not matter.
 func restartPage(logBytes int64) []byte {
 	const area, client, clientBytes = 0x30, 0x30, 0xA0
 	p := make([]byte, logPage)
@@ -46,8 +46,8 @@ func restartPage(logBytes int64) []byte {
 	return p
 }
 
-// logIsClean reports whether nothing in a $LogFile, by its two restart pages, waits to be done: the newer page says so, or
-// the file was emptied, which fills it with ones.
+// logIsClean reports whether nothing in a $LogFile, by its two restart pages, waits to be done: the newer page says so,
+// or the file was emptied, which fills it with ones.
 func logIsClean(pages []byte) bool {
 	var newest uint64
 	found, clean := false, false

@@ -20,8 +20,8 @@ type Block struct {
 	Data   []byte
 }
 
-// places is where the metadata of a new file system is. What does not depend on the volume's size comes first, the MFT at
-// a third of the volume, and what is large after it.
+// places is where the metadata of a new file system is. What does not depend on the volume's size comes first, the MFT
+// at a third of the volume, and what is large after it.
 type places struct {
 	boot, mirror, mftBitmap, rootIndex, attrDef, upCase, bitmap run
 	mft, secure, log                                            run
@@ -71,9 +71,9 @@ func (p places) used() []run {
 	return []run{{0, front}, {p.mft.first, p.log.first + p.log.count - p.mft.first}}
 }
 
-// MetadataBytes returns the space that the metadata of an empty file system takes, by the place of the MFT, which stays when
-// the volume grows: an eighth of the volume, and not more than 16 MiB. Format makes $LogFile so large that it is true, unless
-// the volume is smaller than 8 MiB or larger than 400 GiB.
+// MetadataBytes returns the space that the metadata of an empty file system takes, by the place of the MFT, which stays
+// when the volume grows: an eighth of the volume, and not more than 16 MiB. Format makes $LogFile so large that it is
+// true, unless the volume is smaller than 8 MiB or larger than 400 GiB.
 func MetadataBytes(mftCluster uint64, clusterBytes uint32) uint64 {
 	whole := mftCluster * 3 * uint64(clusterBytes)
 	return min(16<<20, whole/8) / uint64(clusterBytes) * uint64(clusterBytes)

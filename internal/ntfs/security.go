@@ -10,8 +10,8 @@ const (
 	securityRoot       = 0x101
 )
 
-// secureStreams returns the content of $Secure: the entries of $SDS, which follow each other on 16-byte boundaries, and the
-// indexes $SDH by hash and $SII by number.
+// secureStreams returns the content of $Secure: the entries of $SDS, which follow each other on 16-byte boundaries, and
+// the indexes $SDH by hash and $SII by number.
 func secureStreams() (sds []byte, bySum, byNumber [][]byte) {
 	const read, full, inherited = 0x120089, 0x1F01FF, 3 // inherited by files and directories
 	for i, descriptor := range [][]byte{securityDescriptor(read, 0), securityDescriptor(full, inherited)} {
@@ -33,8 +33,8 @@ func secureStreams() (sds []byte, bySum, byNumber [][]byte) {
 	return sds, bySum, byNumber
 }
 
-// securityDescriptor returns a self-relative descriptor that allows the access to Administrators, who own what has it, and
-// to the system.
+// securityDescriptor returns a self-relative descriptor that allows the access to Administrators, who own what has it,
+// and to the system.
 func securityDescriptor(access uint32, inherited byte) []byte {
 	administrators := []byte{1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0} // S-1-5-32-544
 	system := []byte{1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}                        // S-1-5-18

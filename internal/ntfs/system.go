@@ -26,8 +26,8 @@ type system struct {
 	bootSectorOnly bool // the rest was never written
 }
 
-// open reads the boot sector and the first record of the MFT. A boot sector says the most that it can; open believes it no
-// sizes that Windows does not allow.
+// open reads the boot sector and the first record of the MFT. A boot sector says the most that it can; open believes it
+// no sizes that Windows does not allow.
 func open(volume io.ReaderAt) (*system, error) {
 	s := &system{volume: volume, boot: make([]byte, 4096)}
 	if err := s.readAt(s.boot[:512], 0); err != nil {
@@ -55,7 +55,8 @@ func open(volume io.ReaderAt) (*system, error) {
 	}
 	s.clusters = int64(le.Uint64(s.boot[40:]) / s.perCluster)
 	mft, mirror := int64(le.Uint64(s.boot[48:])), int64(le.Uint64(s.boot[56:]))
-	if most := int64(1) << 50 / s.cluster; s.clusters < 1 || s.clusters > most || mft < 1 || mft >= s.clusters || mirror < 1 || mirror >= s.clusters {
+	if most := int64(1) << 50 / s.cluster; s.clusters < 1 || s.clusters > most || mft < 1 || mft >= s.clusters ||
+		mirror < 1 || mirror >= s.clusters {
 		return nil, fmt.Errorf("of %d clusters, the MFT is at %d and its copy at %d", s.clusters, mft, mirror)
 	}
 	s.mft, s.mftBytes, s.mirror = mft*s.cluster, s.recordSize, mirror*s.cluster

@@ -33,7 +33,8 @@ func tool(t *testing.T, name string, args ...string) string {
 func intact(t *testing.T, image string) {
 	t.Helper()
 	fixed := tool(t, "ntfsfix", "-n", image)
-	if !strings.Contains(fixed, "completed successfully") || strings.Contains(fixed, "FAILED") || strings.Contains(fixed, "BAD") {
+	if !strings.Contains(fixed, "completed successfully") || strings.Contains(fixed, "FAILED") ||
+		strings.Contains(fixed, "BAD") {
 		t.Errorf("ntfsfix -n:\n%s", fixed)
 	}
 	if out := tool(t, "ntfsresize", "-i", "-f", "-P", image); !strings.Contains(out, "Accounting clusters") {

@@ -25,7 +25,8 @@ import (
 // A method makes a call of the admin endpoint with a request as JSON.
 type method func(ctx context.Context, request []byte) (proto.Message, error)
 
-// methods returns the methods that the page's buttons call, with the fields that they set. None names a file of the host.
+// methods returns the methods that the page's buttons call, with the fields that they set. None names a file of the
+// host.
 func methods(c *adminclient.Client) map[string]method {
 	return map[string]method{
 		"AttachDisk":          unary(c.AttachDisk, "sizeBytes", "serialNumber", "busType", "offline", "formatted"),

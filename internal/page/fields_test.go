@@ -46,7 +46,8 @@ func TestFields(t *testing.T) {
 				if delete(set, method+"."+name); code == 403 {
 					t.Errorf("%s %s: got %d %s", method, text, code, got)
 				}
-			case set[method] && !strings.Contains(got, "does not set "+name), !set[method] && !strings.Contains(got, "does not call "+method), code != 403:
+			case set[method] && !strings.Contains(got, "does not set "+name), !set[method] &&
+				!strings.Contains(got, "does not call "+method), code != 403:
 				t.Errorf("%s %s: got %d %s, want a refusal", method, text, code, got)
 			}
 		}

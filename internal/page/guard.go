@@ -17,9 +17,9 @@ const (
 	maxAnswers  = 16                  // how many requests are answered at once
 )
 
-// guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS rebinding),
-// by the host's name; those that send requests to it, by their origin and by the token that only the page itself has.
-// Another user of this machine is not kept out.
+// guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS
+// rebinding), by the host's name; those that send requests to it, by their origin and by the token that only the page
+// itself has. Another user of this machine is not kept out.
 func (p *page) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	answers := make(chan struct{}, maxAnswers)
@@ -30,12 +30,14 @@ func (p *page) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
 		case !p.serves(r.Host):
-			http.Error(w, "this page is not served by the name "+strings.ToValidUTF8(r.Host, "?")+"; allow it with -ui-hosts", http.StatusForbidden)
+			http.Error(w, "this page is not served by the name "+strings.ToValidUTF8(r.Host, "?")+"; allow it with -ui-hosts",
+				http.StatusForbidden)
 			return
 		case origins.Check(r) != nil:
 			http.Error(w, "a request of another site", http.StatusForbidden)
 			return
-		case r.Method == http.MethodPost && subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(p.token)) != 1:
+		case r.Method == http.MethodPost &&
+			subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(p.token)) != 1:
 			http.Error(w, "not a request of this agent's page; load the page again", http.StatusForbidden)
 			return
 		}
@@ -51,8 +53,8 @@ func (p *page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// serves reports whether a request for a host, with or without a port, is for the page: by a loopback name or address, or
-// by a name that was allowed.
+// serves reports whether a request for a host, with or without a port, is for the page: by a loopback name or address,
+// or by a name that was allowed.
 func (p *page) serves(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -61,5 +63,6 @@ func (p *page) serves(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil && address.IsLoopback() {
 		return true
 	}
-	return host == "localhost" || slices.ContainsFunc(p.config.Hosts, func(allowed string) bool { return strings.EqualFold(allowed, host) })
+	return host == "localhost" || slices.ContainsFunc(p.config.Hosts,
+		func(allowed string) bool { return strings.EqualFold(allowed, host) })
 }

@@ -55,7 +55,8 @@ func New(c Config) (http.Handler, error) {
 		p.methods = methods(c.Admin)
 	}
 	p.html = bytes.ReplaceAll([]byte(index), []byte("{{token}}"), []byte(p.token))
-	p.policy = fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; connect-src 'self'; base-uri 'none'; form-action 'none'; "+
+	p.policy = fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; connect-src 'self'; base-uri 'none'; "+
+		"form-action 'none'; "+
 		"frame-ancestors 'none'; require-trusted-types-for 'script'", hash("script"), hash("style"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveHTML)

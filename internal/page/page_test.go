@@ -36,7 +36,8 @@ type site struct {
 func open(t *testing.T, readOnly bool) *site {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}, Config: agent.Config{SocketDir: shortDir(t)}})
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
+		Config: agent.Config{SocketDir: shortDir(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,24 +142,27 @@ func TestOtherSites(t *testing.T) {
 		headers map[string]string
 		want    int
 	}{
-		"the page":                {"GET", nil, 200},
-		"by name":                 {"GET", map[string]string{"Host": "localhost:" + port}, 200},
-		"by IPv6":                 {"GET", map[string]string{"Host": "[::1]:" + port}, 200},
-		"by an allowed name":      {"GET", map[string]string{"Host": "Bench.example"}, 200},
-		"DNS rebinding":           {"GET", map[string]string{"Host": "evil.example:" + port}, 403},
-		"a name with a loopback":  {"GET", map[string]string{"Host": "127.0.0.1.evil.example"}, 403},
-		"another address":         {"GET", map[string]string{"Host": "192.0.2.1:" + port}, 403},
-		"a link of another site":  {"GET", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200},
-		"the page's own request":  {"POST", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + s.address}, 200},
-		"without a token":         {"POST", map[string]string{"X-CSI-Proxy-Token": ""}, 403},
-		"with another token":      {"POST", map[string]string{"X-CSI-Proxy-Token": "A" + s.token[1:] + "A"}, 403},
-		"of another site":         {"POST", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
-		"of another port":         {"POST", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
-		"of an old browser":       {"POST", map[string]string{"Origin": "http://evil.example"}, 403},
-		"rebinding with a token":  {"POST", map[string]string{"Host": "evil.example", "Origin": "http://evil.example"}, 403},
-		"a sandboxed frame":       {"POST", map[string]string{"Origin": "null"}, 403},
-		"another method":          {"PUT", map[string]string{"X-CSI-Proxy-Token": s.token}, 405},
-		"a preflight":             {"OPTIONS", map[string]string{"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}, 405},
+		"the page":               {"GET", nil, 200},
+		"by name":                {"GET", map[string]string{"Host": "localhost:" + port}, 200},
+		"by IPv6":                {"GET", map[string]string{"Host": "[::1]:" + port}, 200},
+		"by an allowed name":     {"GET", map[string]string{"Host": "Bench.example"}, 200},
+		"DNS rebinding":          {"GET", map[string]string{"Host": "evil.example:" + port}, 403},
+		"a name with a loopback": {"GET", map[string]string{"Host": "127.0.0.1.evil.example"}, 403},
+		"another address":        {"GET", map[string]string{"Host": "192.0.2.1:" + port}, 403},
+		"a link of another site": {"GET", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+			200},
+		"the page's own request": {"POST",
+			map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + s.address}, 200},
+		"without a token":        {"POST", map[string]string{"X-CSI-Proxy-Token": ""}, 403},
+		"with another token":     {"POST", map[string]string{"X-CSI-Proxy-Token": "A" + s.token[1:] + "A"}, 403},
+		"of another site":        {"POST", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		"of another port":        {"POST", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		"of an old browser":      {"POST", map[string]string{"Origin": "http://evil.example"}, 403},
+		"rebinding with a token": {"POST", map[string]string{"Host": "evil.example", "Origin": "http://evil.example"}, 403},
+		"a sandboxed frame":      {"POST", map[string]string{"Origin": "null"}, 403},
+		"another method":         {"PUT", map[string]string{"X-CSI-Proxy-Token": s.token}, 405},
+		"a preflight": {"OPTIONS",
+			map[string]string{"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}, 405},
 		"an address as the token": {"POST", map[string]string{"X-CSI-Proxy-Token": s.address}, 403},
 	} {
 		path := "/"
@@ -173,11 +177,13 @@ func TestOtherSites(t *testing.T) {
 			t.Errorf("%s: got headers %v", name, headers)
 		}
 	}
-	if code, _, _ := s.send("GET", "/", "", map[string]string{"X-Long": strings.Repeat("x", 64<<10)}); code != http.StatusRequestHeaderFieldsTooLarge {
+	if code, _, _ := s.send("GET", "/", "",
+		map[string]string{"X-Long": strings.Repeat("x", 64<<10)}); code != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("long headers: got %d", code)
 	}
 	_, html, headers := s.send("GET", "/", "", nil)
-	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'sha256-", "connect-src 'self'", "require-trusted-types-for"} {
+	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'sha256-",
+		"connect-src 'self'", "require-trusted-types-for"} {
 		if !strings.Contains(headers.Get("Content-Security-Policy"), want) {
 			t.Errorf("the policy has no %s: %v", want, headers)
 		}
@@ -185,7 +191,8 @@ func TestOtherSites(t *testing.T) {
 	if headers.Get("X-Frame-Options") != "DENY" || headers.Get("Cache-Control") != "no-store" {
 		t.Errorf("got headers %v", headers)
 	}
-	if found := regexp.MustCompile(`(src|href|action)=|https?://|innerHTML|\bon[a-z]+="`).FindAllString(html, -1); found != nil {
+	if found := regexp.MustCompile(`(src|href|action)=|https?://|innerHTML|\bon[a-z]+="`).FindAllString(
+		html, -1); found != nil {
 		t.Errorf("the page has %q: it loads something, or makes markup of what the node says", found)
 	}
 }
@@ -203,17 +210,20 @@ func TestChanges(t *testing.T) {
 	s.want(200, `"id":1`, "/fault", `{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}`)
 	s.want(200, `"id":2`, "/fault", `{"method":"volume/MountVolume","status":"UNAVAILABLE","message":"m","after":true}`)
 	st := s.state(first.Journal.Newest, first.Version)
-	if st.Tree == nil || len(st.Tree.Disks) != 4 || st.Tree.Disks[3].SerialNumber != "by-page" || st.Tree.Disks[3].SizeBytes != "2147483648" {
+	if st.Tree == nil || len(st.Tree.Disks) != 4 || st.Tree.Disks[3].SerialNumber != "by-page" ||
+		st.Tree.Disks[3].SizeBytes != "2147483648" {
 		t.Errorf("got the tree %+v", st.Tree)
 	}
 	if len(st.Servers) != 1 || !st.Servers[0].Stopped {
 		t.Errorf("got the servers %+v", st.Servers)
 	}
-	if len(st.Faults) != 2 || st.Faults[0].Calls != "OpenDevice" || st.Faults[0].Effect != "ERROR_NOT_READY" || st.Faults[1].Effect != `Unavailable "m" after` {
+	if len(st.Faults) != 2 || st.Faults[0].Calls != "OpenDevice" || st.Faults[0].Effect != "ERROR_NOT_READY" ||
+		st.Faults[1].Effect != `Unavailable "m" after` {
 		t.Errorf("got the faults %+v", st.Faults)
 	}
 	s.want(200, "{}", "/call/RemoveFault", `{"id":"1"}`)
-	if text := s.JournalText(); !strings.Contains(text, `EmulatedNode/AttachDisk {"size_bytes":"1073741824","serial_number":"by-page"`) {
+	if text := s.JournalText(); !strings.Contains(text,
+		`EmulatedNode/AttachDisk {"size_bytes":"1073741824","serial_number":"by-page"`) {
 		t.Errorf("the journal does not have the page's calls:\n%s", text)
 	}
 	s.want(200, "", "/call/Reboot", `{}`)
@@ -256,7 +266,8 @@ func TestLookingLeavesNoTrace(t *testing.T) {
 	}()
 	<-reached
 	for range 3 {
-		if again := s.state(st.Journal.Newest, st.Version); again.Tree != nil || again.Version != st.Version || again.Functions != nil {
+		if again := s.state(st.Journal.Newest, st.Version); again.Tree != nil || again.Version != st.Version ||
+			again.Functions != nil {
 			t.Errorf("a state without a change: got %+v", again)
 		}
 	}
@@ -284,7 +295,8 @@ func TestManyRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_, _ = fmt.Fprintf(c, "POST /state HTTP/1.1\r\nHost: localhost\r\nX-CSI-Proxy-Token: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", s.token)
+		_, _ = fmt.Fprintf(c, "POST /state HTTP/1.1\r\nHost: localhost\r\nX-CSI-Proxy-Token: %s\r\nContent-Length: "+
+			"100\r\nExpect: 100-continue\r\n\r\n", s.token)
 		// The server says to go on when the handler reads the body, so the request counts.
 		if _, err := io.ReadAtLeast(c, make([]byte, len("HTTP/1.1 100")), len("HTTP/1.1 100")); err != nil {
 			t.Fatal(err)

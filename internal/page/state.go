@@ -64,7 +64,8 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	s := state{ReadOnly: p.config.Admin == nil, Servers: e.Node.FileServers(), Portals: e.Node.ISCSIPortals(), Faults: []fault{}}
+	s := state{ReadOnly: p.config.Admin == nil, Servers: e.Node.FileServers(),
+		Portals: e.Node.ISCSIPortals(), Faults: []fault{}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
 		fail(w, err)
 		return
@@ -80,7 +81,8 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, f := range active.GetFaults() {
 		s.Faults = append(s.Faults, fault{
-			ID: f.GetId(), Calls: faulttext.Calls(f.GetFault()), Effect: faulttext.EffectOf(f.GetFault()), Skip: f.GetFault().GetSkip(),
+			ID: f.GetId(), Calls: faulttext.Calls(f.GetFault()), Effect: faulttext.EffectOf(f.GetFault()),
+			Skip:  f.GetFault().GetSkip(),
 			Times: f.GetFault().GetTimes(), Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
 		})
 	}
@@ -107,11 +109,12 @@ type storage struct {
 	seen    time.Time
 }
 
-// staleAfter is how old a look may be although no call was made since: files grow, and iSCSI sessions expire, without one.
+// staleAfter is how old a look may be although no call was made since: files grow, and iSCSI sessions expire, without
+// one.
 const staleAfter = 10 * time.Second
 
-// look returns the storage as JSON with a version, which changes when it does. It looks only if calls were made since the
-// last time: a look reads partition tables, which the switch msrAfterReads counts.
+// look returns the storage as JSON with a version, which changes when it does. It looks only if calls were made since
+// the last time: a look reads partition tables, which the switch msrAfterReads counts.
 func (s *storage) look(ctx context.Context, newest uint64, running int) (json.RawMessage, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plainfile opens files that somebody else may have prepared: it follows no link at their names, waits for nothing, and
-// takes regular files only.
+// Package plainfile opens files that somebody else may have prepared: it follows no link at their names, waits for
+// nothing, and takes regular files only.
 package plainfile
 
 import (
@@ -18,8 +18,8 @@ var (
 	ErrTooLong    = errors.New("it is too long")
 )
 
-// Open opens a regular file, with os.O_RDONLY or other flags of os.OpenFile that create nothing. The directories of the path
-// may be links.
+// Open opens a regular file, with os.O_RDONLY or other flags of os.OpenFile that create nothing. The directories of the
+// path may be links.
 func Open(name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(name, flag|withoutWaiting, 0)
 	if err != nil { // of a link or a socket, the system's reason says less

@@ -44,8 +44,8 @@ func (c client) matches(peer transport.Peer) bool {
 	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
 }
 
-// inContainer reports whether the process runs where it should. The description of a program is for processes of the node
-// itself: in a container, any program may have any path.
+// inContainer reports whether the process runs where it should. The description of a program is for processes of the
+// node itself: in a container, any program may have any path.
 func (c client) inContainer(is string) bool {
 	switch c.container {
 	case "":
@@ -56,8 +56,8 @@ func (c client) inContainer(is string) bool {
 	return strings.EqualFold(c.container, is)
 }
 
-// runs reports whether the process's program is the described one. A path that is not plain, such as one with a short name
-// or without a drive, fits nothing.
+// runs reports whether the process's program is the described one. A path that is not plain, such as one with a short
+// name or without a drive, fits nothing.
 func (c client) runs(image string) bool {
 	if c.image.IsZero() {
 		return true
@@ -82,7 +82,8 @@ func (c client) inCgroup(is string) bool {
 		return true
 	}
 	// A group's name may hold anything but a slash, and a process outside the agent's own view has .. in its path.
-	return strings.HasSuffix(c.cgroup, "/") && strings.HasPrefix(is, c.cgroup) && !slices.Contains(strings.Split(is, "/"), "..")
+	return strings.HasSuffix(c.cgroup, "/") && strings.HasPrefix(is, c.cgroup) &&
+		!slices.Contains(strings.Split(is, "/"), "..")
 }
 
 // Describe returns what is known of a client, in the words of policies.

@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Load reads the policy of an agent. Whoever can change the file can give himself every right, so it is refused if it is a
-// link, or if it or a directory above it can be changed by others than the agent's user and the machine's administrators.
+// Load reads the policy of an agent. Whoever can change the file can give himself every right, so it is refused if it
+// is a link, or if it or a directory above it can be changed by others than the agent's user and the machine's
+// administrators.
 func Load(path string) (*Policy, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -72,7 +73,8 @@ func open(path string) (_ *os.File, err error) {
 			return nil, err
 		}
 		if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
-			return nil, fmt.Errorf("the policy %s is refused: the directory %s is a link; give the path without links", path, dir)
+			return nil, fmt.Errorf("the policy %s is refused: the directory %s is a link; give the path without links", path,
+				dir)
 		}
 		if err := guardDirectory(path, dir, info); err != nil {
 			return nil, err
@@ -84,5 +86,6 @@ func open(path string) (_ *os.File, err error) {
 }
 
 func notRegular(path string) error {
-	return fmt.Errorf("the policy %s is refused: it is a link or not a regular file, which is not followed; give the path of a plain file", path)
+	return fmt.Errorf("the policy %s is refused: it is a link or not a regular file, which is not followed; give the "+
+		"path of a plain file", path)
 }

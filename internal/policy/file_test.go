@@ -43,7 +43,8 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Skipf("require links: %v", err)
 	}
-	if _, err := Load(filepath.Join(linked, "policy.yaml")); err == nil || !strings.Contains(err.Error(), linked+" is a link") {
+	if _, err := Load(filepath.Join(linked, "policy.yaml")); err == nil ||
+		!strings.Contains(err.Error(), linked+" is a link") {
 		t.Errorf("a link above the file: got %v", err)
 	}
 }

@@ -31,7 +31,8 @@ func guard(policy, what string, info fs.FileInfo) error {
 		return err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the policy %s is refused: %s has mode %#o, so that others can change it; take the right away with chmod go-w",
+		return fmt.Errorf("the policy %s is refused: %s has mode %#o, so that others can change it; take the right away "+
+			"with chmod go-w",
 			policy, what, info.Mode().Perm())
 	}
 	return nil
@@ -40,7 +41,8 @@ func guard(policy, what string, info fs.FileInfo) error {
 func ownedByUs(policy, what string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("the policy %s is refused: %s belongs to another user, who can change it; let root or the agent's user own it", policy, what)
+		return fmt.Errorf("the policy %s is refused: %s belongs to another user, who can change it; let root or the "+
+			"agent's user own it", policy, what)
 	}
 	return nil
 }

@@ -29,8 +29,9 @@ func guardFile(file *os.File, _ fs.FileInfo) error {
 	return changedByNobody(file.Name(), file.Name())
 }
 
-// guardDirectory looks at a directory. In the root of a drive, Windows lets users make new directories and files, but not
-// replace those that are there; neither may they in the directories of a fresh installation, such as C:\ProgramData.
+// guardDirectory looks at a directory. In the root of a drive, Windows lets users make new directories and files, but
+// not replace those that are there; neither may they in the directories of a fresh installation, such as
+// C:\ProgramData.
 func guardDirectory(policy, dir string, _ fs.FileInfo) error {
 	if dir == filepath.Dir(dir) || strings.EqualFold(dir, os.Getenv("ProgramData")) {
 		return nil
@@ -48,7 +49,8 @@ func changedByNobody(policy, path string) error {
 		return fmt.Errorf("the policy %s is refused: it cannot be found out who may change it: %w", policy, err)
 	}
 	if len(who) > 0 {
-		return fmt.Errorf("the policy %s is refused: %s can be changed by %s; let only administrators change it", policy, path, strings.Join(who, ", "))
+		return fmt.Errorf("the policy %s is refused: %s can be changed by %s; let only administrators change it", policy,
+			path, strings.Join(who, ", "))
 	}
 	return nil
 }

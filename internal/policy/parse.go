@@ -127,7 +127,11 @@ func (r *Rule) readClient(n *yaml.Node) *FileError {
 			}
 			return wrong(n, "sid is %q; it must be a security identifier such as S-1-5-18, not a name", c.sid)
 		}),
-		"elevated": counted(func(n *yaml.Node) *FileError { c.elevated = new(bool); return boolean(n, "elevated", c.elevated) }),
+		"elevated": counted(func(n *yaml.Node) *FileError {
+			c.elevated = new(bool)
+			return boolean(n,
+				"elevated", c.elevated)
+		}),
 		"image": counted(func(n *yaml.Node) *FileError {
 			if err := text(n, "image", &image); err != nil {
 				return err
@@ -156,7 +160,8 @@ func (r *Rule) readClient(n *yaml.Node) *FileError {
 	case c.any && given > 1:
 		return wrong(n, "any stands alone: every client is meant")
 	case image != "" && c.container != "" && c.container != transport.NoContainer:
-		return wrong(n, "image needs container: %s, which it means by itself: in a container, any program may have any path", transport.NoContainer)
+		return wrong(n, "image needs container: %s, which it means by itself: in a container, any program may have any path",
+			transport.NoContainer)
 	}
 	r.clients = append(r.clients, c)
 	return nil

@@ -22,11 +22,14 @@ func TestMistakesInFiles(t *testing.T) {
 		{"apiVersion: v1\n", `file:1: apiVersion is "v1"; this agent knows csi-proxy.kubernetes.io/v1alpha1`},
 		{"kind: policy\n", `file:1: kind is "policy"; this agent knows Policy`},
 		{head, "file:1: a policy needs the field rules"},
-		{strings.TrimPrefix(plain, "apiVersion: csi-proxy.kubernetes.io/v1alpha1\n"), "file:1: a policy needs the field apiVersion"},
-		{plain + "  method: [read]\n", `file:7: a rule has no field "method"; its fields are clients, directories, iscsiPortals, iscsiTargets, methods, name, services, smbServers`},
+		{strings.TrimPrefix(plain, "apiVersion: csi-proxy.kubernetes.io/v1alpha1\n"),
+			"file:1: a policy needs the field apiVersion"},
+		{plain + "  method: [read]\n",
+			`file:7: a rule has no field "method"; its fields are clients, directories, iscsiPortals, iscsiTargets, methods, name, services, smbServers`},
 		{plain + "  methods: [read]\n", "file:7: the field methods appears twice"},
 		{plain + "- name: a\n  clients: [{any: true}]\n  methods: [read]\n", `file:7: two rules have the name "a"`},
-		{plain + "- name: b\n  clients: [{}]\n  methods: [read]\n", "file:8: a client is not described; any: true is every client"},
+		{plain + "- name: b\n  clients: [{}]\n  methods: [read]\n",
+			"file:8: a client is not described; any: true is every client"},
 		{plain + "- name: b\n  clients: []\n  methods: [read]\n", "file:8: clients is an empty list"},
 		{plain + "- name: b\n  methods: [read]\n", "file:7: a rule needs the field clients"},
 		{plain + "- name: b\n  clients: [{any: false}]\n", "file:8: any can only be true"},
@@ -37,10 +40,12 @@ func TestMistakesInFiles(t *testing.T) {
 		{plain + "- name: b\n  clients: [{sid: SYSTEM}]\n", `file:8: sid is "SYSTEM"; it must be a security identifier`},
 		{plain + "- name: b\n  clients: [{sid: 'S-1-5-'}]\n", `it must be a security identifier`},
 		{plain + "- name: b\n  clients: [{elevated: 'yes'}]\n", "file:8: elevated must be true or false"},
-		{plain + "- name: b\n  clients: [{image: driver.exe}]\n", "file:8: image: path \"driver.exe\": not an absolute Windows path"},
+		{plain + "- name: b\n  clients: [{image: driver.exe}]\n",
+			"file:8: image: path \"driver.exe\": not an absolute Windows path"},
 		{plain + "- name: b\n  clients: [{image: 'C:\\PROGRA~1\\a.exe'}]\n", "8.3 short name"},
 		{plain + "- name: b\n  clients: [{image: 'C:\\a.exe', container: any}]\n", "file:8: image needs container: none"},
-		{plain + "- name: b\n  clients: [{cgroup: kubepods}]\n", "file:8: cgroup is \"kubepods\"; it must begin with a slash"},
+		{plain + "- name: b\n  clients: [{cgroup: kubepods}]\n",
+			"file:8: cgroup is \"kubepods\"; it must begin with a slash"},
 		{plain + "- name: b\n  clients: [{user: 0}]\n", `file:8: a client has no field "user"`},
 		{plain + "- name: b\n  clients: [&x {any: true}, *x]\n", "file:8: a client must be a mapping"},
 		{plain + "- name: &x b\n", "file:7: name must be a text"},
@@ -81,7 +86,9 @@ func TestJSON(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{plain, head, plain + "  smbServers: ['*.a', b]\n  directories: ['C:\\a', '/b']\n", "{", "a: &a [*a]", plain + "- name: b\n  clients: [{uid: 1, sid: S-1-5-18, image: 'C:\\a\\', elevated: true}]\n  methods: ['*']\n"} {
+	for _, seed := range []string{plain, head, plain + "  smbServers: ['*.a', b]\n  directories: ['C:\\a', '/b']\n", "{",
+		"a: &a [*a]", plain + "- name: b\n  clients: [{uid: 1, sid: S-1-5-18, image: 'C:\\a\\', elevated: true}]\n  " +
+			"methods: ['*']\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

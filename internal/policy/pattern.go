@@ -57,8 +57,8 @@ func fitsTarget(pattern, text string) bool {
 	return pattern == lower(text)
 }
 
-// The checks of patterns in a file return what is wrong with one, or "". A pattern of a form that never fits anything is a
-// mistake.
+// The checks of patterns in a file return what is wrong with one, or "". A pattern of a form that never fits anything
+// is a mistake.
 
 func plainName(text string) (problem string) {
 	if text != everything && strings.ContainsAny(text, `*?\/`) {

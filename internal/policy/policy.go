@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// A Policy is a list of rules. The first one with a client's description is the client's rule; a client without a rule may
-// do nothing.
+// A Policy is a list of rules. The first one with a client's description is the client's rule; a client without a rule
+// may do nothing.
 type Policy struct {
 	name  string // of the file
 	rules []*Rule
@@ -44,7 +44,8 @@ func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
 			return r, nil
 		}
 	}
-	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s", Describe(peer), p.name)
+	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s",
+		Describe(peer), p.name)
 }
 
 // Name returns the rule's name.
@@ -75,7 +76,8 @@ func (r *Rule) Server(name string) error {
 	if !strings.ContainsAny(name, "@;") && anyFits(r.servers, name, fitsServer) {
 		return nil
 	}
-	return r.refuse("does not reach the file server %s; it allows %s", winpath.Quote(name), allows("the servers", strings.Join(r.servers, ", ")))
+	return r.refuse("does not reach the file server %s; it allows %s", winpath.Quote(name),
+		allows("the servers", strings.Join(r.servers, ", ")))
 }
 
 // refuse returns the refusal of a call.

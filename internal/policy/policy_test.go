@@ -32,7 +32,8 @@ func TestWhoAClientIs(t *testing.T) {
 	user := 1000
 	system := transport.Identity{SID: "S-1-5-18", Elevated: true, Container: transport.NoContainer}
 	on := func(image, container string) transport.Peer {
-		return transport.Peer{PID: 1, Image: image, Identity: transport.Identity{SID: "S-1-5-18", Elevated: true, Container: container}}
+		return transport.Peer{PID: 1, Image: image,
+			Identity: transport.Identity{SID: "S-1-5-18", Elevated: true, Container: container}}
 	}
 	for _, test := range []struct {
 		client string
@@ -109,7 +110,8 @@ func wantPolicy(t *testing.T, err error) {
 }
 
 func TestTheFirstRuleDecides(t *testing.T) {
-	p := parse(t, "- name: a\n  clients: [{uid: 1}, {uid: 2}]\n  methods: [read]\n- name: b\n  clients: [{any: true}]\n  methods: ['*']\n")
+	p := parse(t, "- name: a\n  clients: [{uid: 1}, {uid: 2}]\n  methods: [read]\n- name: b\n  clients: [{any: true}]\n "+
+		" methods: ['*']\n")
 	for uid, want := range map[int]string{1: "a", 2: "a", 3: "b"} {
 		if r, err := p.RuleOf(transport.Peer{UID: &uid}); err != nil || r.Name() != want {
 			t.Errorf("user %d: got %v, %v, want %s", uid, r, err, want)
@@ -134,22 +136,32 @@ func TestWhatARequestNames(t *testing.T) {
 `).Rules()[0]
 	for m, texts := range map[Meaning]map[string]bool{
 		Path: {
-			`C:\var\lib\kubelet\pods`: true, `c:\VAR\lib\kubelet\Pods\a`: true, `\var\lib\kubelet\pods\a`: true, `C:/var/lib/kubelet/pods/a`: true,
-			`d:\data\`: true, `C:\var\lib\kubelet\\pods\a`: true,
-			`C:\var\lib\kubelet`: false, `C:\var\lib\kubelet\pods2`: false, `C:\var\lib\kubelet\pods\..\plugins`: false, `D:\`: false, `D:\data2`: false,
-			`E:\data`: false, `data`: false, `\\?\C:\var\lib\kubelet\pods`: false, `\\fs\share`: false, "C:\\var\\lib\\kubelet\\pods\\a\x00": false,
-			`C:\var\lib\kubelet\pods.`: false, `C:\var\lib\kubelet\pods \a`: false, `C:\var\lib\kubelet\pods:x`: false, `C:\var\lib\KUBELE~1\pods`: false,
+			`C:\var\lib\kubelet\pods`: true, `c:\VAR\lib\kubelet\Pods\a`: true, `\var\lib\kubelet\pods\a`: true,
+			`C:/var/lib/kubelet/pods/a`: true,
+			`d:\data\`:                  true, `C:\var\lib\kubelet\\pods\a`: true,
+			`C:\var\lib\kubelet`: false, `C:\var\lib\kubelet\pods2`: false, `C:\var\lib\kubelet\pods\..\plugins`: false,
+			`D:\`: false, `D:\data2`: false,
+			`E:\data`: false, `data`: false, `\\?\C:\var\lib\kubelet\pods`: false, `\\fs\share`: false,
+			"C:\\var\\lib\\kubelet\\pods\\a\x00": false,
+			`C:\var\lib\kubelet\pods.`:           false, `C:\var\lib\kubelet\pods \a`: false, `C:\var\lib\kubelet\pods:x`: false,
+			`C:\var\lib\KUBELE~1\pods`: false,
 		},
-		Service: {"msiscsi": true, "MSISCSI": true, "MSiSCSI" + " ": false, "LanmanWorkstation": false, "*": false, "M\u0131SCSI": false},
+		Service: {"msiscsi": true, "MSISCSI": true, "MSiSCSI" + " ": false, "LanmanWorkstation": false,
+			"*": false, "M\u0131SCSI": false},
 		Share: {
-			`\\fs\share`: true, `\\FS\share\dir`: true, `//fs/share`: true, `\\a.example.com\share`: true, `\\a.b.EXAMPLE.com\share`: true,
-			`\\example.com\share`: false, `\\.example.com\share`: false, `\\evilexample.com\share`: false, `\\fs2\share`: false, `\\fs.\share`: false,
-			`\\evil@x.example.com\share`: false, `\\;Web\x.example.com`: false, `\\evil;x.example.com\share`: false, `fs`: false, `\\fs`: false,
-			`\\?\UNC\fs\share`: false, `\\.\fs\share`: false, "\\\\\u212A.example.com\\share": true, "\\\\a.e\u212Aample.com\\share": false,
+			`\\fs\share`: true, `\\FS\share\dir`: true, `//fs/share`: true, `\\a.example.com\share`: true,
+			`\\a.b.EXAMPLE.com\share`: true,
+			`\\example.com\share`:     false, `\\.example.com\share`: false, `\\evilexample.com\share`: false,
+			`\\fs2\share`: false, `\\fs.\share`: false,
+			`\\evil@x.example.com\share`: false, `\\;Web\x.example.com`: false, `\\evil;x.example.com\share`: false,
+			`fs`: false, `\\fs`: false,
+			`\\?\UNC\fs\share`: false, `\\.\fs\share`: false, "\\\\\u212A.example.com\\share": true,
+			"\\\\a.e\u212Aample.com\\share": false,
 		},
 		Portal: {
 			"192.0.2.1": true, "198.51.100.7": true, "::ffff:192.0.2.1": true, "2001:DB8:0::1": true, "SAN.example.com": true,
-			"192.0.2.2": false, "198.51.101.7": false, "192.0.2.1:3260": false, "192.0.2.01": false, "2001:db8::1%eth0": false, "san.example.com.": false,
+			"192.0.2.2": false, "198.51.101.7": false, "192.0.2.1:3260": false, "192.0.2.01": false, "2001:db8::1%eth0": false,
+			"san.example.com.": false,
 		},
 		Target: {
 			"iqn.2001-04.com.example:disk": true, "IQN.2001-04.com.example:disk": true, "eui.02004567a425678d": true,
@@ -167,7 +179,8 @@ func TestWhatARequestNames(t *testing.T) {
 		}
 	}
 	nothing := parse(t, "- name: a\n  clients: [{any: true}]\n  methods: [read]\n").Rules()[0]
-	for m, text := range map[Meaning]string{Path: `C:\var\lib\kubelet\pods`, Service: "msiscsi", Share: `\\fs\share`, Portal: "192.0.2.1", Target: "iqn.2001-04.com.example:a"} {
+	for m, text := range map[Meaning]string{Path: `C:\var\lib\kubelet\pods`, Service: "msiscsi", Share: `\\fs\share`,
+		Portal: "192.0.2.1", Target: "iqn.2001-04.com.example:a"} {
 		if err := nothing.Names(m, text); err == nil || !strings.Contains(err.Error(), "it allows none") {
 			t.Errorf("%s: a rule without a list allows it: %v", text, err)
 		}
@@ -220,7 +233,8 @@ func TestEveryTextOfEveryRequestIsClassified(t *testing.T) {
 
 // A new method must be classified: it reads, or it changes something.
 func TestEveryMethodReadsOrChanges(t *testing.T) {
-	changing := regexp.MustCompile(`/(PartitionDisk|Rescan|Set\w+|Mkdir|Rmdir|RmdirContents|CreateSymlink|LinkPath|\w+TargetPortal|ConnectTarget|DisconnectTarget|\w+SmbGlobalMapping|StartService|StopService|\w*[mM]ountVolume|FormatVolume|ResizeVolume|WriteVolumeCache|StageDisk|StageShare|Unstage|Publish|Expand)$`)
+	changing := regexp.MustCompile(
+		`/(PartitionDisk|Rescan|Set\w+|Mkdir|Rmdir|RmdirContents|CreateSymlink|LinkPath|\w+TargetPortal|ConnectTarget|DisconnectTarget|\w+SmbGlobalMapping|StartService|StopService|\w*[mM]ountVolume|FormatVolume|ResizeVolume|WriteVolumeCache|StageDisk|StageShare|Unstage|Publish|Expand)$`)
 	eachRequest(t, func(method string, _ protoreflect.MessageDescriptor) {
 		if reads := methods.Reads(method); reads == changing.MatchString(method) {
 			t.Errorf("%s: reads: %t, and it is listed as changing something: %t", method, reads, !reads)
@@ -240,15 +254,18 @@ func TestReadsAreTheNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range regexp.MustCompile(`\bread\(ctx, \w+\.node, on\("(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, found := range regexp.MustCompile(`\bread\(ctx, \w+\.node, on\("(\w+)"`).FindAllStringSubmatch(string(text),
+			-1) {
 			nodeReads[strings.ToLower(found[1])] = true
 		}
 	}
 	// Names that old versions have for operations of the newest, and those that are composed of others.
 	old := map[string]string{
-		"diskstats": "getdiskstats", "getattachstate": "getdiskstate", "ismountpoint": "issymlink", "volumestats": "getvolumestats",
-		"getvolumedisknumber": "getdisknumberfromvolumeid", "getvolumeidfrommount": "getvolumeidfromtargetpath", "getdisknumberbyname": "listdiskids",
-		"getvolume": "getvolumestats",
+		"diskstats": "getdiskstats", "getattachstate": "getdiskstate", "ismountpoint": "issymlink",
+		"volumestats":         "getvolumestats",
+		"getvolumedisknumber": "getdisknumberfromvolumeid", "getvolumeidfrommount": "getvolumeidfromtargetpath",
+		"getdisknumberbyname": "listdiskids",
+		"getvolume":           "getvolumestats",
 	}
 	for _, path := range Methods() {
 		_, name, _ := strings.Cut(strings.ToLower(path[1:]), "/")

@@ -26,7 +26,8 @@ const (
 	Target          // an iSCSI target
 )
 
-// meaningOf returns the meaning of a field by its name; 0 for one that nobody has classified, which no policy lets pass.
+// meaningOf returns the meaning of a field by its name; 0 for one that nobody has classified, which no policy lets
+// pass.
 func meaningOf(field protoreflect.Name) Meaning {
 	switch field {
 	case "path", "source_path", "target_path", "local_path", "mount":
@@ -107,7 +108,8 @@ func (r *Rule) among(list []string, text, what, several string, fits func(patter
 	if anyFits(list, text, fits) {
 		return nil
 	}
-	return r.refuse("does not reach %s %s; it allows %s", what, winpath.Quote(text), allows(several, strings.Join(list, ", ")))
+	return r.refuse("does not reach %s %s; it allows %s", what, winpath.Quote(text),
+		allows(several, strings.Join(list, ", ")))
 }
 
 func anyFits(list []string, text string, fits func(pattern, text string) bool) bool {

@@ -36,7 +36,8 @@ type entry struct {
 // A Suggestion is a policy that allows what an audit log shows, and no more.
 type Suggestion struct {
 	rules []*suggested
-	// LeftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not have.
+	// LeftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not
+	// have.
 	LeftOut int
 	// NamesLeftOut counts the names in calls that failed, and those with a *, which is a pattern in a policy.
 	NamesLeftOut int
@@ -90,7 +91,8 @@ func Suggest(log io.Reader) (*Suggestion, error) {
 
 // add takes a call into the rule of its client.
 func (s *Suggestion) add(e entry) bool {
-	if e.Code == "PermissionDenied" && e.Reason == reason.Policy || e.Code == "InvalidArgument" || e.Bytes > 0 || e.Reason == reason.OutsideWorkingDirs {
+	if e.Code == "PermissionDenied" && e.Reason == reason.Policy || e.Code == "InvalidArgument" || e.Bytes > 0 ||
+		e.Reason == reason.OutsideWorkingDirs {
 		return false
 	}
 	c, ok := e.client()
@@ -109,7 +111,8 @@ func (s *Suggestion) add(e entry) bool {
 // client describes the caller by all that stays the same when it starts again.
 func (e entry) client() (suggestedClient, bool) {
 	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
-	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil && strings.HasPrefix(e.Image, path.Root().String()) {
+	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil &&
+		strings.HasPrefix(e.Image, path.Root().String()) {
 		c.Image = path.String()
 	}
 	return c, c.UID != nil || c.SID != "" || c.Image != ""
@@ -191,8 +194,8 @@ func isBelow(dir, other string) bool {
 	return ok && len(rest) > 0
 }
 
-// territory returns the directory that a path of a driver lies in: that of all pods, the driver's own below plugins, else
-// the parent. Kubelet names them all, so the next volume lies there too.
+// territory returns the directory that a path of a driver lies in: that of all pods, the driver's own below plugins,
+// else the parent. Kubelet names them all, so the next volume lies there too.
 func territory(path winpath.Path) string {
 	names := path.Components()
 	at := path.Root()

@@ -16,7 +16,8 @@ func TestSuggestedNames(t *testing.T) {
 		line("v1alpha1.System/GetService", `{"name":"MSiSCSI"}`, "OK") +
 			line("v1alpha1.System/GetService", `{"name":"typo"}`, "NotFound") +
 			line("v1alpha1.System/GetService", `{"name":"*"}`, "OK") +
-			line("v1.Smb/NewSmbGlobalMapping", `{"remote_path":"\\\\tried\\share","local_path":"C:\\tried\\below"}`, "Unavailable") +
+			line("v1.Smb/NewSmbGlobalMapping", `{"remote_path":"\\\\tried\\share","local_path":"C:\\tried\\below"}`,
+				"Unavailable") +
 			line("v1alpha2.Iscsi/AddTargetPortal", `{"target_portal":{"target_address":"*.example.com"}}`, "OK") +
 			line("v1alpha2.Iscsi/ConnectTarget", `{"target_portal":{"target_address":"192.0.2.1"},"iqn":"iqn.x:*"}`, "OK"),
 	))
@@ -30,7 +31,8 @@ func TestSuggestedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "*") || strings.Contains(string(text), "tried") || strings.Contains(string(text), "typo") ||
+	if strings.Contains(string(text), "*") || strings.Contains(string(text), "tried") ||
+		strings.Contains(string(text), "typo") ||
 		!strings.Contains(string(text), "MSiSCSI") || !strings.Contains(string(text), "192.0.2.1") {
 		t.Errorf("suggested:\n%s", text)
 	}

@@ -65,8 +65,8 @@ func (c client) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// ParseClient reads what the system says of a client, each text a FIELD=VALUE. On Windows, a client is not in a container
-// unless one is named.
+// ParseClient reads what the system says of a client, each text a FIELD=VALUE. On Windows, a client is not in a
+// container unless one is named.
 func ParseClient(texts []string) (transport.Peer, error) {
 	var peer transport.Peer
 	for _, text := range texts {
@@ -90,7 +90,8 @@ func ParseClient(texts []string) (transport.Peer, error) {
 			ok = false
 		}
 		if !ok || err != nil || value == "" {
-			return peer, fmt.Errorf("%q is not what the system says of a client, such as uid=1000, cgroup=/kubepods/a, sid=S-1-5-18, elevated=true, image=C:\\driver.exe or container=none", text)
+			return peer, fmt.Errorf("%q is not what the system says of a client, such as uid=1000, cgroup=/kubepods/a, "+
+				"sid=S-1-5-18, elevated=true, image=C:\\driver.exe or container=none", text)
 		}
 	}
 	if peer.UID == nil && peer.Container == "" {

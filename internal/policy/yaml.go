@@ -89,7 +89,8 @@ func mapping(n *yaml.Node, what string, known fields, needed ...string) *FileErr
 		read := known[key.Value]
 		switch {
 		case read == nil:
-			return wrong(key, "%s has no field %q; its fields are %s", what, key.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return wrong(key, "%s has no field %q; its fields are %s", what, key.Value,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case slices.Contains(seen, key.Value):
 			return wrong(key, "the field %s appears twice", key.Value)
 		}
@@ -133,7 +134,8 @@ func scalar(n *yaml.Node, what, tag, form string) *FileError {
 }
 
 func text(n *yaml.Node, what string, to *string) *FileError {
-	if err := scalar(n, what, "!!str", "a text; one that begins with a special character, such as *, needs quotes"); err != nil {
+	if err := scalar(n, what, "!!str",
+		"a text; one that begins with a special character, such as *, needs quotes"); err != nil {
 		return err
 	}
 	switch {

@@ -10,7 +10,8 @@ import (
 	"sort"
 )
 
-// A Difference is a check, a part or an answer that two reports have differently. Absent stands for one that a report lacks.
+// A Difference is a check, a part or an answer that two reports have differently. Absent stands for one that a report
+// lacks.
 type Difference struct {
 	What  string `json:"what"` // "lives-child TestLifecycle/v1" or "R3"
 	One   string `json:"one"`

@@ -78,7 +78,8 @@ func Read(from io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("it is not a report of csi-proxy-prove: %w", err)
 	}
 	if head.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %d, and this program reads %d: use the csi-proxyctl of the release that made it", head.Schema, Schema)
+		return nil, fmt.Errorf("it has the schema %d, and this program reads %d: use the csi-proxyctl of the release "+
+			"that made it", head.Schema, Schema)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -117,7 +118,8 @@ var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // check checks what the types do not say.
 func (r *Report) check() error {
 	if len(r.Parts) > maxParts || len(r.Answers) > maxAnswers || r.CallsLeftOut < 0 {
-		return fmt.Errorf("it has %d parts and %d answers, and %d calls were left out", len(r.Parts), len(r.Answers), r.CallsLeftOut)
+		return fmt.Errorf("it has %d parts and %d answers, and %d calls were left out", len(r.Parts),
+			len(r.Answers), r.CallsLeftOut)
 	}
 	if !slices.Contains([]string{Windows, Wine, Emulated}, r.Machine.System) {
 		return fmt.Errorf("it comes from the unknown system %q", r.Machine.System)
@@ -139,7 +141,8 @@ func (r *Report) check() error {
 		}
 		for _, c := range p.Checks {
 			if !slices.Contains(verdicts(), c.Verdict) || len(c.Output) > maxOutput {
-				return fmt.Errorf("the check %s of the part %s has the verdict %q and %d lines", c.Test, p.Name, c.Verdict, len(c.Output))
+				return fmt.Errorf("the check %s of the part %s has the verdict %q and %d lines", c.Test, p.Name,
+					c.Verdict, len(c.Output))
 			}
 		}
 	}
@@ -148,7 +151,8 @@ func (r *Report) check() error {
 		return err
 	}
 	if digest != r.Digest {
-		return errors.New("it was changed or cut short after it was written: its content does not have the digest that it names")
+		return errors.New("it was changed or cut short after it was written: its content does not have the digest that " +
+			"it names")
 	}
 	return nil
 }

@@ -114,7 +114,8 @@ func newHider(all []replacement) (*hider, error) {
 // value replaces within a value and everything below it. Only plain strings can hold names: the verdicts are ours.
 func (h *hider) value(v reflect.Value) error {
 	switch {
-	case v.Type() == reflect.TypeFor[[]json.RawMessage](): // recorded calls: a buffer may look like a secret, and package recording writes none
+	// recorded calls: a buffer may look like a secret, and package recording writes none
+	case v.Type() == reflect.TypeFor[[]json.RawMessage]():
 		return h.calls(v)
 	case v.Type() == reflect.TypeFor[json.RawMessage]():
 		return h.document(v, h.text)
@@ -219,8 +220,8 @@ func (h *hider) any(value any, hide func(string) string, members bool) any {
 	return value
 }
 
-// encoded replaces within bytes that are written in base 64 or hexadecimal, and keeps their number: a buffer that a kernel call
-// filled has names in UTF-16. It reports whether it found any.
+// encoded replaces within bytes that are written in base 64 or hexadecimal, and keeps their number: a buffer that a
+// kernel call filled has names in UTF-16. It reports whether it found any.
 func (h *hider) encoded(text string) (string, bool) {
 	if len(text) < 8 {
 		return text, false
@@ -243,8 +244,8 @@ func (h *hider) encoded(text string) (string, bool) {
 // text replaces what is hidden, and removes what looks like a secret.
 func (h *hider) text(text string) string { return doctor.WithoutSecrets(h.names(text)) }
 
-// names replaces what is hidden, in whatever case, and SIDs of the machine. A short name is replaced only where it is a word
-// of its own.
+// names replaces what is hidden, in whatever case, and SIDs of the machine. A short name is replaced only where it is a
+// word of its own.
 func (h *hider) names(text string) string {
 	text = cloudSID.ReplaceAllString(machineSID.ReplaceAllString(text, "S-1-5-21-MACHINE"), "S-1-12-1-USER")
 	if h.form == nil {

@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// shortestBytes is how many characters a name must have to be looked for in buffers in UTF-8: two or three bytes are there by chance.
+// shortestBytes is how many characters a name must have to be looked for in buffers in UTF-8: two or three bytes are
+// there by chance.
 const shortestBytes = 4
 
-// bytes overwrites what is hidden, in UTF-16 and in UTF-8 and in whatever case, by as many x or by its hash, and the numbers of the
-// machine in SIDs. It reports whether there was any.
+// bytes overwrites what is hidden, in UTF-16 and in UTF-8 and in whatever case, by as many x or by its hash, and the
+// numbers of the machine in SIDs. It reports whether there was any.
 func (h *hider) bytes(content []byte) (found bool) {
 	found = hideSIDs(content)
 	folded := foldASCII(content)
@@ -89,7 +90,8 @@ func littleEndian(units []uint16) (b []byte) {
 	return b
 }
 
-// sidPrefix begins the bytes of a SID of a machine or domain after its count of numbers: the authority 5 and the first number, 21.
+// sidPrefix begins the bytes of a SID of a machine or domain after its count of numbers: the authority 5 and the first
+// number, 21.
 var sidPrefix = []byte{0, 0, 0, 0, 0, 5, 21, 0, 0, 0}
 
 // wideSID matches the text of such a SID in UTF-16.
@@ -105,7 +107,8 @@ func hideSIDs(content []byte) (found bool) {
 		}
 		at := from + i
 		from = at + len(sidPrefix)
-		if at >= count && content[at-count] == revision && content[at-1] >= 4 && content[at-1] <= 15 && len(content) >= from+numbers {
+		if at >= count && content[at-count] == revision && content[at-1] >= 4 && content[at-1] <= 15 &&
+			len(content) >= from+numbers {
 			copy(content[from:], "xxxxxxxxxxxx")
 			found = true
 		}

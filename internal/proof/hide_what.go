@@ -73,7 +73,8 @@ func (r *Report) replacements(h Hidden) (own, others []replacement) {
 		}
 		serials = append(serials, seen.Serials...)
 		for _, id := range seen.Identifiers {
-			if len(id) < shortestIdentifier || !bytes.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' || unicode.IsDigit(r) }) {
+			if len(id) < shortestIdentifier ||
+				!bytes.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' || unicode.IsDigit(r) }) {
 				continue // or only a maker's name
 			}
 			by := h.hash(id)

@@ -21,11 +21,13 @@ import (
 
 // A made-up machine: what is personal to it, and must be in no report, however it is written.
 const (
-	machineHost, machineDNS, machineDomain, machineNetBIOS = "Wk-Gråbo-07", "wk-gråbo-07.berlin.example.org", "berlin.example.org", "BERLIN-AD"
-	machineUser, otherUser                                 = "m.mustermann", "Erika.Musterfrau"
-	machineSerial, diskSerial                              = "MX-2UA9350ZQ7", "Wd-WCC4N5XK77L"
-	fileServer, financeShare                               = "nas-keller", "lohnbuch$"
-	otherTarget, otherInitiator, otherPortal               = "iqn.2010-03.org.example:raid.42", "iqn.1991-05.com.microsoft:chef-laptop", "san.berlin.example.net"
+	machineHost, machineDNS, machineDomain, machineNetBIOS = "Wk-Gråbo-07", "wk-gråbo-07.berlin.example.org",
+		"berlin.example.org", "BERLIN-AD"
+	machineUser, otherUser                   = "m.mustermann", "Erika.Musterfrau"
+	machineSerial, diskSerial                = "MX-2UA9350ZQ7", "Wd-WCC4N5XK77L"
+	fileServer, financeShare                 = "nas-keller", "lohnbuch$"
+	otherTarget, otherInitiator, otherPortal = "iqn.2010-03.org.example:raid.42",
+		"iqn.1991-05.com.microsoft:chef-laptop", "san.berlin.example.net"
 
 	otherArray     = "array.berlin.example.net"
 	sidOfMachine   = "1004336348-1177238915-682003330"
@@ -77,26 +79,38 @@ func madeUp(t *testing.T) *proof.Report {
 	session := func(target string) []byte {
 		const base = 0x10000
 		return win32.ISCSISessionList([]win32.ISCSISession{{
-			InitiatorName: otherInitiator, TargetName: target, TargetNodeName: target, Connections: []win32.ISCSIConnection{{TargetAddress: otherPortal}},
+			InitiatorName: otherInitiator, TargetName: target, TargetNodeName: target,
+			Connections: []win32.ISCSIConnection{{TargetAddress: otherPortal}},
 		}}, base)
 	}
 	texts := []string{
-		machineHost, strings.ToUpper(machineHost), machineDNS, `\\` + machineNetBIOS + `\` + machineUser, machineUser + "@" + machineDomain, `C:\Users\` + otherUser + `\AppData`,
-		machineSerial, diskSerial, strings.ToLower(diskSerial), `\\` + fileServer + `\` + financeShare, otherTarget, otherInitiator, otherPortal, otherArray, "S-1-5-21-" + sidOfMachine + "-1001",
+		machineHost, strings.ToUpper(machineHost), machineDNS, `\\` + machineNetBIOS + `\` + machineUser, machineUser + "@" +
+			machineDomain, `C:\Users\` + otherUser + `\AppData`,
+		machineSerial, diskSerial, strings.ToLower(diskSerial), `\\` + fileServer + `\` + financeShare, otherTarget,
+		otherInitiator, otherPortal, otherArray, "S-1-5-21-" + sidOfMachine + "-1001",
 		uniqueDiskNAA, strings.ToLower(uniqueDiskNAA), identifierText, hex.EncodeToString([]byte(identifierText)),
 	}
-	add(recording.Call{Function: "SMBGlobalMappings", Result: result([]kernel.SMBGlobalMapping{{RemotePath: `\\` + fileServer + `\` + financeShare}, {RemotePath: `\\` + machineHost + `\` + ownShare}})})
+	add(recording.Call{Function: "SMBGlobalMappings",
+		Result: result([]kernel.SMBGlobalMapping{{RemotePath: `\\` + fileServer + `\` + financeShare},
+			{RemotePath: `\\` + machineHost + `\` + ownShare}})})
 	add(recording.Call{Function: "ReportISCSITargets", Result: result([]string{otherTarget, ownTarget})})
 	add(recording.Call{Function: "ISCSISessionList", Out: session(otherTarget), Base: 0x10000, Count: 1})
-	add(recording.Call{Function: "ISCSIPersistentLogins", Count: 1, Result: result([]win32.PersistentISCSILogin{{TargetName: otherTarget, Portal: win32.ISCSITargetPortal{Address: otherPortal}}})})
-	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY, CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
-		In: win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), Out: win32.StorageDevice{SerialNumber: "  " + diskSerial}.Bytes()})
+	add(recording.Call{Function: "ISCSIPersistentLogins", Count: 1,
+		Result: result([]win32.PersistentISCSILogin{{TargetName: otherTarget,
+			Portal: win32.ISCSITargetPortal{Address: otherPortal}}})})
+	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
+		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(),
+		Out:      win32.StorageDevice{SerialNumber: "  " + diskSerial}.Bytes()})
 	ids := win32.StorageDeviceID{Identifiers: []win32.StorageIdentifier{
-		{CodeSet: 1, Type: 3, Identifier: naa(t)}, {CodeSet: 2, Type: 1, Identifier: []byte(identifierText)}, {CodeSet: 1, Type: 4, Identifier: []byte{0, 0, 0, 1}},
+		{CodeSet: 1, Type: 3, Identifier: naa(t)}, {CodeSet: 2, Type: 1, Identifier: []byte(identifierText)},
+		{CodeSet: 1, Type: 4, Identifier: []byte{0, 0, 0, 1}},
 	}}
-	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY, CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
-		In: win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: ids.Bytes()})
-	add(recording.Call{Function: "ISCSIDiscoveryMechanisms", Object: ownTarget, Result: result([]string{"SendTargets:*" + otherArray + " 0003260 " + otherInitiator})})
+	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
+		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: ids.Bytes()})
+	add(recording.Call{Function: "ISCSIDiscoveryMechanisms", Object: ownTarget,
+		Result: result([]string{"SendTargets:*" + otherArray + " 0003260 " + otherInitiator})})
 	add(recording.Call{Function: "OpenFile", Object: `\\?\C:\Users\` + otherUser + `\x`, How: &kernel.OpenHow{}})
 	buffer := slices.Concat([]byte{7, 7, 7}, sid(), []byte{9}, naa(t))
 	for _, text := range texts {
@@ -107,7 +121,8 @@ func madeUp(t *testing.T) *proof.Report {
 
 	r := sample()
 	all := strings.Join(texts, " ; ")
-	answer := map[string]any{"on " + machineHost: texts, "disks": map[string]string{"SerialNumber": `"` + diskSerial + `"`, "UniqueId": `"eui.0025385B71B0AAAA"`, "Path": "x#eui.0025385B71B0AAAA#y"}}
+	answer := map[string]any{"on " + machineHost: texts, "disks": map[string]string{"SerialNumber": `"` + diskSerial + `"`,
+		"UniqueId": `"eui.0025385B71B0AAAA"`, "Path": "x#eui.0025385B71B0AAAA#y"}}
 	r.Answers[0].Answer, r.Answers[1].Reason = result(answer), all
 	r.Found = append(r.Found, proof.Finding{Name: "texts", Text: all})
 	r.Parts[0].Reason, r.Parts[0].Output = all, all
@@ -137,7 +152,8 @@ func views(text string) [][]byte {
 func TestNothingPersonalIsInAReport(t *testing.T) {
 	personal := [][]byte{sid()[12:24]}
 	for _, text := range []string{
-		machineHost, machineDomain, machineNetBIOS, machineUser, otherUser, machineSerial, fileServer, financeShare, otherTarget, otherInitiator, otherPortal,
+		machineHost, machineDomain, machineNetBIOS, machineUser, otherUser, machineSerial, fileServer, financeShare,
+		otherTarget, otherInitiator, otherPortal,
 		otherArray, "1004336348", "1177238915", "682003330",
 	} {
 		personal = append(personal, []byte(text), wide(text))
@@ -173,7 +189,8 @@ func TestNothingPersonalIsInAReport(t *testing.T) {
 				t.Errorf("hashes %t: %q is in the report: %t", hashed, what, !hashed)
 			}
 		}
-		for _, kept := range []string{ownShare, ownTarget, "disk v1 Rescan", `"SMBGlobalMappings"`, "IOCTL_STORAGE_QUERY_PROPERTY"} {
+		for _, kept := range []string{ownShare, ownTarget, "disk v1 Rescan", `"SMBGlobalMappings"`,
+			"IOCTL_STORAGE_QUERY_PROPERTY"} {
 			if !strings.Contains(text, kept) {
 				t.Errorf("%s is missing from the report", kept)
 			}
@@ -218,7 +235,8 @@ func sameHashes(t *testing.T, r *proof.Report) {
 		t.Fatal(err)
 	}
 	text := r.Parts[0].Output
-	for _, hash := range []string{strings.TrimSpace(described.SerialNumber), hex.EncodeToString(ids.Identifiers[0].Identifier), string(ids.Identifiers[1].Identifier)} {
+	for _, hash := range []string{strings.TrimSpace(described.SerialNumber),
+		hex.EncodeToString(ids.Identifiers[0].Identifier), string(ids.Identifiers[1].Identifier)} {
 		if strings.Count(text, hash) < 1 {
 			t.Errorf("the hash %s of a buffer is not in the text %s", hash, text)
 		}

@@ -33,9 +33,11 @@ func wide(text string) []byte {
 // sample returns a report with something in every field.
 func sample() *proof.Report {
 	return &proof.Report{
-		Kit:     proof.Kit{Version: "v1.2.3", SHA256: strings.Repeat("0a", 32), Programs: map[string]string{"csi-proxy.exe": strings.Repeat("0b", 32)}},
-		Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro", Edition: "Professional", Build: "10.0.19045.0", Wine: "10.0", Architecture: "amd64"},
-		Begun:   time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Seconds: 1.5, Interrupted: true,
+		Kit: proof.Kit{Version: "v1.2.3", SHA256: strings.Repeat("0a", 32),
+			Programs: map[string]string{"csi-proxy.exe": strings.Repeat("0b", 32)}},
+		Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro", Edition: "Professional", Build: "10.0.19045.0",
+			Wine: "10.0", Architecture: "amd64"},
+		Begun: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Seconds: 1.5, Interrupted: true,
 		Found: []proof.Finding{{Name: "automount", Text: "on"}},
 		Parts: []proof.Part{{
 			Name: "calls", Does: "calls everything", Verdict: proof.Failed, Reason: "1 of 2 checks", Seconds: 1, Output: "some",
@@ -45,7 +47,8 @@ func sample() *proof.Report {
 			},
 		}},
 		Answers: []proof.Answer{
-			{Question: "R1", Text: "Is it?", Status: "answered", Answer: json.RawMessage(`{"b": "<yes>", "a": 18446744073709551615}`)},
+			{Question: "R1", Text: "Is it?", Status: "answered",
+				Answer: json.RawMessage(`{"b": "<yes>", "a": 18446744073709551615}`)},
 			{Question: "R2", Text: "Why?", Status: "not asked", Reason: "it cannot be"},
 		},
 		Calls: []json.RawMessage{json.RawMessage(`{"function":"FormatVolume"}`)}, CallsLeftOut: 2,
@@ -94,18 +97,20 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestWhatIsNotAReportIsRefused(t *testing.T) {
 	text := plain(t, written(t, sample()))
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":             {"", "not a report"},
-		"another text":        {"hello", "not a report"},
-		"a list":              {"[]", "not a report"},
-		"another schema":      {strings.Replace(text, `"schema": 1`, `"schema": 2`, 1), "it has the schema 2, and this program reads 1"},
-		"no schema":           {"{}", "it has the schema 0"},
-		"an unknown field":    {strings.Replace(text, `"kit": {`, `"more": 1, "kit": {`, 1), `unknown field "more"`},
-		"a changed verdict":   {strings.Replace(text, `"failed"`, `"held"`, 1), "it was changed"},
-		"a changed call":      {strings.Replace(text, "FormatVolume", "FormatDisk", 1), "it was changed"},
-		"an unknown verdict":  {strings.Replace(text, `"failed"`, `"fine"`, 1), `the verdict "fine"`},
-		"an unknown system":   {strings.Replace(text, `"wine"`, `"reactos"`, 1), `unknown system "reactos"`},
-		"no hash of the kit":  {strings.Replace(text, strings.Repeat("0a", 32), "", 1), "hash"},
-		"a part twice":        {regexp.MustCompile(`(?s)"parts": \[(.*)\],\s*"answers"`).ReplaceAllString(text, `"parts": [$1,$1], "answers"`), `two parts "calls"`},
+		"nothing":      {"", "not a report"},
+		"another text": {"hello", "not a report"},
+		"a list":       {"[]", "not a report"},
+		"another schema": {strings.Replace(text, `"schema": 1`, `"schema": 2`, 1),
+			"it has the schema 2, and this program reads 1"},
+		"no schema":          {"{}", "it has the schema 0"},
+		"an unknown field":   {strings.Replace(text, `"kit": {`, `"more": 1, "kit": {`, 1), `unknown field "more"`},
+		"a changed verdict":  {strings.Replace(text, `"failed"`, `"held"`, 1), "it was changed"},
+		"a changed call":     {strings.Replace(text, "FormatVolume", "FormatDisk", 1), "it was changed"},
+		"an unknown verdict": {strings.Replace(text, `"failed"`, `"fine"`, 1), `the verdict "fine"`},
+		"an unknown system":  {strings.Replace(text, `"wine"`, `"reactos"`, 1), `unknown system "reactos"`},
+		"no hash of the kit": {strings.Replace(text, strings.Repeat("0a", 32), "", 1), "hash"},
+		"a part twice": {regexp.MustCompile(`(?s)"parts": \[(.*)\],\s*"answers"`).ReplaceAllString(text,
+			`"parts": [$1,$1], "answers"`), `two parts "calls"`},
 		"something behind it": {text + "{}", "after top-level value"},
 		"cut off":             {text[:len(text)/2], "not a report"},
 	} {
@@ -123,11 +128,13 @@ func TestWhatIsNotAReportIsRefused(t *testing.T) {
 	}
 }
 
-// Names are nowhere in a report: in no text, in whatever case, in no member's name of an answer, and in no buffer of a recorded call.
+// Names are nowhere in a report: in no text, in whatever case, in no member's name of an answer, and in no buffer of a
+// recorded call.
 func TestNamesAreHidden(t *testing.T) {
 	const host, user, domain, serial = "WIN-8KQ2", "gråbo", "corp.example.com", "S3Z9NB0K"
 	r := sample()
-	texts := []string{host + " and " + strings.ToLower(host), `C:\Users\` + user + `\AppData`, strings.ToUpper(domain), "serial " + serial, "S-1-5-21-1-2-3-1001", `"password": "hush"`}
+	texts := []string{host + " and " + strings.ToLower(host), `C:\Users\` + user + `\AppData`, strings.ToUpper(domain),
+		"serial " + serial, "S-1-5-21-1-2-3-1001", `"password": "hush"`}
 	all := strings.Join(texts, "; ")
 	r.Found = append(r.Found, proof.Finding{Name: "x", Text: all})
 	r.Parts[0].Reason, r.Parts[0].Output, r.Parts[0].Checks[0].Reason = all, all, all
@@ -137,10 +144,12 @@ func TestNamesAreHidden(t *testing.T) {
 	answer, _ := json.Marshal(map[string]any{host: []any{all, map[string]string{"at " + user: domain}}})
 	r.Answers[0].Answer, r.Answers[1].Reason = answer, all
 	buffer := append([]byte{1, 2, 3, 4}, append(wide(`\\`+host+`\x`), []byte(domain)...)...)
-	call, _ := json.Marshal(map[string]any{"out": base64.StdEncoding.EncodeToString(buffer), "argument": strings.Join(texts[:5], " ")})
+	call, _ := json.Marshal(map[string]any{"out": base64.StdEncoding.EncodeToString(buffer),
+		"argument": strings.Join(texts[:5], " ")})
 	r.Calls = append(r.Calls, call)
 
-	h := proof.Hidden{Names: map[string]string{host: "HOST", user: "USER", domain: "DOMAIN", "": "EMPTY"}, Serials: []string{serial, "0", ""}, Salt: []byte("salt")}
+	h := proof.Hidden{Names: map[string]string{host: "HOST", user: "USER", domain: "DOMAIN", "": "EMPTY"},
+		Serials: []string{serial, "0", ""}, Salt: []byte("salt")}
 	if err := r.Hide(h); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +159,8 @@ func TestNamesAreHidden(t *testing.T) {
 			t.Errorf("%s is in the report:\n%s", hidden, text)
 		}
 	}
-	for _, kept := range []string{`HOST and HOST`, `C:\\Users\\USER\\AppData`, "S-1-5-21-MACHINE-1001", "18446744073709551615"} {
+	for _, kept := range []string{`HOST and HOST`, `C:\\Users\\USER\\AppData`, "S-1-5-21-MACHINE-1001",
+		"18446744073709551615"} {
 		if want := kept != "18446744073709551615"; strings.Contains(text, kept) != want { // that answer was replaced above
 			t.Errorf("%s is not in the report", kept)
 		}
@@ -228,7 +238,8 @@ func TestAllHeld(t *testing.T) {
 		report proof.Report
 		want   bool
 	}{
-		"all held":           {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.NotHere), part(proof.NotRun)}}, true},
+		"all held": {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.NotHere), part(proof.NotRun)}},
+			true},
 		"one failed":         {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.Failed)}}, false},
 		"nothing was tried":  {proof.Report{Parts: []proof.Part{part(proof.NotHere)}}, false},
 		"interrupted":        {proof.Report{Parts: []proof.Part{part(proof.Held)}, Interrupted: true}, false},

@@ -141,8 +141,8 @@ func (r *Report) Counts() Counts {
 	return counts
 }
 
-// AllHeld reports whether everything that was tried held and nothing was left on the machine. A run in which nothing held
-// has shown nothing.
+// AllHeld reports whether everything that was tried held and nothing was left on the machine. A run in which nothing
+// held has shown nothing.
 func (r *Report) AllHeld() bool {
 	is := func(v Verdict) bool {
 		return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Verdict == v })

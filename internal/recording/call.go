@@ -43,24 +43,26 @@ type Call struct {
 
 	// What went in. Object and Argument are, except for secrets, the strings of the call in the order of its parameters,
 	// Numbers its numbers.
-	Handle    uint64          `json:"handle,omitempty"`    // that it was made on: the Sequence of the call that opened it
-	Object    string          `json:"object,omitempty"`    // of a call on a handle: by which the handle was opened
-	Device    bool            `json:"device,omitempty"`    // the handle is one of OpenDevice
-	Directory uint64          `json:"directory,omitempty"` // of OpenFile and Rename: the open directory, as in Handle
-	Argument  string          `json:"argument,omitempty"`  // of OpenFile and Rename: the name in that directory
-	Code      uint32          `json:"code,omitempty"`      // the control code, information class, form of a path or provider
-	CodeName  string          `json:"codeName,omitempty"`  // of a control code
-	How       *kernel.OpenHow `json:"how,omitempty"`
-	Numbers   []int64         `json:"numbers,omitempty"`
-	In        []byte          `json:"in,omitempty"`
-	Room      int             `json:"room,omitempty"` // bytes of the output buffer
+	Handle    uint64 `json:"handle,omitempty"`    // that it was made on: the Sequence of the call that opened it
+	Object    string `json:"object,omitempty"`    // of a call on a handle: by which the handle was opened
+	Device    bool   `json:"device,omitempty"`    // the handle is one of OpenDevice
+	Directory uint64 `json:"directory,omitempty"` // of OpenFile and Rename: the open directory, as in Handle
+	Argument  string `json:"argument,omitempty"`  // of OpenFile and Rename: the name in that directory
+	// the control code, information class, form of a path or provider
+	Code     uint32          `json:"code,omitempty"`
+	CodeName string          `json:"codeName,omitempty"` // of a control code
+	How      *kernel.OpenHow `json:"how,omitempty"`
+	Numbers  []int64         `json:"numbers,omitempty"`
+	In       []byte          `json:"in,omitempty"`
+	Room     int             `json:"room,omitempty"` // bytes of the output buffer
 
 	// What came out.
-	Win32    uint32          `json:"win32,omitempty"`  // 0: success
-	Error    string          `json:"error,omitempty"`  // the code's name
-	Failed   string          `json:"failed,omitempty"` // the Windows function that failed
-	End      bool            `json:"end,omitempty"`    // of ReadAt: io.EOF
-	Out      []byte          `json:"out,omitempty"`    // without the zeros at its end, if the call does not say how many bytes it wrote
+	Win32  uint32 `json:"win32,omitempty"`  // 0: success
+	Error  string `json:"error,omitempty"`  // the code's name
+	Failed string `json:"failed,omitempty"` // the Windows function that failed
+	End    bool   `json:"end,omitempty"`    // of ReadAt: io.EOF
+	// without the zeros at its end, if the call does not say how many bytes it wrote
+	Out      []byte          `json:"out,omitempty"`
 	Cut      int             `json:"cut,omitempty"`    // bytes that Out was too long by
 	Count    int             `json:"count,omitempty"`  // bytes that ReadAt or DeviceIoControl returned, structures in Out
 	Base     uint64          `json:"base,omitempty"`   // the address of Out that pointers in it are relative to

@@ -53,9 +53,10 @@ func (k *recorded) AdapterInterfaces() ([]string, error) {
 }
 
 func (k *recorded) OpenDevice(path string, access uint32) (kernel.Handle, error) {
-	return k.opened(&Call{Function: "OpenDevice", Object: path, Numbers: []int64{int64(access)}}, func() (kernel.Handle, error) {
-		return k.kernel.OpenDevice(path, access)
-	})
+	return k.opened(&Call{Function: "OpenDevice", Object: path, Numbers: []int64{int64(access)}},
+		func() (kernel.Handle, error) {
+			return k.kernel.OpenDevice(path, access)
+		})
 }
 
 func (k *recorded) ReenumerateDevices() error {
@@ -73,9 +74,10 @@ func (k *recorded) UpdateStorageCache() error {
 }
 
 func (k *recorded) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
-	return k.w.do(&Call{Function: "ResizePartition", Numbers: []int64{int64(diskNumber), offset, sizeBytes}}, func() error {
-		return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
-	})
+	return k.w.do(&Call{Function: "ResizePartition", Numbers: []int64{int64(diskNumber), offset, sizeBytes}},
+		func() error {
+			return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
+		})
 }
 
 func (k *recorded) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
@@ -120,7 +122,8 @@ func (k *recorded) DeleteVolumeMountPoint(mountPoint string) error {
 }
 
 func (k *recorded) VolumeInformation(root string) (string, error) {
-	return value(k.w, &Call{Function: "VolumeInformation", Object: root}, func() (string, error) { return k.kernel.VolumeInformation(root) })
+	return value(k.w, &Call{Function: "VolumeInformation", Object: root},
+		func() (string, error) { return k.kernel.VolumeInformation(root) })
 }
 
 // Space is the Result of DiskFreeSpace, in bytes.
@@ -144,7 +147,8 @@ func (k *recorded) FormatVolume(volumeName, fileSystem string) error {
 }
 
 func (k *recorded) QueryService(name string) (kernel.Service, error) {
-	return value(k.w, &Call{Function: "QueryService", Object: name}, func() (kernel.Service, error) { return k.kernel.QueryService(name) })
+	return value(k.w, &Call{Function: "QueryService", Object: name},
+		func() (kernel.Service, error) { return k.kernel.QueryService(name) })
 }
 
 func (k *recorded) StartService(name string) error {
@@ -156,7 +160,8 @@ func (k *recorded) StopService(name string) error {
 }
 
 func (k *recorded) DependentServices(name string) ([]string, error) {
-	return value(k.w, &Call{Function: "DependentServices", Object: name}, func() ([]string, error) { return k.kernel.DependentServices(name) })
+	return value(k.w, &Call{Function: "DependentServices", Object: name},
+		func() ([]string, error) { return k.kernel.DependentServices(name) })
 }
 
 func (k *recorded) SystemFirmwareTable(provider, id uint32) (table []byte, err error) {
@@ -170,15 +175,16 @@ func (k *recorded) SystemFirmwareTable(provider, id uint32) (table []byte, err e
 	return table, err
 }
 
-// systemOnly returns an SMBIOS table with nothing but what is asked of it, the system's structure, and that without its UUID: the
-// rest has the serial numbers of all that is in a machine.
+// systemOnly returns an SMBIOS table with nothing but what is asked of it, the system's structure, and that without its
+// UUID: the rest has the serial numbers of all that is in a machine.
 func systemOnly(table []byte) []byte {
 	smbios, err := win32.ParseSMBIOS(slices.Clone(table))
 	if err != nil {
 		return nil
 	}
 	const system, uuid, sizeofUUID = 1, 4, 16 // the offset is that after the header
-	smbios.Structures = slices.DeleteFunc(smbios.Structures, func(s win32.SMBIOSStructure) bool { return s.Type != system })
+	smbios.Structures = slices.DeleteFunc(smbios.Structures,
+		func(s win32.SMBIOSStructure) bool { return s.Type != system })
 	for _, s := range smbios.Structures {
 		if len(s.Data) > uuid {
 			clear(s.Data[uuid:min(len(s.Data), uuid+sizeofUUID)])

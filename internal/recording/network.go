@@ -35,7 +35,8 @@ func onSession(function string, s win32.ISCSIUniqueID) *Call {
 }
 
 func (k *recorded) AddISCSISendTargetPortal(portal []byte) error {
-	return k.w.do(&Call{Function: "AddISCSISendTargetPortal", In: portal}, func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
+	return k.w.do(&Call{Function: "AddISCSISendTargetPortal", In: portal},
+		func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
 }
 
 func (k *recorded) ReportISCSISendTargetPortals() ([]byte, int, error) {
@@ -43,12 +44,14 @@ func (k *recorded) ReportISCSISendTargetPortals() ([]byte, int, error) {
 }
 
 func (k *recorded) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	c := &Call{Function: "RefreshISCSISendTargetPortal", Object: initiator, Numbers: []int64{int64(initiatorPort)}, In: portal}
+	c := &Call{Function: "RefreshISCSISendTargetPortal", Object: initiator,
+		Numbers: []int64{int64(initiatorPort)}, In: portal}
 	return k.w.do(c, func() error { return k.kernel.RefreshISCSISendTargetPortal(initiator, initiatorPort, portal) })
 }
 
 func (k *recorded) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	c := &Call{Function: "RemoveISCSISendTargetPortal", Object: initiator, Numbers: []int64{int64(initiatorPort)}, In: portal}
+	c := &Call{Function: "RemoveISCSISendTargetPortal", Object: initiator,
+		Numbers: []int64{int64(initiatorPort)}, In: portal}
 	return k.w.do(c, func() error { return k.kernel.RemoveISCSISendTargetPortal(initiator, initiatorPort, portal) })
 }
 
@@ -113,9 +116,14 @@ func (k *recorded) ISCSIPersistentLogins() (logins []byte, count int, err error)
 	return logins, count, err
 }
 
-func (k *recorded) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error {
-	c := &Call{Function: "RemoveISCSIPersistentTarget", Object: initiator, Argument: target, Numbers: []int64{int64(initiatorPort)}, In: portal}
-	return k.w.do(c, func() error { return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal) })
+func (k *recorded) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32,
+	target string, portal []byte) error {
+	c := &Call{Function: "RemoveISCSIPersistentTarget", Object: initiator, Argument: target,
+		Numbers: []int64{int64(initiatorPort)}, In: portal}
+	return k.w.do(c, func() error {
+		return k.kernel.RemoveISCSIPersistentTarget(initiator,
+			initiatorPort, target, portal)
+	})
 }
 
 func (k *recorded) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
@@ -140,12 +148,16 @@ func (k *recorded) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	return value(k.w, &Call{Function: "SMBGlobalMappings"}, k.kernel.SMBGlobalMappings)
 }
 
-func (k *recorded) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
+func (k *recorded) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
+	requirePrivacy bool) error {
 	c := &Call{Function: "CreateSMBGlobalMapping", Object: remotePath, Numbers: []int64{0}}
 	if requirePrivacy {
 		c.Numbers[0] = 1
 	}
-	return k.w.do(c, func() error { return k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy) })
+	return k.w.do(c, func() error {
+		return k.kernel.CreateSMBGlobalMapping(remotePath, userName,
+			password, requirePrivacy)
+	})
 }
 
 func (k *recorded) RemoveSMBGlobalMapping(remotePath string) error {

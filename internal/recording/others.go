@@ -14,7 +14,8 @@ import (
 
 // Others are what a call shows of a machine beside what was made for the recording.
 type Others struct {
-	// Names maps the names of file servers, shares, targets, initiators, portals and users to what stands for them: "SHARE".
+	// Names maps the names of file servers, shares, targets, initiators, portals and users to what stands for them:
+	// "SHARE".
 	Names map[string]string
 	// Serials are the serial numbers of disks, Identifiers those of vital product data page 83, in bytes.
 	Serials     []string

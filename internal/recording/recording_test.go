@@ -46,7 +46,8 @@ func read(t *testing.T, text *bytes.Buffer) []recording.Call {
 func openFile(t *testing.T, k kernel.Kernel, dir kernel.Handle, name string) kernel.Handle {
 	t.Helper()
 	h, err := k.OpenFile(dir, name, kernel.OpenHow{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7, Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE,
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7,
+		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,12 +81,14 @@ func TestCalls(t *testing.T) {
 	}
 	names, _ := k.VolumeNames()
 	encoded, _ := json.Marshal(names)
-	how := &kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7, Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE}
+	how := &kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7,
+		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE}
 	const pods = `\\?\C:\var\lib\kubelet\pods`
 	want := []recording.Call{
 		{Sequence: 1, Function: "OpenFile", Object: pods, How: how},
 		{Sequence: 2, Function: "OpenFile", Object: pods + `\child`, Argument: "child", Directory: 1, How: how},
-		{Sequence: 3, Function: "Information", Handle: 2, Object: pods + `\child`, Code: win32.FileAttributeTagInfo, Room: 64, Out: []byte{0x10}},
+		{Sequence: 3, Function: "Information", Handle: 2, Object: pods + `\child`, Code: win32.FileAttributeTagInfo,
+			Room: 64, Out: []byte{0x10}},
 		{Sequence: 4, Function: "Close", Handle: 2, Object: pods + `\child`},
 		{
 			Sequence: 5, Function: "OpenFile", Object: pods + `\missing`, Argument: "missing", Directory: 1,
@@ -94,10 +97,13 @@ func TestCalls(t *testing.T) {
 		{Sequence: 6, Function: "OpenDevice", Object: `\\.\PhysicalDrive0`, Numbers: []int64{win32.GENERIC_READ}},
 		{
 			Sequence: 7, Function: "DeviceIoControl", Handle: 6, Object: `\\.\PhysicalDrive0`, Device: true,
-			Code: win32.IOCTL_DISK_GET_LENGTH_INFO, CodeName: "IOCTL_DISK_GET_LENGTH_INFO", Room: 64, Count: 8, Out: win32.LengthInformation{Length: 64 << 30}.Bytes(),
+			Code: win32.IOCTL_DISK_GET_LENGTH_INFO, CodeName: "IOCTL_DISK_GET_LENGTH_INFO", Room: 64, Count: 8,
+			Out: win32.LengthInformation{Length: 64 << 30}.Bytes(),
 		},
-		{Sequence: 8, Function: "ReadAt", Handle: 6, Object: `\\.\PhysicalDrive0`, Device: true, Room: 4096, Numbers: []int64{1 << 20}, Count: 4096, Hash: got[7].Hash, Zero: got[7].Zero},
-		{Sequence: 9, Function: "ReadAt", Handle: 6, Object: `\\.\PhysicalDrive0`, Device: true, Room: 4096, Numbers: []int64{0}, Count: 4096, Hash: got[8].Hash, Out: got[8].Out},
+		{Sequence: 8, Function: "ReadAt", Handle: 6, Object: `\\.\PhysicalDrive0`, Device: true, Room: 4096,
+			Numbers: []int64{1 << 20}, Count: 4096, Hash: got[7].Hash, Zero: got[7].Zero},
+		{Sequence: 9, Function: "ReadAt", Handle: 6, Object: `\\.\PhysicalDrive0`, Device: true, Room: 4096,
+			Numbers: []int64{0}, Count: 4096, Hash: got[8].Hash, Out: got[8].Out},
 		{Sequence: 10, Function: "VolumeNames", Result: encoded},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -108,7 +114,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestEveryFunction calls every function with zeros: a function that is not recorded, or is by another's name, is missing.
+// TestEveryFunction calls every function with zeros: a function that is not recorded, or is by another's name, is
+// missing.
 func TestEveryFunction(t *testing.T) {
 	k, text := record(t)
 	h := openFile(t, k, nil, `\\?\C:\var\lib\kubelet\pods`)
@@ -146,7 +153,8 @@ func TestSecrets(t *testing.T) {
 	_ = k.CreateSMBGlobalMapping(`\\fs.emulated\share`, user, kernel.Secret(secret), true)
 	_ = k.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret(secret))
 	portal := win32.ISCSITargetPortal{Address: "192.0.2.10", Socket: 3260}.Bytes()
-	_, _ = k.LoginISCSITarget(kernel.ISCSILogin{Target: "iqn.2026-01.emulated:chap", Portal: portal, Username: user, Password: kernel.Secret(secret)})
+	_, _ = k.LoginISCSITarget(kernel.ISCSILogin{Target: "iqn.2026-01.emulated:chap", Portal: portal, Username: user,
+		Password: kernel.Secret(secret)})
 	k = recording.Record(persistent{k, secret}, recording.NewWriter(text, recording.OfEmulated("")))
 	if logins, _, _ := k.ISCSIPersistentLogins(); !bytes.Contains(logins, []byte(secret)) {
 		t.Fatal("the buffer of logins has no secret in it")
@@ -207,31 +215,39 @@ const header = `{"recording":1,"host":"Wine","wineVersion":"10.0","architecture"
 func TestRead(t *testing.T) {
 	const opened = `{"sequence":1,"function":"OpenDevice","object":"x","nanoseconds":1}` + "\n"
 	for name, test := range map[string]struct{ text, problem string }{
-		"empty":              {"", ""},
-		"two recordings":     {header + opened + header + opened, ""},
-		"torn":               {header + opened + `{"sequence":2`, "line 3: the last line is not whole"},
-		"torn header":        {`{"recording":1`, "line 1: the last line is not whole"},
-		"no header":          {opened, "without a header"},
-		"another form":       {strings.Replace(header, "1", "2", 1), "has the form 2"},
-		"no such host":       {strings.Replace(header, "Wine", "Mac", 1), `the host is "Mac"`},
-		"Wine as Windows":    {strings.Replace(header, "Wine", "Windows", 1), `Wine's version "10.0"`},
-		"no date":            {strings.Replace(header, "2026-11-22", "today", 1), "parsing time"},
-		"unknown field":      {header + `{"sequence":1,"function":"VolumeNames","password":"x","nanoseconds":1}` + "\n", `unknown field "password"`},
-		"unknown function":   {header + `{"sequence":1,"function":"Format","nanoseconds":1}` + "\n", `no function "Format"`},
-		"twice":              {header + opened + opened, "there twice"},
-		"no sequence":        {header + `{"function":"VolumeNames","nanoseconds":1}` + "\n", "is 0"},
-		"unknown handle":     {header + opened + `{"sequence":2,"function":"Flush","handle":3,"nanoseconds":1}` + "\n", "handle 3 was not opened"},
-		"no handle":          {header + `{"sequence":2,"function":"Flush","nanoseconds":1}` + "\n", "on handle 0"},
-		"a name of a code":   {header + opened + `{"sequence":2,"function":"DeviceIoControl","handle":1,"code":1,"codeName":"x","nanoseconds":1}` + "\n", "is called"},
-		"how of nothing":     {header + `{"sequence":1,"function":"OpenFile","object":"x","nanoseconds":1}` + "\n", "parameters of OpenFile"},
-		"negative":           {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":-1}` + "\n", "negative"},
-		"two values":         {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":1}{}` + "\n", "more than one value"},
-		"an endless line":    {header + strings.Repeat("x", 5<<20), "more than 4194304 bytes"},
-		"an enormous buffer": {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":1,"in":"` + strings.Repeat("AAAA", 350000) + `"}` + "\n", "more than 1048576 bytes"},
+		"empty":           {"", ""},
+		"two recordings":  {header + opened + header + opened, ""},
+		"torn":            {header + opened + `{"sequence":2`, "line 3: the last line is not whole"},
+		"torn header":     {`{"recording":1`, "line 1: the last line is not whole"},
+		"no header":       {opened, "without a header"},
+		"another form":    {strings.Replace(header, "1", "2", 1), "has the form 2"},
+		"no such host":    {strings.Replace(header, "Wine", "Mac", 1), `the host is "Mac"`},
+		"Wine as Windows": {strings.Replace(header, "Wine", "Windows", 1), `Wine's version "10.0"`},
+		"no date":         {strings.Replace(header, "2026-11-22", "today", 1), "parsing time"},
+		"unknown field": {header + `{"sequence":1,"function":"VolumeNames","password":"x","nanoseconds":1}` + "\n",
+			`unknown field "password"`},
+		"unknown function": {header + `{"sequence":1,"function":"Format","nanoseconds":1}` + "\n", `no function "Format"`},
+		"twice":            {header + opened + opened, "there twice"},
+		"no sequence":      {header + `{"function":"VolumeNames","nanoseconds":1}` + "\n", "is 0"},
+		"unknown handle": {header + opened + `{"sequence":2,"function":"Flush","handle":3,"nanoseconds":1}` + "\n",
+			"handle 3 was not opened"},
+		"no handle": {header + `{"sequence":2,"function":"Flush","nanoseconds":1}` + "\n", "on handle 0"},
+		"a name of a code": {header + opened +
+			`{"sequence":2,"function":"DeviceIoControl","handle":1,"code":1,"codeName":"x","nanoseconds":1}` + "\n",
+			"is called"},
+		"how of nothing": {header + `{"sequence":1,"function":"OpenFile","object":"x","nanoseconds":1}` + "\n",
+			"parameters of OpenFile"},
+		"negative": {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":-1}` + "\n", "negative"},
+		"two values": {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":1}{}` + "\n",
+			"more than one value"},
+		"an endless line": {header + strings.Repeat("x", 5<<20), "more than 4194304 bytes"},
+		"an enormous buffer": {header + `{"sequence":1,"function":"VolumeNames","nanoseconds":1,"in":"` +
+			strings.Repeat("AAAA", 350000) + `"}` + "\n", "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := recording.Read(strings.NewReader(test.text))
-			if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
+			if test.problem == "" && err != nil || test.problem != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.problem)) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
 			if torn := strings.HasPrefix(name, "torn"); errors.Is(err, recording.ErrTorn) != torn {
@@ -247,7 +263,8 @@ func TestRead(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(header + `{"sequence":1,"function":"OpenDevice","object":"x","numbers":[1],"nanoseconds":1}` + "\n" +
-		`{"sequence":2,"function":"ReadAt","handle":1,"device":true,"room":512,"count":512,"zero":true,"nanoseconds":7}` + "\n"))
+		`{"sequence":2,"function":"ReadAt","handle":1,"device":true,"room":512,"count":512,"zero":true,"nanoseconds":7}` +
+		"\n"))
 	f.Add([]byte(header + `{"sequence":1,"function":"OpenFile","object":"x","how":{"Access":1},"win32":2,"error":"ERROR_FILE_NOT_FOUND","nanoseconds":1}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := recording.Read(bytes.NewReader(text))

@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A Writer writes a recording. It is safe for concurrent use. A failure to write ends the recording and disturbs no call;
-// Close reports it.
+// A Writer writes a recording. It is safe for concurrent use. A failure to write ends the recording and disturbs no
+// call; Close reports it.
 type Writer struct {
 	began atomic.Uint64
 
@@ -36,8 +36,8 @@ func NewWriter(to io.Writer, h Header) *Writer {
 	return w
 }
 
-// Create begins a recording at the end of a file, which it makes if it is missing. Several processes may do so one after
-// the other; their lines do not mix even if they write at once, but then nobody can tell whose they are.
+// Create begins a recording at the end of a file, which it makes if it is missing. Several processes may do so one
+// after the other; their lines do not mix even if they write at once, but then nobody can tell whose they are.
 func Create(path string, h Header) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -18,8 +18,10 @@ import (
 // request returns the type of a request such as a future version may have: with messages in it, in lists and in maps.
 func request(t *testing.T) protoreflect.MessageDescriptor {
 	t.Helper()
-	field := func(number int32, name string, kind descriptorpb.FieldDescriptorProto_Type, of string, many bool) *descriptorpb.FieldDescriptorProto {
-		f := &descriptorpb.FieldDescriptorProto{Name: &name, Number: &number, Type: &kind, Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+	field := func(number int32, name string, kind descriptorpb.FieldDescriptorProto_Type, of string,
+		many bool) *descriptorpb.FieldDescriptorProto {
+		f := &descriptorpb.FieldDescriptorProto{Name: &name, Number: &number, Type: &kind,
+			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
 		if of != "" {
 			f.TypeName = &of
 		}
@@ -28,20 +30,25 @@ func request(t *testing.T) protoreflect.MessageDescriptor {
 		}
 		return f
 	}
-	const text, raw, message = descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_BYTES, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
+	const text, raw, message = descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_BYTES,
+		descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: proto.String("request.proto"), Package: proto.String("test"), Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: proto.String("Login"), Field: []*descriptorpb.FieldDescriptorProto{field(1, "user", text, "", false), field(2, "UserPassword", text, "", false)}},
+			{Name: proto.String("Login"), Field: []*descriptorpb.FieldDescriptorProto{field(1, "user", text, "", false),
+				field(2, "UserPassword", text, "", false)}},
 			{
 				Name: proto.String("Request"),
 				Field: []*descriptorpb.FieldDescriptorProto{
-					field(1, "path", text, "", false), field(2, "one", message, ".test.Login", false), field(3, "list", message, ".test.Login", true),
-					field(4, "map", message, ".test.Request.MapEntry", true), field(5, "chap_secret", raw, "", false), field(6, "old_passwords", text, "", true),
+					field(1, "path", text, "", false), field(2, "one", message, ".test.Login", false),
+					field(3, "list", message, ".test.Login", true),
+					field(4, "map", message, ".test.Request.MapEntry", true), field(5, "chap_secret", raw, "", false),
+					field(6, "old_passwords", text, "", true),
 				},
 				NestedType: []*descriptorpb.DescriptorProto{{
 					Name: proto.String("MapEntry"), Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
-					Field: []*descriptorpb.FieldDescriptorProto{field(1, "key", text, "", false), field(2, "value", message, ".test.Login", false)},
+					Field: []*descriptorpb.FieldDescriptorProto{field(1, "key", text, "", false),
+						field(2, "value", message, ".test.Login", false)},
 				}},
 			},
 		},
@@ -68,7 +75,8 @@ func TestMask(t *testing.T) {
 	m.Set(fields.ByName("path"), protoreflect.ValueOfString("p"))
 	m.Set(fields.ByName("one"), protoreflect.ValueOfMessage(newLogin()))
 	m.Mutable(fields.ByName("list")).List().Append(protoreflect.ValueOfMessage(newLogin()))
-	m.Mutable(fields.ByName("map")).Map().Set(protoreflect.ValueOfString("k").MapKey(), protoreflect.ValueOfMessage(newLogin()))
+	m.Mutable(fields.ByName("map")).Map().Set(protoreflect.ValueOfString("k").MapKey(),
+		protoreflect.ValueOfMessage(newLogin()))
 	m.Set(fields.ByName("chap_secret"), protoreflect.ValueOfBytes([]byte(hush)))
 	m.Mutable(fields.ByName("old_passwords")).List().Append(protoreflect.ValueOfString(hush))
 	before, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
@@ -88,7 +96,8 @@ func TestMask(t *testing.T) {
 	if got, want := string(text), `{"path":"p","one":`+hidden+`,"list":[`+hidden+`],"map":{"k":`+hidden+`}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if after, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil || string(after) != string(before) {
+	if after, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil ||
+		string(after) != string(before) {
 		t.Errorf("the message was changed: %q, %v", after, err)
 	}
 

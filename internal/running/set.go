@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package running is a register of what is running now: operations, kernel calls, API calls. It lets an operator see the
-// one that does not end.
+// Package running is a register of what is running now: operations, kernel calls, API calls. It lets an operator see
+// the one that does not end.
 package running
 
 import (
@@ -62,8 +62,8 @@ func (s *Set[T]) All() []Snapshot[T] {
 	return all
 }
 
-// Each calls a function for each entry, the oldest first. The function runs under the set's lock, so it must be quick, keep
-// no pointer and not call the set.
+// Each calls a function for each entry, the oldest first. The function runs under the set's lock, so it must be quick,
+// keep no pointer and not call the set.
 func (s *Set[T]) Each(f func(since time.Time, value *T)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,8 +55,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 	}{
 		{
 			name: "with a Win32 code",
-			err:  &node.Error{Class: node.PermissionDenied, Reason: "DENIED", Message: "no", Err: fmt.Errorf("wrapped: %w", call)},
-			want: answer{codes.PermissionDenied, "no", "csi-proxy", "DENIED", map[string]string{"win32": "5", "function": "CreateFileW"}},
+			err: &node.Error{Class: node.PermissionDenied, Reason: "DENIED", Message: "no",
+				Err: fmt.Errorf("wrapped: %w", call)},
+			want: answer{codes.PermissionDenied, "no", "csi-proxy", "DENIED",
+				map[string]string{"win32": "5", "function": "CreateFileW"}},
 		},
 		{
 			name: "without",
@@ -64,11 +66,14 @@ func TestErrorsOnTheWire(t *testing.T) {
 			want: answer{codes.FailedPrecondition, "outer: inner", "csi-proxy", "BUSY", nil},
 		},
 		{name: "an unclassified kernel error", err: call,
-			want: answer{codes.Internal, call.Error(), "csi-proxy", "INTERNAL", map[string]string{"win32": "5", "function": "CreateFileW"}}},
-		{name: "a deadline", err: context.DeadlineExceeded, want: answer{codes.DeadlineExceeded, "context deadline exceeded", "csi-proxy", "DEADLINE_EXCEEDED", nil}},
+			want: answer{codes.Internal, call.Error(), "csi-proxy", "INTERNAL",
+				map[string]string{"win32": "5", "function": "CreateFileW"}}},
+		{name: "a deadline", err: context.DeadlineExceeded, want: answer{codes.DeadlineExceeded, "context deadline exceeded",
+			"csi-proxy", "DEADLINE_EXCEEDED", nil}},
 		{name: "a text that quotes a large request", err: errors.New(strings.Repeat("x", 1<<20)),
 			want: answer{codes.Internal, strings.Repeat("x", 4096) + "…", "csi-proxy", "INTERNAL", nil}},
-		{name: "invalid UTF-8", err: errors.New("a\xffb"), want: answer{codes.Internal, "a\uFFFDb", "csi-proxy", "INTERNAL", nil}},
+		{name: "invalid UTF-8", err: errors.New("a\xffb"),
+			want: answer{codes.Internal, "a\uFFFDb", "csi-proxy", "INTERNAL", nil}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, func(context.Context, string) (bool, error) { return true, test.err })
@@ -85,10 +90,13 @@ func TestErrorsOnTheWire(t *testing.T) {
 func TestEveryClassHasItsCode(t *testing.T) {
 	for class, want := range map[node.Class]codes.Code{
 		node.Internal: codes.Internal, node.InvalidArgument: codes.InvalidArgument, node.NotFound: codes.NotFound,
-		node.AlreadyExists: codes.AlreadyExists, node.PermissionDenied: codes.PermissionDenied, node.Unauthenticated: codes.Unauthenticated,
-		node.FailedPrecondition: codes.FailedPrecondition, node.OutOfRange: codes.OutOfRange, node.ResourceExhausted: codes.ResourceExhausted,
-		node.Unavailable: codes.Unavailable, node.Unsupported: codes.Unimplemented, node.DeadlineExceeded: codes.DeadlineExceeded,
-		node.DataLoss: codes.DataLoss, node.Canceled: codes.Canceled,
+		node.AlreadyExists: codes.AlreadyExists, node.PermissionDenied: codes.PermissionDenied,
+		node.Unauthenticated:    codes.Unauthenticated,
+		node.FailedPrecondition: codes.FailedPrecondition, node.OutOfRange: codes.OutOfRange,
+		node.ResourceExhausted: codes.ResourceExhausted,
+		node.Unavailable:       codes.Unavailable, node.Unsupported: codes.Unimplemented,
+		node.DeadlineExceeded: codes.DeadlineExceeded,
+		node.DataLoss:         codes.DataLoss, node.Canceled: codes.Canceled,
 	} {
 		f := start(t, func(context.Context, string) (bool, error) { return false, &node.Error{Class: class, Message: "x"} })
 		if _, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{}); status.Code(err) != want {
@@ -150,7 +158,8 @@ func TestRequestIDLeadsToTheLog(t *testing.T) {
 		}
 		if strings.Contains(line, "call failed") {
 			failures++
-			for _, part := range []string{`method="/v1.Filesystem/PathExists"`, `endpoint="csi-proxy-filesystem-v1"`, "duration=", `code="NotFound"`, `err="no such thing"`} {
+			for _, part := range []string{`method="/v1.Filesystem/PathExists"`, `endpoint="csi-proxy-filesystem-v1"`,
+				"duration=", `code="NotFound"`, `err="no such thing"`} {
 				if !strings.Contains(line, part) {
 					t.Errorf("no %s in the line of the failed call: %s", part, line)
 				}
@@ -219,7 +228,8 @@ func (raw) Name() string                       { return "proto" }
 func TestMalformedRequest(t *testing.T) {
 	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
 	var answer []byte
-	err := f.conn.Invoke(t.Context(), "/v1.Filesystem/PathExists", []byte("\x0a\x02\xff\xfe"), &answer, grpc.ForceCodec(raw{}))
+	err := f.conn.Invoke(t.Context(), "/v1.Filesystem/PathExists", []byte("\x0a\x02\xff\xfe"), &answer,
+		grpc.ForceCodec(raw{}))
 	if status.Code(err) != codes.InvalidArgument || info(t, err).GetReason() != "MALFORMED_REQUEST" {
 		t.Errorf("got %v, want InvalidArgument with the reason MALFORMED_REQUEST", err)
 	}
@@ -233,7 +243,8 @@ func TestMalformedRequest(t *testing.T) {
 
 func TestOtherVersionsMethod(t *testing.T) {
 	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
-	err := f.conn.Invoke(t.Context(), "/v2alpha1.Filesystem/PathExists", &api.PathExistsRequest{}, &api.PathExistsResponse{})
+	err := f.conn.Invoke(t.Context(), "/v2alpha1.Filesystem/PathExists", &api.PathExistsRequest{},
+		&api.PathExistsResponse{})
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("got %v, want Unimplemented", err)
 	}

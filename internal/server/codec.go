@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// codec is gRPC's own except for malformed requests. gRPC would answer these with INTERNAL before any interceptor runs, but
-// that code is for failures of the agent, which operators look into; here the caller is at fault.
+// codec is gRPC's own except for malformed requests. gRPC would answer these with INTERNAL before any interceptor runs,
+// but that code is for failures of the agent, which operators look into; here the caller is at fault.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -30,7 +30,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 		return c.CodecV2.Unmarshal(data, to)
 	}
 	if err := c.CodecV2.Unmarshal(data, in.message); err != nil {
-		in.problem = withReason(codes.InvalidArgument, "the request is not a valid message of this method: "+err.Error(), reason.MalformedRequest, nil)
+		in.problem = withReason(codes.InvalidArgument, "the request is not a valid message of this method: "+err.Error(),
+			reason.MalformedRequest, nil)
 	}
 	return nil
 }

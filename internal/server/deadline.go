@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer must arrive before that, or nobody learns
-// why the call did not end.
+// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer must arrive before that, or nobody
+// learns why the call did not end.
 const (
 	minCallTimeout = time.Second
 	maxCallTimeout = 115 * time.Second
@@ -20,7 +20,8 @@ const (
 // CheckCallTimeout returns an error if a value is out of range for Options.CallTimeout.
 func CheckCallTimeout(d time.Duration) error {
 	if d != 0 && (d < minCallTimeout || d > maxCallTimeout) {
-		return fmt.Errorf("%v is not between %v and %v; kubelet gives up after two minutes", d, minCallTimeout, maxCallTimeout)
+		return fmt.Errorf("%v is not between %v and %v; kubelet gives up after two minutes", d,
+			minCallTimeout, maxCallTimeout)
 	}
 	return nil
 }
@@ -33,6 +34,7 @@ func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context
 		return ctx, nil // a stream, which has no limit, or an unknown method
 	}
 	timed, cancel := context.WithTimeout(ctx, limit) //nolint:gosec // see below
-	_ = cancel                                       // gRPC ends its context as soon as the call has been answered, and the timer goes with it
+	// gRPC ends its context as soon as the call has been answered, and the timer goes with it
+	_ = cancel
 	return timed, nil
 }

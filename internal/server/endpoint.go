@@ -57,7 +57,8 @@ const (
 )
 
 // Unary returns a method that takes one Request message and answers with one Response message.
-func Unary[Request, Response any](name string, limit time.Duration, handle func(context.Context, *Request) (*Response, error)) Method {
+func Unary[Request, Response any](name string, limit time.Duration,
+	handle func(context.Context, *Request) (*Response, error)) Method {
 	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
 		request := new(Request)
 		if err := decode(request); err != nil {
@@ -87,15 +88,16 @@ func (m Method) Through(mapping *versions.Mapping) Method {
 	return m
 }
 
-// description returns the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that a
-// malformed request is logged and counted like every other failure; the interceptors never see the request.
+// description returns the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that
+// a malformed request is logged and counted like every other failure; the interceptors never see the request.
 func (s Service) description() *grpc.ServiceDesc {
 	desc := &grpc.ServiceDesc{ServiceName: s.Name}
 	for _, m := range s.Methods {
 		info := &grpc.UnaryServerInfo{FullMethod: s.path(m)}
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
-			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+			Handler: func(_ any, ctx context.Context, decode func(any) error,
+				intercept grpc.UnaryServerInterceptor) (any, error) {
 				return intercept(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
 					return m.call(ctx, telling(ctx, reading(decode)))
 				})

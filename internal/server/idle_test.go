@@ -20,19 +20,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// idleMost is how many bytes of heap and stacks a connection may keep that has made a call and is idle: gRPC's buffer for reading
-// and the stacks of three goroutines.
+// idleMost is how many bytes of heap and stacks a connection may keep that has made a call and is idle: gRPC's buffer
+// for reading and the stacks of three goroutines.
 const idleMost = 56 << 10
 
 // startReads starts a server whose one method answers at once, and returns its socket.
 func startReads(t *testing.T) (socket string) {
 	t.Helper()
 	dir := openDir(t, t.TempDir())
-	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{Name: "v1.Filesystem", Methods: []server.Method{
-		server.Unary("PathExists", server.LimitRead, func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-			return &api.PathExistsResponse{Exists: true}, nil
-		}),
-	}}}}}, server.Options{})
+	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName,
+		Services: []server.Service{{Name: "v1.Filesystem", Methods: []server.Method{
+			server.Unary("PathExists", server.LimitRead,
+				func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+					return &api.PathExistsResponse{Exists: true}, nil
+				}),
+		}}}}}, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +42,8 @@ func startReads(t *testing.T) (socket string) {
 	return dir.Path(endpointName)
 }
 
-// TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend on how
-// fast the machine is.
+// TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend
+// on how fast the machine is.
 func TestIdleConnections(t *testing.T) {
 	socket := startReads(t)
 	all := 200
@@ -89,7 +91,8 @@ func callOnce(t *testing.T, socket string) int {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
 	for _, f := range []hpack.HeaderField{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/v1.Filesystem/PathExists"},
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: "/v1.Filesystem/PathExists"},
 		{Name: ":authority", Value: "x"}, {Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
 	} {
 		_ = e.WriteField(f) // into memory
@@ -97,7 +100,8 @@ func callOnce(t *testing.T, socket string) int {
 	conn := blocking(fd)
 	_, err = conn.Write([]byte(http2.ClientPreface))
 	fr := http2.NewFramer(conn, conn)
-	err = errors.Join(err, fr.WriteSettings(), fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}),
+	err = errors.Join(err, fr.WriteSettings(),
+		fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}),
 		fr.WriteData(1, true, []byte{0, 0, 0, 0, 3, 0x0a, 1, 'x'}))
 	for ended := false; err == nil && !ended; {
 		var frame http2.Frame

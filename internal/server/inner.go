@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// Inner is a gRPC connection for the calls of which a call of the API is made up. They are part of that call: they have its
-// id, its place among the running calls and its client's rule, which applies to what they name. They are not recorded,
-// counted or admitted by themselves.
+// Inner is a gRPC connection for the calls of which a call of the API is made up. They are part of that call: they have
+// its id, its place among the running calls and its client's rule, which applies to what they name. They are not
+// recorded, counted or admitted by themselves.
 type Inner struct {
 	methods map[string]Method // by full path
 }

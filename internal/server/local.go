@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over a
-// socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
+// Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over
+// a socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
 type Local struct {
 	methods map[string]localMethod // by full path, which is different in each version
 }
@@ -30,7 +30,8 @@ func NewLocal(endpoints []Endpoint, o Options) *Local {
 		p := newPassage(e, o.complete())
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
-				l.methods[service.path(m)] = localMethod{passage: p, info: &grpc.UnaryServerInfo{FullMethod: service.path(m)}, call: m.call}
+				l.methods[service.path(m)] = localMethod{passage: p,
+					info: &grpc.UnaryServerInfo{FullMethod: service.path(m)}, call: m.call}
 			}
 		}
 	}

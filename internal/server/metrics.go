@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 )
 
-// Metrics counts the calls of one agent, and is a prometheus.Collector. The nil value counts nothing. Its labels are the
-// names of the methods that are served, so callers cannot add any.
+// Metrics counts the calls of one agent, and is a prometheus.Collector. The nil value counts nothing. Its labels are
+// the names of the methods that are served, so callers cannot add any.
 type Metrics struct {
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

@@ -24,21 +24,23 @@ import (
 func TestCallsAreCounted(t *testing.T) {
 	metrics, dir := server.NewMetrics(), openDir(t, t.TempDir())
 	arrived, proceed := make(chan struct{}), make(chan struct{})
-	s, err := server.Start(dir, []server.Endpoint{{Name: "fs", Group: "filesystem", Version: "v1", Services: []server.Service{{
-		Name: "v1.Filesystem",
-		Methods: []server.Method{server.Unary("PathExists", server.LimitRead, func(_ context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-			switch r.GetPath() {
-			case "":
-				return nil, &node.Error{Class: node.InvalidArgument, Message: "empty"}
-			case "panic":
-				panic("as asked")
-			case "wait":
-				close(arrived)
-				<-proceed
-			}
-			return &api.PathExistsResponse{}, nil
-		})},
-	}}}}, server.Options{Metrics: metrics})
+	s, err := server.Start(dir, []server.Endpoint{{Name: "fs", Group: "filesystem", Version: "v1",
+		Services: []server.Service{{
+			Name: "v1.Filesystem",
+			Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
+				func(_ context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+					switch r.GetPath() {
+					case "":
+						return nil, &node.Error{Class: node.InvalidArgument, Message: "empty"}
+					case "panic":
+						panic("as asked")
+					case "wait":
+						close(arrived)
+						<-proceed
+					}
+					return &api.PathExistsResponse{}, nil
+				})},
+		}}}}, server.Options{Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,8 @@ func TestCallsAreCounted(t *testing.T) {
 	for _, path := range []string{"", "a", "b", "panic"} {
 		call(path)
 	}
-	for _, method := range []string{"/v1.Filesystem/MadeUp", "/made.up.Service/PathExists", "/v1.Filesystem/PathExists/more"} {
+	for _, method := range []string{"/v1.Filesystem/MadeUp", "/made.up.Service/PathExists",
+		"/v1.Filesystem/PathExists/more"} {
 		_ = conn.Invoke(t.Context(), method, &emptypb.Empty{}, &emptypb.Empty{})
 	}
 	if _, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
@@ -75,7 +78,8 @@ csi_proxy_calls_total{code="Internal",group="filesystem",method="PathExists",ver
 csi_proxy_calls_total{code="InvalidArgument",group="filesystem",method="PathExists",version="v1"} 1
 csi_proxy_calls_total{code="OK",group="filesystem",method="PathExists",version="v1"} ` + ok + `
 `
-		if err := testutil.CollectAndCompare(metrics, strings.NewReader(want), "csi_proxy_calls_in_flight", "csi_proxy_calls_total"); err != nil {
+		if err := testutil.CollectAndCompare(metrics, strings.NewReader(want), "csi_proxy_calls_in_flight",
+			"csi_proxy_calls_total"); err != nil {
 			t.Error(err)
 		}
 	}

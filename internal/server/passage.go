@@ -40,13 +40,16 @@ func newPassage(e Endpoint, o Options) *passage {
 
 // pass is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
 // that they show what the caller sees.
-func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod]) // over a socket the call has it already, see deadline
+	// over a socket the call has it already, see deadline
+	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
 	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
-	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod, Client: c.client(), Rule: rule})
+	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
+		Client: c.client(), Rule: rule})
 	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
 	if p.Disturb != nil && p.endpoint.Group != "" {
 		next = disturbed(p.Disturb, info.FullMethod, next)
@@ -68,9 +71,10 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	return response, err
 }
 
-// admitted waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a node's
-// calls hang.
-func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+// admitted waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a
+// node's calls hang.
+func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (_ any, err error) {
 	if c.conn == nil { // in this process
 		return handled(ctx, request, info, next)
 	}
@@ -89,7 +93,8 @@ func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerI
 }
 
 // handled runs the handler. A panic ends only the call, and every error becomes a gRPC status.
-func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (response any, err error) {
+func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (response any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			response, err = nil, panicked(ctx, info.FullMethod, cause)
@@ -101,7 +106,8 @@ func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo, next 
 	return response, nil
 }
 
-// report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold secrets.
+// report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold
+// secrets.
 func (p *passage) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
 	logger, client := klog.FromContext(ctx), c.client().String()
 	if err != nil && c.conn != nil {
@@ -110,10 +116,12 @@ func (p *passage) report(ctx context.Context, c *call, method string, took time.
 			return
 		}
 		if leftOut > 0 {
-			logger.Info("too many failures of this client's calls: some were left out of the log", "client", client, "calls", leftOut)
+			logger.Info("too many failures of this client's calls: some were left out of the log", "client",
+				client, "calls", leftOut)
 		}
 	}
-	fields := []any{"endpoint", p.endpoint.Name, "method", method, "client", client, "duration", took.Round(time.Microsecond), "code", status.Code(err).String()}
+	fields := []any{"endpoint", p.endpoint.Name, "method", method, "client", client, "duration",
+		took.Round(time.Microsecond), "code", status.Code(err).String()}
 	switch status.Code(err) {
 	case codes.OK:
 		logger.V(2).Info("call served", fields...)

@@ -42,7 +42,9 @@ func (e *event) End(response proto.Message, err error) {
 }
 
 // serveExists serves one method with options and a logger that writes only failures.
-func serveExists(t *testing.T, o server.Options, handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) (*server.Server, api.FilesystemClient) {
+func serveExists(t *testing.T, o server.Options,
+	handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) (*server.Server,
+	api.FilesystemClient) {
 	t.Helper()
 	dir := openDir(t, t.TempDir())
 	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
@@ -100,7 +102,8 @@ func TestRecord(t *testing.T) {
 		return server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: self()}
 	}
 	want := []*event{
-		{call(handled[0]), []proto.Message{&api.PathExistsRequest{Path: "a"}, &api.PathExistsResponse{Exists: true}}, []codes.Code{codes.OK}},
+		{call(handled[0]), []proto.Message{&api.PathExistsRequest{Path: "a"}, &api.PathExistsResponse{Exists: true}},
+			[]codes.Code{codes.OK}},
 		{call(handled[1]), []proto.Message{&api.PathExistsRequest{Path: "panic"}}, []codes.Code{codes.Internal}},
 	}
 	identity := cmpopts.IgnoreFields(transport.Peer{}, "Identity") // internal/transport tests it
@@ -113,7 +116,10 @@ func TestRecord(t *testing.T) {
 }
 
 func TestNotRecorded(t *testing.T) {
-	_, client := serveExists(t, server.Options{Records: []server.Record{func(server.RecordedCall) server.CallRecord { return nil }}},
+	_, client := serveExists(t, server.Options{Records: []server.Record{func(
+		server.RecordedCall) server.CallRecord {
+		return nil
+	}}},
 		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
 			return &api.PathExistsResponse{Exists: true}, nil
 		})

@@ -22,7 +22,8 @@ func panicked(ctx context.Context, method string, cause any) error {
 		text = e.Error()
 	}
 	klog.FromContext(ctx).Error(nil, "panic in a call", "method", method, "panic", text, "stack", stack())
-	return withReason(codes.Internal, "the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, reason.Panic, nil)
+	return withReason(codes.Internal,
+		"the agent failed unexpectedly; its log has the details under this call's "+requestIDHeader, reason.Panic, nil)
 }
 
 // stack returns the functions and lines of the panicking goroutine.

@@ -27,12 +27,13 @@ import (
 
 // Limits of one connection.
 const (
-	maxRequestBytes = 64 << 10        // a request is a few paths
-	maxHeaderBytes  = 4 << 10         // clients send none of their own
-	maxStreams      = 64              // concurrent calls and other streams
-	streamWindow    = 64 << 10        // bytes of a request that are buffered before they are read; fixed, or clients could raise it
-	minPing         = 5 * time.Second // between a client's keepalive pings
-	silence         = 2 * time.Minute // after which a connection that sent nothing is dropped
+	maxRequestBytes = 64 << 10 // a request is a few paths
+	maxHeaderBytes  = 4 << 10  // clients send none of their own
+	maxStreams      = 64       // concurrent calls and other streams
+	// bytes of a request that are buffered before they are read; fixed, or clients could raise it
+	streamWindow = 64 << 10
+	minPing      = 5 * time.Second // between a client's keepalive pings
+	silence      = 2 * time.Minute // after which a connection that sent nothing is dropped
 )
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
@@ -81,7 +82,8 @@ func (o Options) complete() Options {
 // when it fails, none is left open.
 func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
-	s := &Server{place: place, endpoints: slices.Clone(endpoints), clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}
+	s := &Server{place: place, endpoints: slices.Clone(endpoints),
+		clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
 		l, err := place.Listen(e.Name, e.Private)
@@ -191,8 +193,8 @@ func (s *Server) each(do func(*grpc.Server)) {
 	all.Wait()
 }
 
-// unlisten closes listeners that gRPC may not have closed yet: a server that is stopped before it begins to serve closes
-// its listener only when it gets to it, and a socket or pipe that outlives Stop is in its successor's way.
+// unlisten closes listeners that gRPC may not have closed yet: a server that is stopped before it begins to serve
+// closes its listener only when it gets to it, and a socket or pipe that outlives Stop is in its successor's way.
 func (s *Server) unlisten() {
 	for _, r := range s.running {
 		_ = r.listener.Close()

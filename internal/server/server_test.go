@@ -69,10 +69,11 @@ func start(t *testing.T, do exists, more ...server.Endpoint) *fixture {
 	f := &fixture{dir: openDir(t, t.TempDir()), log: &safeBuffer{}, failed: make(chan error, 1)}
 	endpoint := server.Endpoint{Name: endpointName, Group: "filesystem", Version: "v1", Services: []server.Service{{
 		Name: "v1.Filesystem",
-		Methods: []server.Method{server.Unary("PathExists", server.LimitRead, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-			found, err := do(ctx, r.GetPath())
-			return &api.PathExistsResponse{Exists: found}, err
-		})},
+		Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
+			func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+				found, err := do(ctx, r.GetPath())
+				return &api.PathExistsResponse{Exists: found}, err
+			})},
 	}}}
 	var err error
 	f.server, err = server.Start(f.dir, append([]server.Endpoint{endpoint}, more...), server.Options{
@@ -83,7 +84,8 @@ func start(t *testing.T, do exists, more ...server.Endpoint) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.server.Stop(t.Context()) })
-	f.conn, err = grpc.NewClient("unix:"+f.dir.Path(endpointName), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	f.conn, err = grpc.NewClient("unix:"+f.dir.Path(endpointName),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,8 @@ func TestReflection(t *testing.T) {
 	for _, s := range ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
 		services = append(services, s.GetName())
 	}
-	want := []string{"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection", "v1.Filesystem"}
+	want := []string{"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+		"grpc.reflection.v1alpha.ServerReflection", "v1.Filesystem"}
 	if diff := cmp.Diff(services, want); diff != "" {
 		t.Errorf("services differ (-got +want):\n%s", diff)
 	}
@@ -241,7 +244,8 @@ func (d *dying) Listen(name string, private bool) (net.Listener, error) {
 func TestDeadListenerIsReported(t *testing.T) {
 	place := &dying{SocketDir: openDir(t, t.TempDir())}
 	failed := make(chan error, 1)
-	s, err := server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{Failed: func(err error) { failed <- err }})
+	s, err := server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}},
+		server.Options{Failed: func(err error) { failed <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,11 @@ import (
 )
 
 // stream is the interceptor of streams: health watches and reflection, which no driver depends on. They have no
-// deadline, and count as open calls. They end as soon as the server drains, or they would delay the agent's stop up to its limit.
+// deadline, and count as open calls. They end as soon as the server drains, or they would delay the agent's stop up to
+// its limit.
 //
-// Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused there keeps a
-// timer for the whole of the deadline that its client chose.
+// Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused
+// there keeps a timer for the whole of the deadline that its client chose.
 func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())

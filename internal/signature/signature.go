@@ -14,8 +14,8 @@ type magic struct {
 	name   string
 }
 
-// magics returns the marks in the order in which they are searched: a format that embeds others comes first. The offsets
-// are those of util-linux's libblkid and of the formats' own specifications.
+// magics returns the marks in the order in which they are searched: a format that embeds others comes first. The
+// offsets are those of util-linux's libblkid and of the formats' own specifications.
 func magics() []magic {
 	return []magic{
 		{512, "EFI PART", "a GPT partition table"},
@@ -43,8 +43,8 @@ func magics() []magic {
 	}
 }
 
-// Describe describes content that was read at an offset of a disk or volume: the format if content has a known mark, else
-// the place of the first byte that is not zero. It returns "" if all bytes are zero.
+// Describe describes content that was read at an offset of a disk or volume: the format if content has a known mark,
+// else the place of the first byte that is not zero. It returns "" if all bytes are zero.
 func Describe(content []byte, offset int64) string {
 	first := firstNonZero(content)
 	if first < 0 {

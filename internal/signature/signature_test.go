@@ -31,12 +31,15 @@ func TestDescribe(t *testing.T) {
 		{"LUKS", at(0, "LUKS\xba\xbe"), 0, "a LUKS encrypted volume"},
 		{"VMFS", at(0, "\x0d\xd0\x01\xc0"), 1 << 20, "a VMFS volume (VMware)"},
 		{"the file system of VMFS", at(0, "\x5e\xf1\xab\x2f"), 2 << 20, "a VMFS file system (VMware)"},
-		{"a superblock of ext4 far from the beginning", at(0x38, "\x53\xef"), 128 << 20, "a backup superblock of an ext2, ext3 or ext4 file system"},
+		{"a superblock of ext4 far from the beginning", at(0x38, "\x53\xef"), 128 << 20,
+			"a backup superblock of an ext2, ext3 or ext4 file system"},
 		{"an allocation group of XFS", at(4096, "XFSB"), 1 << 30, "a part of an XFS file system"},
 		{"a mirror of Btrfs", at(0x40, "_BHRfS_M"), 64 << 20, "a mirror of the superblock of a Btrfs file system"},
-		{"the boot sector of NTFS at the end", at(1<<20-512+3, "NTFS    "), 1 << 30, "the backup boot sector of an NTFS file system"},
+		{"the boot sector of NTFS at the end", at(1<<20-512+3, "NTFS    "), 1 << 30,
+			"the backup boot sector of an NTFS file system"},
 		{"boot sector", at(510, "\x55\xaa"), 0, "an MBR or boot sector"},
-		{"an NTFS mark far from the beginning is a second one", at(3, "NTFS    "), 1 << 20, "the backup boot sector of an NTFS file system"},
+		{"an NTFS mark far from the beginning is a second one", at(3, "NTFS    "), 1 << 20,
+			"the backup boot sector of an NTFS file system"},
 		{"one byte", at(1<<20-1, "x"), 0, "data of an unknown kind (first at byte 1048575)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,18 +14,19 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// Complete returns an error if the entries of a journal after a sequence number begin later: it keeps only the newest, and a
-// comparison of the rest would mean nothing.
+// Complete returns an error if the entries of a journal after a sequence number begin later: it keeps only the newest,
+// and a comparison of the rest would mean nothing.
 func Complete(entries []*admin.JournalEntry, after uint64) error {
 	if len(entries) == 0 || entries[0].GetSequence() <= after+1 { // a running call has the number 0
 		return nil
 	}
-	return fmt.Errorf("the journal has lost #%d to #%d; compare a shorter part of it, after a later number", after+1, entries[0].GetSequence()-1)
+	return fmt.Errorf("the journal has lost #%d to #%d; compare a shorter part of it, after a later number", after+1,
+		entries[0].GetSequence()-1)
 }
 
-// Compare compares a transcript with the one in a file and returns the difference as lines to remove from the file and lines
-// to add, empty if there is none. In the file, empty lines and lines that begin with # do not count. With update, it writes
-// the transcript to the file instead, below the remarks at its beginning.
+// Compare compares a transcript with the one in a file and returns the difference as lines to remove from the file and
+// lines to add, empty if there is none. In the file, empty lines and lines that begin with # do not count. With update,
+// it writes the transcript to the file instead, below the remarks at its beginning.
 func Compare(file, got string, update bool) (difference string, err error) {
 	content, err := os.ReadFile(file)
 	switch missing := errors.Is(err, fs.ErrNotExist); {

@@ -28,7 +28,8 @@ func TestCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := transcript.Compare(file, "one\n", false); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "--update") {
+	if _, err := transcript.Compare(file, "one\n", false); err == nil || !strings.Contains(err.Error(), file) ||
+		!strings.Contains(err.Error(), "--update") {
 		t.Errorf("a missing file: got %v", err)
 	}
 	if d := compare("one\ntwo\n", true); d != "" {

@@ -20,8 +20,8 @@ func untimed(message string) string {
 	return regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|ms|s)\b`).ReplaceAllString(message, "<duration>")
 }
 
-// stable replaces names that differ from run to run by placeholders, numbered in the order in which they appear: the same
-// volume has the same number throughout a text. Times and durations are not in it.
+// stable replaces names that differ from run to run by placeholders, numbered in the order in which they appear: the
+// same volume has the same number throughout a text. Times and durations are not in it.
 func stable(text string) string {
 	names := map[string]string{}
 	counts := map[string]int{}
@@ -33,7 +33,8 @@ func stable(text string) string {
 		}
 		return names[key]
 	}
-	varying := regexp.MustCompile(`(?P<volume>Volume\{` + guid + `\})|(?P<guid>` + guid + `)|(?P<session>` + session + `)|(?P<instance>` + instance + `)|(?P<file>` + moved + `)`)
+	varying := regexp.MustCompile(`(?P<volume>Volume\{` + guid + `\})|(?P<guid>` + guid + `)|(?P<session>` + session +
+		`)|(?P<instance>` + instance + `)|(?P<file>` + moved + `)`)
 	kinds := varying.SubexpNames()
 	var out strings.Builder
 	end := 0

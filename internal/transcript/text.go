@@ -16,8 +16,8 @@ import (
 //	METHOD REQUEST -> CODE: MESSAGE
 //	METHOD REQUEST -> OK RESPONSE
 //
-// With kernel, the kernel calls made for an API call follow it, indented. Calls of the admin endpoint are left out: a test
-// makes them itself.
+// With kernel, the kernel calls made for an API call follow it, indented. Calls of the admin endpoint are left out: a
+// test makes them itself.
 func Text(entries []*admin.JournalEntry, kernel bool) string {
 	below := map[string][]*admin.JournalEntry{} // kernel calls by request id
 	for _, e := range entries {
@@ -61,9 +61,9 @@ func apiLine(call *admin.APICall) string {
 	return strings.Join(parts, " ")
 }
 
-// kernelLines returns the kernel calls of one API call. Calls for disks or volumes that were asked side by side are sorted
-// by the number of the disk or volume. Repeated calls are one line: how often the agent asks until something is there, or
-// in how many parts it reads a disk, depends on the machine.
+// kernelLines returns the kernel calls of one API call. Calls for disks or volumes that were asked side by side are
+// sorted by the number of the disk or volume. Repeated calls are one line: how often the agent asks until something is
+// there, or in how many parts it reads a disk, depends on the machine.
 func kernelLines(entries []*admin.JournalEntry) (lines []string) {
 	for start := 0; start < len(entries); start++ {
 		end := start
@@ -97,8 +97,8 @@ func kernelLines(entries []*admin.JournalEntry) (lines []string) {
 	return lines
 }
 
-// readable returns JSON with paths as people write them, on one line. A clipped text ends at its last comma, as a name may
-// be cut in its middle, where no placeholder stands for it.
+// readable returns JSON with paths as people write them, on one line. A clipped text ends at its last comma, as a name
+// may be cut in its middle, where no placeholder stands for it.
 func readable(json string) string {
 	if rest, clipped := strings.CutSuffix(json, "…"); clipped {
 		json = rest[:strings.LastIndex(rest, ",")+1] + "…"

@@ -31,21 +31,28 @@ const (
 func entries() []*admin.JournalEntry {
 	return []*admin.JournalEntry{
 		kernel(1, "", &admin.KernelCall{Function: "EnablePrivilege", Object: "SeX"}), // at the start, for no call
-		api(2, "x", &admin.APICall{Endpoint: "csiproxy-admin", Method: "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk", Code: "OK"}),
+		api(2, "x", &admin.APICall{Endpoint: "csiproxy-admin",
+			Method: "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk", Code: "OK"}),
 		kernel(3, "b", &admin.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + two + `}`, Part: 2}),
-		kernel(4, "b", &admin.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + one + `}`, Part: 1, Error: "gone (ERROR_GONE, 5)"}),
-		kernel(5, "b", &admin.KernelCall{Function: "ReadAt", Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
+		kernel(4, "b", &admin.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + one + `}`, Part: 1,
+			Error: "gone (ERROR_GONE, 5)"}),
+		kernel(5, "b", &admin.KernelCall{Function: "ReadAt",
+			Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
 		kernel(6, "c", &admin.KernelCall{Function: "Flush", Object: "of another call"}),
-		kernel(7, "b", &admin.KernelCall{Function: "ReadAt", Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
-		kernel(8, "b", &admin.KernelCall{Function: "DeviceIoControl", ControlCode: "IOCTL_X", Object: `\\.\PhysicalDrive1`, Arguments: "{Disk:" + three + "}"}),
-		kernel(9, "b", &admin.KernelCall{Function: "Rename", Object: "a", Arguments: `C:\csi-proxy-ABCDEFGHIJKLMNOPQRSTUVWXYZ`}),
+		kernel(7, "b", &admin.KernelCall{Function: "ReadAt",
+			Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
+		kernel(8, "b", &admin.KernelCall{Function: "DeviceIoControl", ControlCode: "IOCTL_X", Object: `\\.\PhysicalDrive1`,
+			Arguments: "{Disk:" + three + "}"}),
+		kernel(9, "b", &admin.KernelCall{Function: "Rename", Object: "a",
+			Arguments: `C:\csi-proxy-ABCDEFGHIJKLMNOPQRSTUVWXYZ`}),
 		kernel(10, "b", &admin.KernelCall{Function: "LogoutISCSITarget", Object: "ffffc00012340010-4000013700000003"}),
 		api(11, "b", &admin.APICall{
 			Method: "/v1.Volume/MountVolume", Code: "NotFound", Request: `{"volume_id":"\\\\?\\Volume{` + two + `}\\"}`,
 			Message: "no volume " + two + " since 1m2.5s\nv1.Volume/Forged -> OK",
 		}),
 		api(12, "b", &admin.APICall{Method: "/v1.Volume/MountVolume", Code: "OK"}), // joined the call before
-		api(13, "c", &admin.APICall{Method: "/v1.Volume/List", Code: "OK", Request: "{}", Response: `{"ids":["` + one + `","` + two[:9] + "…"}),
+		api(13, "c", &admin.APICall{Method: "/v1.Volume/List", Code: "OK", Request: "{}", Response: `{"ids":["` + one +
+			`","` + two[:9] + "…"}),
 		api(0, "d", &admin.APICall{Method: "/v1.Volume/FormatVolume", Request: `{"volume_id":"` + two + `"}`}),
 	}
 }

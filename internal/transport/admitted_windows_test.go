@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestWhoIsAdmitted: without options, and at private endpoints with any, SYSTEM and administrators, and nobody else. The
-// descriptor is written out here, so that no change of the constant goes unnoticed.
+// TestWhoIsAdmitted: without options, and at private endpoints with any, SYSTEM and administrators, and nobody else.
+// The descriptor is written out here, so that no change of the constant goes unnoticed.
 func TestWhoIsAdmitted(t *testing.T) {
 	const everybody, administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 	for i, test := range []struct {
@@ -19,7 +19,8 @@ func TestWhoIsAdmitted(t *testing.T) {
 		private bool
 		want    string
 	}{
-		{"", false, administrators}, {"", true, administrators}, {everybody, false, everybody}, {everybody, true, administrators},
+		{"", false, administrators}, {"", true, administrators}, {everybody, false, everybody},
+		{everybody, true, administrators},
 	} {
 		path := fmt.Sprint(pipe(t), i)
 		l, err := place(t, test.options).Listen(name(path), test.private)
@@ -37,7 +38,8 @@ func TestWhoIsAdmitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Windows has mapped the generic rights, Wine leaves them.
-		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(descriptor.String()); got != test.want {
+		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(
+			descriptor.String()); got != test.want {
 			t.Errorf("options %q, private %t: %s, want %s", test.options, test.private, got, test.want)
 		}
 	}

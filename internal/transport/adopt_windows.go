@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A client that keeps its end open keeps a pipe's name in existence after its server is gone. Nobody can connect then, and
-// nobody can make the name: without a remedy, any process that may open a pipe could keep the agent from ever starting
-// again.
+// A client that keeps its end open keeps a pipe's name in existence after its server is gone. Nobody can connect then,
+// and nobody can make the name: without a remedy, any process that may open a pipe could keep the agent from ever
+// starting again.
 
 // abandoned reports whether a name exists that nobody serves: the pipe file system then tells clients that it does not.
 func abandoned(path string) bool {
@@ -50,7 +50,8 @@ func takeOver(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
 		return err
 	}
 	if !trusted[owner] {
-		return fmt.Errorf("a client keeps the name open, and its owner %s is not trusted; end that client: %w", owner, windows.ERROR_ACCESS_DENIED)
+		return fmt.Errorf("a client keeps the name open, and its owner %s is not trusted; end that client: %w", owner,
+			windows.ERROR_ACCESS_DENIED)
 	}
 	dacl, _, err := security.DACL()
 	if err != nil {
@@ -80,7 +81,8 @@ func defaultOwner() (string, error) {
 		sid   [maxSIDBytes]byte
 	}
 	size := uint32(unsafe.Sizeof(buffer))
-	err := windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenOwner, (*byte)(unsafe.Pointer(&buffer)), size, &size)
+	err := windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenOwner,
+		(*byte)(unsafe.Pointer(&buffer)), size, &size)
 	if err != nil {
 		return "", os.NewSyscallError("GetTokenInformation", err)
 	}

@@ -63,7 +63,8 @@ func containerJobs() (names []string, err error) {
 	buffer := make([]entry, (64<<10)/unsafe.Sizeof(entry{}))
 	var position uint32
 	for restart := true; ; restart = false {
-		err := queryDirectory(root, unsafe.Pointer(&buffer[0]), uint32(uintptr(len(buffer))*unsafe.Sizeof(entry{})), restart, &position)
+		err := queryDirectory(root, unsafe.Pointer(&buffer[0]),
+			uint32(uintptr(len(buffer))*unsafe.Sizeof(entry{})), restart, &position)
 		if errors.Is(err, windows.STATUS_NO_MORE_ENTRIES) {
 			return names, nil
 		}

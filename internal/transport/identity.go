@@ -4,8 +4,9 @@ package transport
 
 import "net"
 
-// An Identity is what the system says of a process besides its number and user, as of the moment when its connection was
-// accepted. Empty fields are not known: a process that has ended, or whose number may be another's by now, has none.
+// An Identity is what the system says of a process besides its number and user, as of the moment when its connection
+// was accepted. Empty fields are not known: a process that has ended, or whose number may be another's by now, has
+// none.
 type Identity struct {
 	SID       string // the user of its token, on Windows
 	Elevated  bool   // the token is elevated, on Windows

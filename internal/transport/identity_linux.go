@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identified adds the control group of the process that connected, unless it has ended or the kernel gives no handle on it
-// (SO_PEERPIDFD, since Linux 6.5). The handle does not keep the process's number from being reused, but shows at the end
-// that the process was still there: then what was read under its number was its own.
+// identified adds the control group of the process that connected, unless it has ended or the kernel gives no handle on
+// it (SO_PEERPIDFD, since Linux 6.5). The handle does not keep the process's number from being reused, but shows at the
+// end that the process was still there: then what was read under its number was its own.
 func identified(c net.Conn, peer Peer) Peer {
 	socket, ok := c.(*net.UnixConn)
 	if !ok || peer.PID == 0 {
@@ -24,7 +24,10 @@ func identified(c net.Conn, peer Peer) Peer {
 		return peer
 	}
 	process := -1
-	if ctrl := raw.Control(func(fd uintptr) { process, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD) }); ctrl != nil || err != nil {
+	if ctrl := raw.Control(func(fd uintptr) {
+		process,
+			err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	}); ctrl != nil || err != nil {
 		return peer
 	}
 	defer func() { _ = unix.Close(process) }()
@@ -49,7 +52,8 @@ func cgroupOf(text string) string {
 		if strings.HasSuffix(path, " (deleted)") || !strings.HasPrefix(path, "/") {
 			continue
 		}
-		if hierarchy == "0" && (path != "/" || found == "") || controllers == "name=systemd" && (found == "" || found == "/") {
+		if hierarchy == "0" && (path != "/" || found == "") || controllers == "name=systemd" &&
+			(found == "" || found == "/") {
 			found = path
 		}
 	}

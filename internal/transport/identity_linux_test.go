@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clientSocket makes a copy of this program connect to a socket, hand the connection to the process that started it as its
-// standard output, and end.
+// clientSocket makes a copy of this program connect to a socket, hand the connection to the process that started it as
+// its standard output, and end.
 const clientSocket = "TRANSPORT_CLIENT_SOCKET"
 
 func TestMain(m *testing.M) {
@@ -102,8 +102,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A process connects, hands its connection over and ends; then another one gets its number, before the agent accepts. The
-// connection has nobody's identity.
+// A process connects, hands its connection over and ends; then another one gets its number, before the agent accepts.
+// The connection has nobody's identity.
 func TestAReusedNumberHasNoIdentity(t *testing.T) {
 	l, path := listen(t)
 	opener, connection := runClient(t, path)
@@ -114,7 +114,8 @@ func TestAReusedNumberHasNoIdentity(t *testing.T) {
 		t.Fatalf("process %d has opened the connection, not %d", got.PID, opener)
 	}
 	if got.Identity != (Identity{}) {
-		t.Errorf("the connection of a process that has ended has the identity %+v (a process with its number: %t)", got.Identity, heir)
+		t.Errorf("the connection of a process that has ended has the identity %+v (a process with its number: %t)",
+			got.Identity, heir)
 	}
 }
 

@@ -10,19 +10,21 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// identified adds what the token of the process that opened the pipe says, its program and its container. The client's token
-// could be had from the pipe itself (ImpersonateNamedPipeClient), but go-winio, with which drivers are built, opens pipes
-// at SECURITY_ANONYMOUS, which forbids that.
+// identified adds what the token of the process that opened the pipe says, its program and its container. The client's
+// token could be had from the pipe itself (ImpersonateNamedPipeClient), but go-winio, with which drivers are built,
+// opens pipes at SECURITY_ANONYMOUS, which forbids that.
 //
-// Process numbers are reused. The handle keeps the process's number from the moment when it is opened; what was read through
-// it is the opener's if the process was there before this function began, still runs, and the pipe's other end is still open.
+// Process numbers are reused. The handle keeps the process's number from the moment when it is opened; what was read
+// through it is the opener's if the process was there before this function began, still runs, and the pipe's other end
+// is still open.
 func identified(c net.Conn, peer Peer) Peer {
 	pipe, ok := c.(syscall.Conn)
 	if !ok || peer.PID == 0 {
 		return peer
 	}
 	begin := time.Now()
-	// Wine's IsProcessInJob needs more than PROCESS_QUERY_LIMITED_INFORMATION; SYSTEM has it for all but protected processes.
+	// Wine's IsProcessInJob needs more than PROCESS_QUERY_LIMITED_INFORMATION; SYSTEM has it for all but protected
+	// processes.
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.SYNCHRONIZE, false, peer.PID)
 	if err != nil {
 		return peer

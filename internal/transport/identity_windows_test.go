@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// clientPipe makes a copy of this program open a pipe when it is told to, and keep it open until its standard input ends.
+// clientPipe makes a copy of this program open a pipe when it is told to, and keep it open until its standard input
+// ends.
 const clientPipe = "TRANSPORT_CLIENT_PIPE"
 
 func TestMain(m *testing.M) {
@@ -70,7 +71,8 @@ func TestIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Identity{SID: user.User.Sid.String(), Elevated: windows.GetCurrentProcessToken().IsElevated(), Container: NoContainer}
+	want := Identity{SID: user.User.Sid.String(), Elevated: windows.GetCurrentProcessToken().IsElevated(),
+		Container: NoContainer}
 	if got.Identity != want || !strings.EqualFold(got.Image, program) {
 		t.Errorf("got %+v and %s, want %+v and %s", got.Identity, got.Image, want, program)
 	}
@@ -117,7 +119,8 @@ func inJob(t *testing.T, job, want string) {
 	attributes := &windows.OBJECT_ATTRIBUTES{Length: uint32(unsafe.Sizeof(windows.OBJECT_ATTRIBUTES{})), ObjectName: name}
 	var h windows.Handle
 	const jobObjectAllAccess = 0x1F001F
-	if status, _, _ := ntdll.NewProc("NtCreateJobObject").Call(uintptr(unsafe.Pointer(&h)), jobObjectAllAccess, uintptr(unsafe.Pointer(attributes))); status != 0 {
+	if status, _, _ := ntdll.NewProc("NtCreateJobObject").Call(uintptr(unsafe.Pointer(&h)), jobObjectAllAccess,
+		uintptr(unsafe.Pointer(attributes))); status != 0 {
 		t.Skipf("require the right to make %s: %v", job, windows.NTStatus(status))
 	}
 	defer func() { _ = windows.CloseHandle(h) }()
@@ -133,18 +136,21 @@ func inJob(t *testing.T, job, want string) {
 		t.Fatal(err)
 	}
 	if got := accept(t, l).Peer; got.Container != want || int(got.PID) != process.Process.Pid {
-		t.Errorf("%s: got the container %q of process %d, want %q of %d", job, got.Container, got.PID, want, process.Process.Pid)
+		t.Errorf("%s: got the container %q of process %d, want %q of %d", job, got.Container, got.PID,
+			want, process.Process.Pid)
 	}
 }
 
-// A process that has ended, one that began too late to have opened the pipe, and one that has closed it, have no identity.
+// A process that has ended, one that began too late to have opened the pipe, and one that has closed it, have no
+// identity.
 func TestNoIdentity(t *testing.T) {
 	_, l := open(t)
 	client := asDriver(t, l)
 	c := accept(t, l)
 
 	process, tell := child(t, l)
-	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(process.Process.Pid))
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false,
+		uint32(process.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,18 +30,20 @@ const (
 	findName = windows.FILE_OPEN
 )
 
-// newInstance makes an instance that clients can connect to; await must still be called. CreateNamedPipeW makes the same
-// call, but cannot ask for findName.
+// newInstance makes an instance that clients can connect to; await must still be called. CreateNamedPipeW makes the
+// same call, but cannot ask for findName.
 //
 // https://learn.microsoft.com/windows/win32/devnotes/nt-create-named-pipe-file
-func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition, furtherAccess uint32) (*instance, error) {
+func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition,
+	furtherAccess uint32) (*instance, error) {
 	attributes := &windows.OBJECT_ATTRIBUTES{
 		Length:     uint32(unsafe.Sizeof(windows.OBJECT_ATTRIBUTES{})),
 		ObjectName: name, Attributes: windows.OBJ_CASE_INSENSITIVE, SecurityDescriptor: security,
 	}
 	wait := int64(-50 * 10_000) // WaitNamedPipe's default, 50 ms in units of 100 ns
 	var h windows.Handle
-	err := windows.NtCreateNamedPipeFile(&h, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.SYNCHRONIZE|furtherAccess, attributes,
+	err := windows.NtCreateNamedPipeFile(&h, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.SYNCHRONIZE|furtherAccess,
+		attributes,
 		&windows.IO_STATUS_BLOCK{}, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, disposition, 0, // overlapped
 		windows.FILE_PIPE_BYTE_STREAM_TYPE|windows.FILE_PIPE_REJECT_REMOTE_CLIENTS, windows.FILE_PIPE_BYTE_STREAM_MODE,
 		windows.FILE_PIPE_QUEUE_OPERATION, unlimited, bufferBytes, bufferBytes, &wait)
@@ -54,8 +56,8 @@ func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCR
 	return &instance{handle: h}, nil
 }
 
-// await asks for the event to be set when a client connects; one may have connected already. When it fails, the instance
-// is closed.
+// await asks for the event to be set when a client connects; one may have connected already. When it fails, the
+// instance is closed.
 func (i *instance) await(event windows.Handle) error {
 	i.overlapped = windows.Overlapped{HEvent: event, Internal: uintptr(windows.STATUS_PENDING)}
 	switch err := windows.ConnectNamedPipe(i.handle, &i.overlapped); {

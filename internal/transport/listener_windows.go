@@ -23,8 +23,8 @@ const (
 	maxPipePath = 256
 )
 
-// backlog is how many connected clients may wait for Accept. Each costs kernel memory that is not charged to the client;
-// further clients find no free instance, and wait.
+// backlog is how many connected clients may wait for Accept. Each costs kernel memory that is not charged to the
+// client; further clients find no free instance, and wait.
 const backlog = 64
 
 // pipeListener is the net.Listener of one pipe.
@@ -63,8 +63,8 @@ func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
 	return l, nil
 }
 
-// open makes the first instances, to which clients can connect at once. It runs in its caller's goroutine, so that opening
-// one pipe waits for no other.
+// open makes the first instances, to which clients can connect at once. It runs in its caller's goroutine, so that
+// opening one pipe waits for no other.
 func (l *pipeListener) open() error {
 	first, err := newInstance(l.name, l.security, makeName, 0)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) && abandoned(l.path) {
@@ -103,18 +103,20 @@ func (l *pipeListener) begin() {
 func explain(err error, path string, first bool) error {
 	denied := errors.Is(err, windows.ERROR_ACCESS_DENIED)
 	switch {
-	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)): // the latter if the pipe's creator allows no more instances
+	// the latter if the pipe's creator allows no more instances
+	case first && (denied || errors.Is(err, windows.ERROR_PIPE_BUSY)):
 		return fmt.Errorf("%s: %w", holder(path), err)
 	case !denied:
 		return err
 	default:
-		return fmt.Errorf("its security does not admit this process itself, which must be allowed to make further instances: "+
+		return fmt.Errorf("its security does not admit this process itself, which must be allowed to make further "+
+			"instances: "+
 			"give SYSTEM, or the user that runs this, all access: %w", err)
 	}
 }
 
-// collect replaces the instances that got a client, and then hands the clients to Accept: once a client is accepted, there
-// are free instances again. It reports whether it made or took any: the caller then looks again.
+// collect replaces the instances that got a client, and then hands the clients to Accept: once a client is accepted,
+// there are free instances again. It reports whether it made or took any: the caller then looks again.
 func (l *pipeListener) collect() (changed bool) {
 	waiting, done := []*instance(nil), []*instance(nil)
 	for _, i := range l.free {
@@ -151,7 +153,8 @@ func (l *pipeListener) collect() (changed bool) {
 // errTaken means that the pipe's last instance was closed, and another process has made the name since.
 var errTaken = errors.New("another process has taken the pipe's name")
 
-// replenish makes instances until there are enough, and reports whether it made any. After an error it is called again soon.
+// replenish makes instances until there are enough, and reports whether it made any. After an error it is called again
+// soon.
 func (l *pipeListener) replenish() (made bool, err error) {
 	for len(l.free) < spares && !l.full() {
 		i, err := l.another()
@@ -173,7 +176,8 @@ func (l *pipeListener) replenish() (made bool, err error) {
 	return made, nil
 }
 
-// another makes a further instance. If none is free, the name may have gone with the last one, and be another process's now.
+// another makes a further instance. If none is free, the name may have gone with the last one, and be another process's
+// now.
 func (l *pipeListener) another() (*instance, error) {
 	i, err := newInstance(l.name, l.security, findName, 0)
 	if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
@@ -192,8 +196,8 @@ func (l *pipeListener) another() (*instance, error) {
 	return i, nil
 }
 
-// full reports whether so many clients wait for Accept that no more may come. If no instance is free then, the last of the
-// clients waits until one is free again: the pipe's name exists only as long as its instances.
+// full reports whether so many clients wait for Accept that no more may come. If no instance is free then, the last of
+// the clients waits until one is free again: the pipe's name exists only as long as its instances.
 func (l *pipeListener) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -57,7 +57,8 @@ func openDirectory(path string) (windows.Handle, error) {
 	return openObject(procNtOpenDirectoryObject, directoryQuery, path)
 }
 
-// openJob opens a job object, to ask about it. Like NtOpenDirectoryObject, the function takes a handle, rights and a name.
+// openJob opens a job object, to ask about it. Like NtOpenDirectoryObject, the function takes a handle, rights and a
+// name.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntopenjobobject
 func openJob(path string) (windows.Handle, error) {
@@ -83,12 +84,14 @@ func openObject(open *windows.LazyProc, access uintptr, path string) (windows.Ha
 //	  _In_ BOOLEAN ReturnSingleEntry, _In_ BOOLEAN RestartScan, _Inout_ PULONG Context, _Out_opt_ PULONG ReturnLength);
 //
 // https://learn.microsoft.com/windows/win32/devnotes/ntquerydirectoryobject
-func queryDirectory(directory windows.Handle, buffer unsafe.Pointer, length uint32, restart bool, position *uint32) error {
+func queryDirectory(directory windows.Handle, buffer unsafe.Pointer, length uint32, restart bool,
+	position *uint32) error {
 	again := uintptr(0)
 	if restart {
 		again = 1
 	}
-	status, _, _ := procNtQueryDirectoryObject.Call(uintptr(directory), uintptr(buffer), uintptr(length), 0, again, uintptr(unsafe.Pointer(position)), 0)
+	status, _, _ := procNtQueryDirectoryObject.Call(uintptr(directory), uintptr(buffer), uintptr(length), 0, again,
+		uintptr(unsafe.Pointer(position)), 0)
 	return failure(status)
 }
 

@@ -20,11 +20,11 @@ const spares = 4
 // retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
 const retry = 100
 
-// pipes is the Place of named pipes. One goroutine waits for the clients of all of them. It alone asks for clients, because
-// starting such a request resets the event that signals other clients. Windows cancels a request when the thread that made
-// it ends. Go ends a thread only together with a goroutine that is locked to it; a request that is lost that way is made
-// again. Locking this goroutine to a thread would prevent that, but costs every agent a second thread, which the runtime
-// keeps to start others from.
+// pipes is the Place of named pipes. One goroutine waits for the clients of all of them. It alone asks for clients,
+// because starting such a request resets the event that signals other clients. Windows cancels a request when the
+// thread that made it ends. Go ends a thread only together with a goroutine that is locked to it; a request that is
+// lost that way is made again. Locking this goroutine to a thread would prevent that, but costs every agent a second
+// thread, which the runtime keeps to start others from.
 type pipes struct {
 	prefix   string // of the names
 	security string // SDDL of endpoints that are not private
@@ -40,7 +40,8 @@ type pipes struct {
 
 	// Only for the goroutine.
 	listeners map[*pipeListener]struct{}
-	events    [2]windows.Handle // came and tasks, on which it sleeps; not on the stack, which may move while the kernel reads them
+	// came and tasks, on which it sleeps; not on the stack, which may move while the kernel reads them
+	events [2]windows.Handle
 }
 
 // Open returns the place that the options describe. Listen finds out whether a name is free.
@@ -71,8 +72,8 @@ func Open(o Options) (Place, error) {
 	return p, nil
 }
 
-// Listen opens a pipe. Clients can connect when it returns. If the pipe exists already, its error names the process that
-// serves it.
+// Listen opens a pipe. Clients can connect when it returns. If the pipe exists already, its error names the process
+// that serves it.
 func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 	security := p.security
 	if private {
@@ -95,7 +96,8 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 // Path returns the pipe's name.
 func (p *pipes) Path(name string) string { return pipePrefix + p.prefix + name }
 
-// Close closes the pipes that are still open and ends the goroutine. Connections are not touched. Later calls do nothing.
+// Close closes the pipes that are still open and ends the goroutine. Connections are not touched. Later calls do
+// nothing.
 func (p *pipes) Close() error {
 	p.mu.Lock()
 	if p.over {
@@ -149,7 +151,9 @@ func (p *pipes) serve() {
 			changed = l.collect() || changed
 		}
 		if changed {
-			continue // the requests it made reset the event, so there may be more clients; tasks come first, however many clients there are
+			// the requests it made reset the event, so there may be more clients; tasks come first, however many clients there
+			// are
+			continue
 		}
 		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.patience())
 	}

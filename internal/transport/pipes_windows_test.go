@@ -169,8 +169,8 @@ func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 	return refused
 }
 
-// TestABurstFindsFreeInstances opens four clients at once before any is accepted, from Listen on and again and again. None
-// may be told that all instances are busy.
+// TestABurstFindsFreeInstances opens four clients at once before any is accepted, from Listen on and again and again.
+// None may be told that all instances are busy.
 func TestABurstFindsFreeInstances(t *testing.T) {
 	p := place(t, Administrators)
 	l := listen(t, p, pipe(t))

@@ -11,9 +11,9 @@ import (
 // pidfd is a process file descriptor. It becomes readable when the process ends (pidfd_open(2)).
 type pidfd int
 
-// hold holds the process that opened the other end of a unix socket. Since 6.5, Linux remembers the process itself; before,
-// only its number, and another process is held if the first one ended before its connection was accepted. A process that has
-// ended and been waited for gets no descriptor (EINVAL) until 6.15, and one that says so since.
+// hold holds the process that opened the other end of a unix socket. Since 6.5, Linux remembers the process itself;
+// before, only its number, and another process is held if the first one ended before its connection was accepted. A
+// process that has ended and been waited for gets no descriptor (EINVAL) until 6.15, and one that says so since.
 //
 // https://git.kernel.org/torvalds/c/923ea4d4482b, https://github.com/bus1/dbus-broker/pull/312
 func hold(socket int, pid uint32) Process {

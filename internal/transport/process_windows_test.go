@@ -30,7 +30,8 @@ func hand(path string) error {
 		return err
 	}
 	var theirs windows.Handle
-	err = windows.DuplicateHandle(windows.CurrentProcess(), windows.Handle(pipe.Fd()), parent, &theirs, 0, false, windows.DUPLICATE_SAME_ACCESS)
+	err = windows.DuplicateHandle(windows.CurrentProcess(), windows.Handle(pipe.Fd()), parent, &theirs, 0, false,
+		windows.DUPLICATE_SAME_ACCESS)
 	if err != nil {
 		return err
 	}

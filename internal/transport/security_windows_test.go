@@ -66,7 +66,8 @@ func TestThePipeHasItsSecurity(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Windows has mapped the generic rights, Wine leaves them.
-		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(descriptor.String()); got != sddl {
+		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(
+			descriptor.String()); got != sddl {
 			t.Errorf("got the security %s, want %s", got, sddl)
 		}
 	}
@@ -95,7 +96,8 @@ func TestTheClientHasAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if got, want := PeerOf(c).String(), fmt.Sprintf("pid %d ", os.Getpid()); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ".exe") {
+	if got, want := PeerOf(c).String(), fmt.Sprintf("pid %d ", os.Getpid()); !strings.HasPrefix(got, want) ||
+		!strings.HasSuffix(got, ".exe") {
 		t.Errorf("got the client %q, want %q and the path of its program", got, want)
 	}
 	if got := c.LocalAddr().String(); got != path {

@@ -47,8 +47,8 @@ func CheckPipeSecurity(string) error {
 }
 
 // OpenSocketDir locks a directory for this agent, and makes it with mode 0700 if it is missing. It fails when another
-// agent holds the directory, when the directory belongs to somebody else than root or the agent's user, and when anyone but
-// its owner may write to it.
+// agent holds the directory, when the directory belongs to somebody else than root or the agent's user, and when anyone
+// but its owner may write to it.
 func OpenSocketDir(path string) (*SocketDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -62,7 +62,8 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a symbolic link, which the agent never makes; see who did, and remove it", filepath.Join(path, lockName))
+		return nil, fmt.Errorf("%s is a symbolic link, which the agent never makes; see who did, and remove it",
+			filepath.Join(path, lockName))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the socket directory: %w", err)
@@ -71,7 +72,8 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 		holder, _ := io.ReadAll(io.LimitReader(lock, 32))
 		_ = lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another csi-proxy (process %s) serves the socket directory %s; stop it or give another -socket-dir",
+			return nil, fmt.Errorf("another csi-proxy (process %s) serves the socket directory %s; stop it or give another "+
+				"-socket-dir",
 				strings.TrimSpace(string(holder)), path)
 		}
 		return nil, fmt.Errorf("cannot lock %s: %w", lock.Name(), err)
@@ -93,14 +95,16 @@ func guard(path string) error {
 		return fmt.Errorf("the socket directory %s is not a directory", path)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("the socket directory %s belongs to user %d, who could replace the sockets in it; give a directory of your own",
+		return fmt.Errorf("the socket directory %s belongs to user %d, who could replace the sockets in it; give a "+
+			"directory of your own",
 			path, owner.Uid)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the socket directory %s has mode %#o: others could replace the sockets in it; give a directory that only its owner may write to",
+		return fmt.Errorf("the socket directory %s has mode %#o: others could replace the sockets in it; give a directory "+
+			"that only its owner may write to",
 			path, info.Mode().Perm())
 	}
 	entries, err := os.ReadDir(path)
@@ -121,12 +125,13 @@ func guard(path string) error {
 // Path returns the socket's path.
 func (d *SocketDir) Path(name string) string { return filepath.Join(d.path, name+".sock") }
 
-// Listen opens the socket NAME.sock with mode 0600: private or not, it is for the agent's own user. A socket that nobody
-// listens on any more is replaced. A socket in use, or another kind of file, is an error that names it.
+// Listen opens the socket NAME.sock with mode 0600: private or not, it is for the agent's own user. A socket that
+// nobody listens on any more is replaced. A socket in use, or another kind of file, is an error that names it.
 func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	path := d.Path(name)
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("the socket path %s has %d bytes, more than the %d that a unix socket may have; give a shorter -socket-dir",
+		return nil, fmt.Errorf("the socket path %s has %d bytes, more than the %d that a unix socket may have; give a "+
+			"shorter -socket-dir",
 			path, len(path), maxSocketPath)
 	}
 	if err := removeStale(path); err != nil {

@@ -18,7 +18,8 @@ func FromAdmin(from *admin.GetTreeResponse) *Tree {
 			SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
 		}
 		for _, p := range d.GetPartitions() {
-			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(), SizeBytes: p.GetSizeBytes(), Kind: p.GetKind()}
+			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(),
+				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind()}
 			if v := p.GetVolume(); v != nil {
 				partition.Volume = &Volume{
 					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "",

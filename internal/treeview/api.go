@@ -32,7 +32,8 @@ func FromAPI(ctx context.Context, client *csiproxy.Client, text func(error) stri
 		}
 	}
 	tree.Missing = append([]string{
-		"partitions, partition styles, bus types, mount points, and which disks are read-only or the system's: the storage API does not show them",
+		"partitions, partition styles, bus types, mount points, and which disks are read-only or the system's: the storage " +
+			"API does not show them",
 	}, slices.Sorted(maps.Keys(s.missing))...)
 	return tree, nil
 }

@@ -58,7 +58,8 @@ func ParseSize(text string) (int64, error) {
 	}
 	value.Mul(value, factor)
 	if !value.IsInt() || !value.Num().IsInt64() || value.Sign() <= 0 {
-		return 0, fmt.Errorf("%s is not a size: it must be a whole, positive number of bytes below 8 EiB", strconv.Quote(text))
+		return 0, fmt.Errorf("%s is not a size: it must be a whole, positive number of bytes below 8 EiB",
+			strconv.Quote(text))
 	}
 	return value.Num().Int64(), nil
 }

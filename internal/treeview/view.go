@@ -17,7 +17,8 @@ type view struct {
 	partitions struct{ number, size int }
 }
 
-// Write draws a tree. The columns of all disks line up, and so do those of all partitions. The list of missing facts follows.
+// Write draws a tree. The columns of all disks line up, and so do those of all partitions. The list of missing facts
+// follows.
 func Write(w io.Writer, tree *Tree) error {
 	var v view
 	v.measure(tree)
@@ -73,7 +74,8 @@ func (v *view) partition(p Partition, branch, below string) {
 		v.volume(p.Volume, branch, below)
 		return
 	}
-	v.line(branch, "Partition ", left(fmt.Sprint(p.Number), v.partitions.number), "  ", right(Size(p.SizeBytes), v.partitions.size), "  ", p.Kind)
+	v.line(branch, "Partition ", left(fmt.Sprint(p.Number), v.partitions.number), "  ",
+		right(Size(p.SizeBytes), v.partitions.size), "  ", p.Kind)
 	if p.Volume == nil {
 		return
 	}

@@ -15,7 +15,8 @@ import (
 func TestWrite(t *testing.T) {
 	tree := &admin.GetTreeResponse{Disks: []*admin.Disk{
 		{
-			Number: 0, SizeBytes: 64 << 30, Style: "GPT", Online: true, System: true, BusType: "SAS", Adapter: "1", Bus: "0", Target: "0", Lun: "0",
+			Number: 0, SizeBytes: 64 << 30, Style: "GPT", Online: true, System: true, BusType: "SAS", Adapter: "1",
+			Bus: "0", Target: "0", Lun: "0",
 			SerialNumber: "EMU-DISK-0000", Partitions: []*admin.Partition{
 				{Number: 1, SizeBytes: 100 << 20, Kind: "EFI system", Volume: &admin.Volume{Id: `\\?\Volume{1}\`}},
 				{Number: 2, SizeBytes: 16 << 20, Kind: "MSR"},
@@ -65,7 +66,8 @@ func TestWriteOfNoDisks(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 1 << 20: "1 MiB", 64<<30 - 1: "63.9 GiB", 10 << 30: "10 GiB",
+		0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 1 << 20: "1 MiB",
+		64<<30 - 1: "63.9 GiB", 10 << 30: "10 GiB",
 		1023 << 20: "1023 MiB", 1<<63 - 1: "7.9 EiB", -1024: "-1 KiB",
 	} {
 		if got := treeview.Size(bytes); got != want {
@@ -76,14 +78,16 @@ func TestSize(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
-		"21474836480": 20 << 30, "20Gi": 20 << 30, "20GiB": 20 << 30, "1.5Gi": 3 << 29, "20G": 20e9, "20GB": 20e9, "512": 512, "512B": 512, "1Ki": 1024,
+		"21474836480": 20 << 30, "20Gi": 20 << 30, "20GiB": 20 << 30, "1.5Gi": 3 << 29, "20G": 20e9, "20GB": 20e9, "512": 512,
+		"512B": 512, "1Ki": 1024,
 	} {
 		got, err := treeview.ParseSize(text)
 		if err != nil || got != want {
 			t.Errorf("ParseSize(%q): got %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "Gi", "20gi", "20 Gi", "1e3", "0x10", "1/2", "8Ei", "0.1", "1.2.3", strings.Repeat("9", 50), "10Zi", "_1", "+1", "BB"} {
+	for _, text := range []string{"", "0", "-1", "Gi", "20gi", "20 Gi", "1e3", "0x10", "1/2", "8Ei", "0.1", "1.2.3",
+		strings.Repeat("9", 50), "10Zi", "_1", "+1", "BB"} {
 		if got, err := treeview.ParseSize(text); err == nil {
 			t.Errorf("ParseSize(%q): got %d, want an error", text, got)
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webserver serves HTTP with bounds: of connections, of headers, and of the time that a request and its answer take.
+// Package webserver serves HTTP with bounds: of connections, of headers, and of the time that a request and its answer
+// take.
 package webserver
 
 import (
@@ -13,12 +14,13 @@ import (
 // stopPatience is how long stopping waits for running answers.
 const stopPatience = 3 * time.Second
 
-// Serve answers the requests that come to a listener. The returned function closes the listener and gives running answers a
-// moment to end.
+// Serve answers the requests that come to a listener. The returned function closes the listener and gives running
+// answers a moment to end.
 func Serve(l net.Listener, handler http.Handler) (stop func()) {
 	s := &http.Server{
 		MaxHeaderBytes:    8 << 10,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute,
 	}
 	crowd(s, handler)
 	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped

@@ -4,8 +4,8 @@ package win32
 
 import "fmt"
 
-// DescribeInput returns the input of a control code for people: the fields of the structures that this package knows, the
-// length of others, "" for no input. It never fails, whatever the bytes.
+// DescribeInput returns the input of a control code for people: the fields of the structures that this package knows,
+// the length of others, "" for no input. It never fails, whatever the bytes.
 func DescribeInput(code uint32, in []byte) string {
 	if len(in) == 0 {
 		return ""

@@ -21,8 +21,8 @@ type DirectoryEntry struct {
 
 const offsetFileName = 68 // FileName
 
-// DirectoryEntries encodes as many entries as fit in limit bytes as one chain, each at a multiple of 8 bytes, and returns
-// their number. It is 0 if not even the first entry fits.
+// DirectoryEntries encodes as many entries as fit in limit bytes as one chain, each at a multiple of 8 bytes, and
+// returns their number. It is 0 if not even the first entry fits.
 func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int) {
 	var b buffer
 	last := 0

@@ -138,8 +138,8 @@ func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {
 	return GetDiskAttributes{Version: b.u32(0), Attributes: b.u64(8)}, nil
 }
 
-// SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the Version;
-// published code sends the size of this structure, 40.
+// SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the
+// Version; published code sends the size of this structure, 40.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-set_disk_attributes
 type SetDiskAttributes struct {
 	Version        uint32

@@ -28,7 +28,8 @@ func TestErrno(t *testing.T) {
 			t.Errorf("%d: text %q, want %q", uint32(test.errno), got, test.text)
 		}
 	}
-	if err := fmt.Errorf("open: %w", ERROR_FILE_NOT_FOUND); !errors.Is(err, ERROR_FILE_NOT_FOUND) || errors.Is(err, ERROR_PATH_NOT_FOUND) {
+	if err := fmt.Errorf("open: %w", ERROR_FILE_NOT_FOUND); !errors.Is(err, ERROR_FILE_NOT_FOUND) ||
+		errors.Is(err, ERROR_PATH_NOT_FOUND) {
 		t.Error("errors.Is does not compare codes")
 	}
 }

@@ -80,7 +80,8 @@ const (
 // Flags of FileDispositionInfoEx.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 const (
-	FILE_DISPOSITION_FLAG_DELETE                    = 0x1
-	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2 // the name is gone when the handle is closed, even if others have the file open
+	FILE_DISPOSITION_FLAG_DELETE = 0x1
+	// the name is gone when the handle is closed, even if others have the file open
+	FILE_DISPOSITION_FLAG_POSIX_SEMANTICS           = 0x2
 	FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE = 0x10
 )

@@ -72,9 +72,12 @@ func readGolden(t *testing.T) golden {
 }
 
 var (
-	exampleGUID1 = guid.GUID{Data1: 0x01020304, Data2: 0x0506, Data3: 0x0708, Data4: [8]byte{9, 10, 11, 12, 13, 14, 15, 16}}
-	exampleGUID2 = guid.GUID{Data1: 0x21222324, Data2: 0x2526, Data3: 0x2728, Data4: [8]byte{0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30}}
-	exampleGUID3 = guid.GUID{Data1: 0x41424344, Data2: 0x4546, Data3: 0x4748, Data4: [8]byte{0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50}}
+	exampleGUID1 = guid.GUID{Data1: 0x01020304, Data2: 0x0506, Data3: 0x0708,
+		Data4: [8]byte{9, 10, 11, 12, 13, 14, 15, 16}}
+	exampleGUID2 = guid.GUID{Data1: 0x21222324, Data2: 0x2526, Data3: 0x2728,
+		Data4: [8]byte{0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30}}
+	exampleGUID3 = guid.GUID{Data1: 0x41424344, Data2: 0x4546, Data3: 0x4748,
+		Data4: [8]byte{0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50}}
 )
 
 // goldenValue is a Go value that must encode to an object of layout.c and, unless parse is nil, decode from it.
@@ -97,7 +100,8 @@ func number[T any](object string, value T, bytes []byte, parse func([]byte) (T, 
 
 var goldenValues = []goldenValue{
 	is("storage_device_number", StorageDeviceNumber{0x11121314, 0x21222324, 0x31323334}, ParseStorageDeviceNumber),
-	is("storage_property_query", StoragePropertyQuery{StorageDeviceIdProperty, PropertyExistsQuery}, ParseStoragePropertyQuery),
+	is("storage_property_query", StoragePropertyQuery{StorageDeviceIdProperty, PropertyExistsQuery},
+		ParseStoragePropertyQuery),
 	is("storage_device", StorageDevice{
 		DeviceType: 0x11, DeviceTypeModifier: 0x12, Removable: true, CommandQueueing: true, BusType: BusTypeNvme,
 		VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
@@ -118,18 +122,22 @@ var goldenValues = []goldenValue{
 		Device: StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}.Bytes(),
 	}, ParseStorageUniqueID),
 	is("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, ParseSCSIAddress),
-	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344, 0x51525354}, ParseDiskGeometry),
-	is("disk_geometry_ex", DiskGeometryEx{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344, 0x51525354, 0x6162636465666768}, ParseDiskGeometryEx),
+	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344,
+		0x51525354}, ParseDiskGeometry),
+	is("disk_geometry_ex", DiskGeometryEx{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344, 0x51525354,
+		0x6162636465666768}, ParseDiskGeometryEx),
 	is("length_information", LengthInformation{0x1112131415161718}, ParseLengthInformation),
 	is("get_disk_attributes", GetDiskAttributes{SizeofGetDiskAttributes, 0x2122232425262701}, ParseGetDiskAttributes),
-	is("set_disk_attributes", SetDiskAttributes{SizeofSetDiskAttributes, true, 0x2122232425262702, 0x3132333435363738}, ParseSetDiskAttributes),
+	is("set_disk_attributes", SetDiskAttributes{SizeofSetDiskAttributes, true, 0x2122232425262702, 0x3132333435363738},
+		ParseSetDiskAttributes),
 	is("drive_layout_gpt", DriveLayout{
 		Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1,
 		StartingUsableOffset: 0x1112131415161718, UsableLength: 0x2122232425262728, MaxPartitionCount: 0x31323334,
 		Partitions: []Partition{
 			{
 				Style: PARTITION_STYLE_GPT, StartingOffset: 0x4142434445464748, Length: 0x5152535455565758, Number: 0x61626364,
-				Rewrite: true, Type: PartitionMSR, ID: exampleGUID2, Attributes: 0x7172737475767778, Name: "Microsoft reserved partition",
+				Rewrite: true, Type: PartitionMSR, ID: exampleGUID2, Attributes: 0x7172737475767778,
+				Name: "Microsoft reserved partition",
 			},
 			{
 				Style: PARTITION_STYLE_GPT, StartingOffset: 17408, Length: 1 << 20, Number: 2, Service: true,
@@ -150,7 +158,8 @@ var goldenValues = []goldenValue{
 			{Style: PARTITION_STYLE_MBR},
 		},
 	}, ParseDriveLayout),
-	is("create_disk_gpt", CreateDisk{Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1, MaxPartitionCount: 0x11121314}, ParseCreateDisk),
+	is("create_disk_gpt", CreateDisk{Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1, MaxPartitionCount: 0x11121314},
+		ParseCreateDisk),
 	is("create_disk_mbr", CreateDisk{Style: PARTITION_STYLE_MBR, Signature: 0x21222324}, ParseCreateDisk),
 	is("grow_partition", GrowPartition{0x11121314, 0x2122232425262728}, ParseGrowPartition),
 	is("volume_disk_extents", VolumeDiskExtents{
@@ -165,20 +174,29 @@ var goldenValues = []goldenValue{
 	is("reparse_mount_point", ReparsePoint{
 		Tag: IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}\`,
 	}, ParseReparsePoint),
-	is("reparse_symlink", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\dir`, PrintName: `C:\dir`}, ParseReparsePoint),
-	is("reparse_symlink_relative", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `..\a`, PrintName: "bc", Relative: true}, ParseReparsePoint),
-	is("reparse_microsoft", ReparsePoint{Tag: IO_REPARSE_TAG_LX_SYMLINK, Raw: []byte("\x02\x00\x00\x00/tmp")}, ParseReparsePoint),
-	is("reparse_foreign", ReparsePoint{Tag: 0x42, GUID: exampleGUID1, Raw: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, ParseReparsePoint),
-	number("delete_reparse_point", uint32(IO_REPARSE_TAG_MOUNT_POINT), DeleteReparsePoint(IO_REPARSE_TAG_MOUNT_POINT), ParseDeleteReparsePoint),
-	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`}, ParseVolumeMountPoint),
-	is("file_basic", FileBasic{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x51525354}, ParseFileBasic),
-	is("file_standard_pending", FileStandard{0x1112131415161718, 0x2122232425262728, 0x31323334, true, false}, ParseFileStandard),
+	is("reparse_symlink", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\dir`, PrintName: `C:\dir`},
+		ParseReparsePoint),
+	is("reparse_symlink_relative", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `..\a`, PrintName: "bc",
+		Relative: true}, ParseReparsePoint),
+	is("reparse_microsoft", ReparsePoint{Tag: IO_REPARSE_TAG_LX_SYMLINK, Raw: []byte("\x02\x00\x00\x00/tmp")},
+		ParseReparsePoint),
+	is("reparse_foreign", ReparsePoint{Tag: 0x42, GUID: exampleGUID1, Raw: []byte{1, 2, 3, 4, 5, 6, 7, 8}},
+		ParseReparsePoint),
+	number("delete_reparse_point", uint32(IO_REPARSE_TAG_MOUNT_POINT), DeleteReparsePoint(IO_REPARSE_TAG_MOUNT_POINT),
+		ParseDeleteReparsePoint),
+	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`},
+		ParseVolumeMountPoint),
+	is("file_basic", FileBasic{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748,
+		0x51525354}, ParseFileBasic),
+	is("file_standard_pending", FileStandard{0x1112131415161718, 0x2122232425262728, 0x31323334, true,
+		false}, ParseFileStandard),
 	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),
 	is("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, ParseFileAttributeTag),
 	is("file_id", FileID{0x1112131415161718, [16]byte([]byte("!\"#$%&'()*+,-./0"))}, ParseFileID),
 	number("file_disposition", true, FileDisposition(true), ParseFileDisposition),
 	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), ParseFileDispositionEx),
-	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil}, // the agent writes it only
+	// the agent writes it only
+	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
 }
 
@@ -187,11 +205,13 @@ func allGoldenValues() []goldenValue { return slices.Concat(goldenValues, iscsiG
 var goldenEntries = []DirectoryEntry{
 	{Name: ".", Attributes: FILE_ATTRIBUTE_DIRECTORY},
 	{
-		Name: "aé\U0001F4BE\xED\xB0\x80", FileIndex: 0x11121314, CreationTime: 0x2122232425262728, LastAccessTime: 0x3132333435363738,
-		LastWriteTime: 0x4142434445464748, ChangeTime: 0x5152535455565758, EndOfFile: 0x6162636465666768,
+		Name: "aé\U0001F4BE\xED\xB0\x80", FileIndex: 0x11121314, CreationTime: 0x2122232425262728,
+		LastAccessTime: 0x3132333435363738,
+		LastWriteTime:  0x4142434445464748, ChangeTime: 0x5152535455565758, EndOfFile: 0x6162636465666768,
 		AllocationSize: 0x7172737475767778, Attributes: FILE_ATTRIBUTE_ARCHIVE,
 	},
-	{Name: "mounts", Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: IO_REPARSE_TAG_SYMLINK},
+	{Name: "mounts", Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT,
+		ReparseTag: IO_REPARSE_TAG_SYMLINK},
 }
 
 func encodeEntries(entries []DirectoryEntry) []byte {
@@ -336,7 +356,8 @@ func TestGoldenSizes(t *testing.T) {
 		"SCSI_ADDRESS": sizeofSCSIAddress, "DISK_GEOMETRY": sizeofDiskGeometry, "DISK_GEOMETRY_EX": sizeofDiskGeometryEx,
 		"GET_LENGTH_INFORMATION": sizeofLengthInformation, "GET_DISK_ATTRIBUTES": SizeofGetDiskAttributes,
 		"SET_DISK_ATTRIBUTES": SizeofSetDiskAttributes, "DRIVE_LAYOUT_INFORMATION_EX": SizeofDriveLayout(1),
-		"PARTITION_INFORMATION_EX": sizeofPartition, "CREATE_DISK": sizeofCreateDisk, "DISK_GROW_PARTITION": sizeofGrowPartition,
+		"PARTITION_INFORMATION_EX": sizeofPartition, "CREATE_DISK": sizeofCreateDisk,
+		"DISK_GROW_PARTITION": sizeofGrowPartition,
 		"VOLUME_DISK_EXTENTS": SizeofVolumeDiskExtents(1), "DISK_EXTENT": sizeofDiskExtent,
 		"NTFS_VOLUME_DATA_BUFFER": sizeofNTFSVolumeData, "REPARSE_GUID_DATA_BUFFER": align(offsetReparseGUIDData+1, 4),
 		"FILE_BASIC_INFO": sizeofFileBasic, "FILE_STANDARD_INFO": sizeofFileStandard,

@@ -92,11 +92,13 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 	rest := b[offsetIdentifiers:]
 	for i := range count {
 		if len(rest) < offsetIdentifier {
-			return StorageDeviceID{}, malformed(structure, "identifier %d of %d begins %d bytes before the end", i, count, len(rest))
+			return StorageDeviceID{}, malformed(structure,
+				"identifier %d of %d begins %d bytes before the end", i, count, len(rest))
 		}
 		size, next := int(rest.u16(8)), int(rest.u16(10)) // IdentifierSize, NextOffset
 		if size > len(rest)-offsetIdentifier {
-			return StorageDeviceID{}, malformed(structure, "identifier %d of %d bytes, %d left", i, size, len(rest)-offsetIdentifier)
+			return StorageDeviceID{}, malformed(structure, "identifier %d of %d bytes, %d left", i, size,
+				len(rest)-offsetIdentifier)
 		}
 		d.Identifiers = append(d.Identifiers, StorageIdentifier{
 			CodeSet: rest.u32(0), Type: rest.u32(4), Association: rest.u32(12),
@@ -115,8 +117,8 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 
 // Page83 returns the text that drivers compare: the first identifier that names the device itself and is binary, as
 // lower-case hexadecimal digits, or ASCII, unchanged with its blanks. UTF-8 identifiers are skipped. Without such an
-// identifier, or if it is only white space, the text is empty: one driver takes the last word of the text, so there must
-// be one. Bytes that are not UTF-8 are converted by DeviceText.
+// identifier, or if it is only white space, the text is empty: one driver takes the last word of the text, so there
+// must be one. Bytes that are not UTF-8 are converted by DeviceText.
 func (d StorageDeviceID) Page83() string {
 	for _, id := range d.Identifiers {
 		if id.Association != StorageIdAssocDevice {

@@ -28,8 +28,9 @@ const ISCSI_ANY_INITIATOR_PORT = 0xFFFFFFFF
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ne-iscsidsc-target_information_class
 const DiscoveryMechanisms = 2
 
-// ParseSendTargets parses the discovery mechanism of a target that a portal named. Microsoft's pages tell no more than its
-// first word. NetApp's cmdlet Get-NaHostIscsiTarget prints "SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0".
+// ParseSendTargets parses the discovery mechanism of a target that a portal named. Microsoft's pages tell no more than
+// its first word. NetApp's cmdlet Get-NaHostIscsiTarget prints "SendTargets:*10.61.169.28 0003260
+// Root\ISCSIPRT\0000_0".
 func ParseSendTargets(text string) (info ISCSITargetPortalInfo, ok bool) {
 	rest, ok := strings.CutPrefix(text, "SendTargets:")
 	fields := strings.Fields(strings.TrimPrefix(rest, "*"))
@@ -148,7 +149,8 @@ func ParseISCSITargetPortalInfo(in []byte) (ISCSITargetPortalInfo, error) {
 	}
 	return ISCSITargetPortalInfo{
 		InitiatorName: b.text(0, maxISCSIText), InitiatorPort: b.u32(512),
-		Portal: ISCSITargetPortal{SymbolicName: b.text(516, maxISCSIText), Address: b.text(1028, maxISCSIText), Socket: b.u16(1540)},
+		Portal: ISCSITargetPortal{SymbolicName: b.text(516, maxISCSIText),
+			Address: b.text(1028, maxISCSIText), Socket: b.u16(1540)},
 	}, nil
 }
 

@@ -115,7 +115,8 @@ func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, e
 		if err != nil {
 			return s, err
 		}
-		s.Connections, err = parseArray("ISCSI_CONNECTION_INFOW", at, int(connections), sizeofISCSIConnection, list.connection)
+		s.Connections, err = parseArray("ISCSI_CONNECTION_INFOW", at, int(connections),
+			sizeofISCSIConnection, list.connection)
 		return s, err
 	})
 }
@@ -144,7 +145,8 @@ type pointed struct {
 func (p pointed) at(structure string, pointer uint64, size int) ([]byte, error) {
 	offset := pointer - p.base // an address before the buffer becomes a very large offset
 	if offset > uint64(len(p.buffer)) || uint64(size) > uint64(len(p.buffer))-offset {
-		return nil, malformed(structure, "a pointer to %d bytes at offset %#x, the buffer has %d", size, offset, len(p.buffer))
+		return nil, malformed(structure, "a pointer to %d bytes at offset %#x, the buffer has %d",
+			size, offset, len(p.buffer))
 	}
 	return p.buffer[offset : offset+uint64(size)], nil
 }

@@ -17,10 +17,12 @@ const sessionsBase = 0x00007FF612340000
 
 var goldenSessions = []ISCSISession{
 	{
-		ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, InitiatorName: "iqn", TargetNodeName: "eui.1", TargetName: "eui.1",
+		ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, InitiatorName: "iqn",
+		TargetNodeName: "eui.1", TargetName: "eui.1",
 		ISID: [6]byte{0x31, 0x32, 0x33, 0x34, 0x35, 0x36}, TSID: [2]byte{0x41, 0x42},
 		Connections: []ISCSIConnection{{
-			ID: ISCSIUniqueID{0x7172737475767778, 0x0182838485868788}, InitiatorAddress: "192.0.2.1", TargetAddress: "192.0.2.10",
+			ID: ISCSIUniqueID{0x7172737475767778, 0x0182838485868788}, InitiatorAddress: "192.0.2.1",
+			TargetAddress:   "192.0.2.10",
 			InitiatorSocket: 0x1112, TargetSocket: 3260, CID: [2]byte{0x21, 0x22},
 		}},
 	},
@@ -34,8 +36,10 @@ var goldenPortalInfos = []ISCSITargetPortalInfo{
 
 var goldenISCSIDevices = []ISCSIDevice{
 	{
-		InitiatorName: "iqn.a", TargetName: "iqn.b", Address: SCSIAddress{0x11, 0x22, 0x33, 0x44}, InterfaceType: exampleGUID1,
-		InterfaceName: `\\?\disk`, LegacyName: `\\.\PhysicalDrive3`, Number: StorageDeviceNumber{7, 3, 0x31323334}, Instance: 0x41424344,
+		InitiatorName: "iqn.a", TargetName: "iqn.b", Address: SCSIAddress{0x11, 0x22, 0x33, 0x44},
+		InterfaceType: exampleGUID1,
+		InterfaceName: `\\?\disk`, LegacyName: `\\.\PhysicalDrive3`,
+		Number: StorageDeviceNumber{7, 3, 0x31323334}, Instance: 0x41424344,
 	},
 	{Number: StorageDeviceNumber{0, math.MaxUint32, math.MaxUint32}},
 }
@@ -53,10 +57,12 @@ func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
 		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, ParseISCSIUniqueID),
 		is("iscsi_target_portal", ISCSITargetPortal{"rack 1", "192.0.2.10", 3260}, ParseISCSITargetPortal),
-		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos), counted(2, ParseISCSITargetPortalInfos)),
+		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos),
+			counted(2, ParseISCSITargetPortalInfos)),
 		number("iscsi_session_list", goldenSessions, ISCSISessionList(goldenSessions, sessionsBase), parseSessions),
 		number("iscsi_devices", goldenISCSIDevices, encodeArray(goldenISCSIDevices), counted(2, ParseISCSIDevices)),
-		number("iscsi_persistent_logins", goldenPersistentLogins, encodeArray(goldenPersistentLogins), counted(2, ParsePersistentISCSILogins)),
+		number("iscsi_persistent_logins", goldenPersistentLogins, encodeArray(goldenPersistentLogins),
+			counted(2, ParsePersistentISCSILogins)),
 	}
 }
 
@@ -79,11 +85,15 @@ func TestISCSISessionListPointers(t *testing.T) {
 	const target, connections = 32, 56 // offsets of pointers in the first session
 	whole := ISCSISessionList(goldenSessions, sessionsBase)
 	for name, edit := range map[string]func(b buffer){
-		"before the buffer":        func(b buffer) { b.putU64(target, sessionsBase-2) },
-		"behind the buffer":        func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))+2) },
-		"at the end":               func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))) },
-		"at the last byte":         func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-1) },
-		"no NUL until the end":     func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-2); b.putU16(len(b)-2, 'x') },
+		"before the buffer": func(b buffer) { b.putU64(target, sessionsBase-2) },
+		"behind the buffer": func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))+2) },
+		"at the end":        func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))) },
+		"at the last byte":  func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-1) },
+		"no NUL until the end": func(
+			b buffer) {
+			b.putU64(target, sessionsBase+uint64(len(b))-2)
+			b.putU16(len(b)-2, 'x')
+		},
 		"connections elsewhere":    func(b buffer) { b.putU64(connections, 1) },
 		"connections over the end": func(b buffer) { b.putU64(connections, sessionsBase+uint64(len(b))-16) },
 		"many connections":         func(b buffer) { b.putU32(48, 1<<31) },
@@ -128,7 +138,8 @@ func TestISCSIStatus(t *testing.T) {
 			t.Errorf("%#x: got %v, want %v", status, got, want)
 		}
 	}
-	if !ISDSC_SHORT_CHAP_SECRET.IsISCSIWarning() || ISDSC_INVALID_CHAP_SECRET.IsISCSIWarning() || Errno(0).IsISCSIWarning() {
+	if !ISDSC_SHORT_CHAP_SECRET.IsISCSIWarning() || ISDSC_INVALID_CHAP_SECRET.IsISCSIWarning() ||
+		Errno(0).IsISCSIWarning() {
 		t.Error("warnings and errors are mixed up")
 	}
 }
@@ -137,13 +148,16 @@ func TestISCSIStatus(t *testing.T) {
 // return a value that survives being encoded and parsed again.
 func TestParseSendTargets(t *testing.T) {
 	for text, want := range map[string]ISCSITargetPortalInfo{
-		`SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0`: {InitiatorName: `Root\ISCSIPRT\0000_0`, Portal: ISCSITargetPortal{Address: "10.61.169.28", Socket: 3260}},
-		`SendTargets:nas.example 860`:                            {Portal: ISCSITargetPortal{Address: "nas.example", Socket: 860}},
-		`SendTargets:*[2001:db8::1] 0003260`:                     {Portal: ISCSITargetPortal{Address: "2001:db8::1", Socket: 3260}},
-		`SendTargets:*`:                                          {},
-		`SendTargets:*10.61.169.28`:                              {},
-		`iSNS:10.61.169.28 0003260`:                              {},
-		``:                                                       {},
+		`SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0`: {InitiatorName: `Root\ISCSIPRT\0000_0`,
+			Portal: ISCSITargetPortal{Address: "10.61.169.28", Socket: 3260}},
+		`SendTargets:nas.example 860`: {Portal: ISCSITargetPortal{Address: "nas.example",
+			Socket: 860}},
+		`SendTargets:*[2001:db8::1] 0003260`: {Portal: ISCSITargetPortal{Address: "2001:db8::1",
+			Socket: 3260}},
+		`SendTargets:*`:             {},
+		`SendTargets:*10.61.169.28`: {},
+		`iSNS:10.61.169.28 0003260`: {},
+		``:                          {},
 	} {
 		got, ok := ParseSendTargets(text)
 		if ok != (want != ISCSITargetPortalInfo{}) || ok && got != want {
@@ -172,7 +186,8 @@ func FuzzISCSI(f *testing.F) {
 		accepts(t, in, counted(count, ParseISCSITargetPortalInfos))
 		accepts(t, in, counted(count, ParseISCSIDevices))
 		accepts(t, in, counted(count, ParsePersistentISCSILogins))
-		sessions, ok := accepts(t, in, func(b []byte) ([]ISCSISession, error) { return ParseISCSISessionList(b, base, count) })
+		sessions, ok := accepts(t, in,
+			func(b []byte) ([]ISCSISession, error) { return ParseISCSISessionList(b, base, count) })
 		if !ok {
 			return
 		}

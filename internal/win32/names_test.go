@@ -10,7 +10,8 @@ import (
 
 func TestParseErrno(t *testing.T) {
 	for text, want := range map[string]win32.Errno{
-		"ERROR_NOT_READY": win32.ERROR_NOT_READY, "21": win32.ERROR_NOT_READY, "0x15": win32.ERROR_NOT_READY, "4294967295": 0xFFFFFFFF,
+		"ERROR_NOT_READY": win32.ERROR_NOT_READY, "21": win32.ERROR_NOT_READY, "0x15": win32.ERROR_NOT_READY,
+		"4294967295": 0xFFFFFFFF,
 	} {
 		if got, err := win32.ParseErrno(text); err != nil || got != want {
 			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)

@@ -26,11 +26,12 @@ func (l DriveLayout) HasDataPartition() bool {
 }
 
 // PlanDataPartition adds one basic data partition without a drive letter to a GPT layout, over the largest free extent
-// of the usable area, aligned to 1 MiB. It returns the new layout and the new entry. If msrLength, in bytes, is positive
-// and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the disk is so
-// small that no room for data would be left. Present entries stay unchanged. Partition ids come from newID. The error is
-// ErrNoSpace, newID's, or one about an impossible layout.
-func PlanDataPartition(l DriveLayout, msrLength int64, newID func() (guid.GUID, error)) (DriveLayout, Partition, error) {
+// of the usable area, aligned to 1 MiB. It returns the new layout and the new entry. If msrLength, in bytes, is
+// positive and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the disk
+// is so small that no room for data would be left. Present entries stay unchanged. Partition ids come from newID. The
+// error is ErrNoSpace, newID's, or one about an impossible layout.
+func PlanDataPartition(l DriveLayout, msrLength int64,
+	newID func() (guid.GUID, error)) (DriveLayout, Partition, error) {
 	if l.Style != PARTITION_STYLE_GPT {
 		return DriveLayout{}, Partition{}, fmt.Errorf("a partition can be planned only on a GPT disk, not %v", l.Style)
 	}
@@ -42,7 +43,8 @@ func PlanDataPartition(l DriveLayout, msrLength int64, newID func() (guid.GUID, 
 	hasMSR := slices.ContainsFunc(l.Partitions, func(p Partition) bool { return p.Type == PartitionMSR && p.Length > 0 })
 	if msrLength > 0 && !hasMSR {
 		if start, rest, ok := carve(free, msrLength); ok {
-			added = append(added, Partition{Type: PartitionMSR, StartingOffset: start, Length: msrLength, Name: "Microsoft reserved partition"})
+			added = append(added, Partition{Type: PartitionMSR, StartingOffset: start, Length: msrLength,
+				Name: "Microsoft reserved partition"})
 			free = rest
 		}
 	}
@@ -80,9 +82,9 @@ func PlanDataPartition(l DriveLayout, msrLength int64, newID func() (guid.GUID, 
 }
 
 // MaxLength returns the length in bytes to which the partition could grow without moving anything: up to the next
-// partition or the end of the usable area, with its end aligned down to 1 MiB. It is never less than the partition's own
-// length. An MBR layout does not hold the end of the disk: set UsableLength to the disk's size first, or there is no room
-// to grow.
+// partition or the end of the usable area, with its end aligned down to 1 MiB. It is never less than the partition's
+// own length. An MBR layout does not hold the end of the disk: set UsableLength to the disk's size first, or there is
+// no room to grow.
 func MaxLength(l DriveLayout, p Partition) int64 {
 	end := add(l.StartingUsableOffset, l.UsableLength)
 	for _, q := range l.Partitions {
@@ -103,10 +105,11 @@ type extent struct{ start, end int64 }
 
 func (e extent) length() int64 { return e.end - e.start }
 
-// freeExtents returns the parts of the usable area that no partition uses, in order and aligned inwards to 1 MiB. None is
-// empty.
+// freeExtents returns the parts of the usable area that no partition uses, in order and aligned inwards to 1 MiB. None
+// is empty.
 func (l DriveLayout) freeExtents() ([]extent, error) {
-	if l.StartingUsableOffset < 0 || l.UsableLength < 0 || l.StartingUsableOffset > math.MaxInt64-alignment-l.UsableLength {
+	if l.StartingUsableOffset < 0 || l.UsableLength < 0 ||
+		l.StartingUsableOffset > math.MaxInt64-alignment-l.UsableLength {
 		return nil, fmt.Errorf("impossible layout: usable area at %d, %d bytes", l.StartingUsableOffset, l.UsableLength)
 	}
 	var used []extent

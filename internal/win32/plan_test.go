@@ -55,7 +55,8 @@ func sketch(partitions []Partition) string {
 		case PartitionBasicData:
 			kind = "data"
 		}
-		parts = append(parts, fmt.Sprintf("%s %v+%v", kind, float64(p.StartingOffset)/float64(mib), float64(p.Length)/float64(mib)))
+		parts = append(parts, fmt.Sprintf("%s %v+%v", kind, float64(p.StartingOffset)/float64(mib),
+			float64(p.Length)/float64(mib)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -74,11 +75,15 @@ func TestPlanDataPartition(t *testing.T) {
 		{"MSR is not wanted twice", gpt(64*mib, msr(1*mib, 1*mib)), 16 * mib, "msr 1+1, data 2+61"},
 		{"no room for MSR and data", gpt(18 * mib), 16 * mib, "data 1+16"},
 		{"just room for MSR and data", gpt(19 * mib), 16 * mib, "msr 1+16, data 17+1"},
-		{"largest of three gaps", gpt(100*mib, basic(10*mib, 10*mib), basic(60*mib, 10*mib)), 0, "data 10+10, data 60+10, data 20+40"},
-		{"MSR in the first gap, data in the largest", gpt(100*mib, basic(10*mib, 10*mib)), 4 * mib, "data 10+10, msr 1+4, data 20+79"},
+		{"largest of three gaps", gpt(100*mib, basic(10*mib, 10*mib), basic(60*mib, 10*mib)), 0,
+			"data 10+10, data 60+10, data 20+40"},
+		{"MSR in the first gap, data in the largest", gpt(100*mib, basic(10*mib, 10*mib)), 4 * mib,
+			"data 10+10, msr 1+4, data 20+79"},
 		{"first of equal gaps", gpt(33*mib, basic(16*mib, 1*mib)), 0, "data 16+1, data 1+15"},
-		{"entries out of order", gpt(100*mib, basic(60*mib, 39*mib), basic(1*mib, 19*mib)), 0, "data 60+39, data 1+19, data 20+40"},
-		{"overlapping entries", gpt(100*mib, basic(1*mib, 90*mib), basic(10*mib, 1*mib)), 0, "data 1+90, data 10+1, data 91+8"},
+		{"entries out of order", gpt(100*mib, basic(60*mib, 39*mib), basic(1*mib, 19*mib)), 0,
+			"data 60+39, data 1+19, data 20+40"},
+		{"overlapping entries", gpt(100*mib, basic(1*mib, 90*mib), basic(10*mib, 1*mib)), 0,
+			"data 1+90, data 10+1, data 91+8"},
 		{"neighbours not aligned", gpt(100*mib, basic(1*mib, 10*mib+512)), 0, "data 1+10.00048828125, data 12+87"},
 		{"empty entries take no room", gpt(10*mib, basic(0, 0)), 0, "data 0+0, data 1+8"},
 		{"entry outside the usable area", gpt(10*mib, basic(100*mib, 1*mib)), 0, "data 100+1, data 1+8"},
@@ -109,7 +114,8 @@ func TestPlanDataPartition(t *testing.T) {
 			}
 			for i, added := range l.Partitions[len(before):] {
 				want := Partition{
-					Style: PARTITION_STYLE_GPT, Rewrite: true, Number: uint32(len(before) + i + 1), ID: guid.GUID{Data1: uint32(i + 1)},
+					Style: PARTITION_STYLE_GPT, Rewrite: true, Number: uint32(len(before) + i + 1),
+					ID:   guid.GUID{Data1: uint32(i + 1)},
 					Type: added.Type, StartingOffset: added.StartingOffset, Length: added.Length, Name: "Microsoft reserved partition",
 				}
 				if added.Type == PartitionBasicData {
@@ -206,7 +212,8 @@ func TestMaxLength(t *testing.T) {
 		{"start not aligned", gpt(100*mib, basic(17408, mib)), 0, 99*mib - 17408},
 		{"never shorter", gpt(100*mib, basic(mib, 98*mib+512*kib)), 0, 98*mib + 512*kib},
 		{"MBR does not tell", mbr, 1, 10 * mib},
-		{"MBR of known size", DriveLayout{Style: PARTITION_STYLE_MBR, UsableLength: 100 * mib, Partitions: mbr.Partitions[:1]}, 0, 99 * mib},
+		{"MBR of known size", DriveLayout{Style: PARTITION_STYLE_MBR, UsableLength: 100 * mib,
+			Partitions: mbr.Partitions[:1]}, 0, 99 * mib},
 		{"container of logical drives", withSize, 1, 10 * mib},
 		{"MBR up to the next one", withSize, 0, 9 * mib},
 		{"logical drive stays in its container", withSize, 2, 9 * mib},
@@ -261,7 +268,8 @@ func FuzzPlan(f *testing.F) {
 			t.Errorf("%d MiB planned, %d MiB are free", p.Length/mib, longest)
 		}
 		for _, added := range planned.Partitions[len(present):] {
-			if added.StartingOffset%mib != 0 || added.StartingOffset < mib || added.Length <= 0 || added.StartingOffset+added.Length > usableEnd {
+			if added.StartingOffset%mib != 0 || added.StartingOffset < mib || added.Length <= 0 ||
+				added.StartingOffset+added.Length > usableEnd {
 				t.Errorf("added %+v", added)
 			}
 			for at := added.StartingOffset; at < added.StartingOffset+added.Length; at += unit {
@@ -270,7 +278,8 @@ func FuzzPlan(f *testing.F) {
 				}
 			}
 		}
-		if added := planned.Partitions[len(present):]; len(added) == 2 && added[0].StartingOffset+added[0].Length > p.StartingOffset && added[0].StartingOffset < p.StartingOffset+p.Length {
+		if added := planned.Partitions[len(present):]; len(added) == 2 &&
+			added[0].StartingOffset+added[0].Length > p.StartingOffset && added[0].StartingOffset < p.StartingOffset+p.Length {
 			t.Errorf("%+v overlaps %+v", added[0], p)
 		}
 		if p.Length%mib != 0 {

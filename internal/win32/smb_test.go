@@ -55,7 +55,8 @@ func FuzzSMBCredential(f *testing.F) {
 
 func TestSMBMappingStatusName(t *testing.T) {
 	for status, want := range map[uint32]string{
-		win32.SMB_MAPPING_OK: "OK", win32.SMB_MAPPING_DISCONNECTED: "disconnected", win32.SMB_MAPPING_UNAVAILABLE: "unavailable", 7: "unknown",
+		win32.SMB_MAPPING_OK: "OK", win32.SMB_MAPPING_DISCONNECTED: "disconnected",
+		win32.SMB_MAPPING_UNAVAILABLE: "unavailable", 7: "unknown",
 	} {
 		if got := win32.SMBMappingStatusName(status); got != want {
 			t.Errorf("status %d: got %q, want %q", status, got, want)

@@ -36,8 +36,8 @@ const (
 	maxSMBIOSStructureData = 255 - sizeofSMBIOSHeader
 )
 
-// SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if the
-// firmware reports none.
+// SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if
+// the firmware reports none.
 func (s SMBIOS) SystemSerialNumber() string {
 	for _, structure := range s.Structures {
 		if structure.Type == smbiosSystem {
@@ -61,11 +61,12 @@ func (s SMBIOSStructure) text(offset int) string {
 	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
 }
 
-// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty string, which
-// would end the list, becomes a blank.
+// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty string,
+// which would end the list, becomes a blank.
 func (s SMBIOS) Bytes() []byte {
 	b := buffer{s.CallingMethod, s.MajorVersion, s.MinorVersion, s.DMIRevision, 0, 0, 0, 0}
-	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)], SMBIOSStructure{Type: smbiosEnd}) {
+	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)],
+		SMBIOSStructure{Type: smbiosEnd}) {
 		data := structure.Data[:min(len(structure.Data), maxSMBIOSStructureData)]
 		b = append(b, structure.Type, byte(sizeofSMBIOSHeader+len(data)), byte(structure.Handle), byte(structure.Handle>>8))
 		b = append(b, data...)

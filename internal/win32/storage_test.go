@@ -22,13 +22,17 @@ func TestPage83(t *testing.T) {
 		want        string
 	}{
 		{"none", nil, ""},
-		{"ASCII stays as it is", []StorageIdentifier{device(StorageIdCodeSetAscii, " Google  disk-01 ")}, " Google  disk-01 "},
+		{"ASCII stays as it is", []StorageIdentifier{device(StorageIdCodeSetAscii, " Google  disk-01 ")},
+			" Google  disk-01 "},
 		{"binary in lower case", []StorageIdentifier{device(StorageIdCodeSetBinary, "\x60\x0A\xFF")}, "600aff"},
 		{"only the device's", []StorageIdentifier{port, target, device(StorageIdCodeSetAscii, "disk")}, "disk"},
-		{"first wins, whatever its type", []StorageIdentifier{device(StorageIdCodeSetBinary, "\x01"), device(StorageIdCodeSetAscii, "disk")}, "01"},
-		{"UTF-8 is passed over", []StorageIdentifier{device(StorageIdCodeSetUtf8, "name"), device(StorageIdCodeSetAscii, "disk")}, "disk"},
+		{"first wins, whatever its type", []StorageIdentifier{device(StorageIdCodeSetBinary, "\x01"),
+			device(StorageIdCodeSetAscii, "disk")}, "01"},
+		{"UTF-8 is passed over", []StorageIdentifier{device(StorageIdCodeSetUtf8, "name"),
+			device(StorageIdCodeSetAscii, "disk")}, "disk"},
 		{"reserved code set is passed over", []StorageIdentifier{device(0, "name"), device(7, "name")}, ""},
-		{"white space only is none", []StorageIdentifier{device(StorageIdCodeSetAscii, " \t "), device(StorageIdCodeSetAscii, "disk")}, ""},
+		{"white space only is none", []StorageIdentifier{device(StorageIdCodeSetAscii, " \t "),
+			device(StorageIdCodeSetAscii, "disk")}, ""},
 		{"empty is none", []StorageIdentifier{device(StorageIdCodeSetBinary, "")}, ""},
 		{"bytes that are not UTF-8", []StorageIdentifier{device(StorageIdCodeSetAscii, "disk\xE9")}, "diské"},
 	} {

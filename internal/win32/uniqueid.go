@@ -2,8 +2,9 @@
 
 package win32
 
-// StorageUniqueID is STORAGE_DEVICE_UNIQUE_IDENTIFIER: in one answer what StorageDeviceIdProperty and StorageDeviceProperty
-// answer each. The class driver of disks puts it together from these two; of the second only if that has a serial number.
+// StorageUniqueID is STORAGE_DEVICE_UNIQUE_IDENTIFIER: in one answer what StorageDeviceIdProperty and
+// StorageDeviceProperty answer each. The class driver of disks puts it together from these two; of the second only if
+// that has a serial number.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/storduid/ns-storduid-_storage_device_unique_identifier
 // https://github.com/microsoft/Windows-driver-samples, storage/class/classpnp/src/utils.c, ClasspDuidQueryProperty
@@ -34,8 +35,8 @@ func (u StorageUniqueID) Bytes() []byte {
 	return b
 }
 
-// ParseStorageUniqueID decodes the answer to StorageDeviceUniqueIdProperty. The descriptors are cut to their sizes; what they hold
-// is left to ParseStorageDeviceID and ParseStorageDevice.
+// ParseStorageUniqueID decodes the answer to StorageDeviceUniqueIdProperty. The descriptors are cut to their sizes;
+// what they hold is left to ParseStorageDeviceID and ParseStorageDevice.
 func ParseStorageUniqueID(in []byte) (StorageUniqueID, error) {
 	const structure = "STORAGE_DEVICE_UNIQUE_IDENTIFIER"
 	b, err := descriptor(structure, in, sizeofStorageUniqueID)
@@ -56,7 +57,8 @@ func ParseStorageUniqueID(in []byte) (StorageUniqueID, error) {
 			continue
 		}
 		if offset < sizeofStorageUniqueID || int64(offset) >= int64(len(b)) {
-			return StorageUniqueID{}, malformed(structure, "%s %d outside %d..%d", part.name, offset, sizeofStorageUniqueID, len(b))
+			return StorageUniqueID{}, malformed(structure, "%s %d outside %d..%d", part.name, offset,
+				sizeofStorageUniqueID, len(b))
 		}
 		inner, err := descriptor(structure+"."+part.name, b[offset:], sizeofStorageDescriptorHeader)
 		if err != nil {

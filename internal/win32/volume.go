@@ -105,7 +105,8 @@ func (d NTFSVolumeData) Bytes() []byte {
 	return b
 }
 
-// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after it.
+// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after
+// it.
 func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 	b, err := need("NTFS_VOLUME_DATA_BUFFER", in, sizeofNTFSVolumeData)
 	if err != nil {

@@ -63,8 +63,8 @@ func isDeviceName(name string) bool {
 	return size == len(port) && size > 0 && strings.ContainsRune("0123456789¹²³", r)
 }
 
-// isShortName reports whether NTFS may have generated the name for a longer one: at most eight characters that end with ~
-// and digits, and an extension of at most three. KUBELE~1 and A~12.TXT are such names; kubernetes.io~csi is not.
+// isShortName reports whether NTFS may have generated the name for a longer one: at most eight characters that end with
+// ~ and digits, and an extension of at most three. KUBELE~1 and A~12.TXT are such names; kubernetes.io~csi is not.
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/18e63b13-ba43-4f5f-a5b7-11e871b71f14
 func isShortName(name string) bool {
 	base, extension, _ := strings.Cut(name, ".")

@@ -15,8 +15,8 @@ import (
 // is not Μ. If NTFS folds a rare letter and Fold does not, two spellings of one path differ for us: such a path is
 // refused, never let through.
 //
-// A directory can be case-sensitive (fsutil file setCaseSensitiveInfo). In such a directory, names that fold to the same
-// text can be different files.
+// A directory can be case-sensitive (fsutil file setCaseSensitiveInfo). In such a directory, names that fold to the
+// same text can be different files.
 func Fold(name string) string { return strings.Map(foldRune, name) }
 
 // folded holds the lower-case letters that Fold maps, other than those of ASCII.

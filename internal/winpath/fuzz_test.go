@@ -30,14 +30,16 @@ func naivelyAccepted(text string, slash bool) bool {
 	if rooted {
 		total += len("C:")
 	}
-	if !utf8.ValidString(text) || !naivePath.MatchString(text) || strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, `\??\`) || total > 260 {
+	if !utf8.ValidString(text) || !naivePath.MatchString(text) || strings.HasPrefix(text, `\\`) ||
+		strings.HasPrefix(text, `\??\`) || total > 260 {
 		return false
 	}
 	if !rooted {
 		text = text[len("C:"):]
 	}
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\\' }) {
-		if naiveReserved.MatchString(name) || naiveEnding.MatchString(name) || naiveDevice.MatchString(name) || length(name) > 255 {
+		if naiveReserved.MatchString(name) || naiveEnding.MatchString(name) ||
+			naiveDevice.MatchString(name) || length(name) > 255 {
 			return false
 		}
 		if m := naiveShort.FindStringSubmatch(name); len(m) > 0 && length(m[1]) <= 8 && length(m[2]) <= 3 {
@@ -49,8 +51,10 @@ func naivelyAccepted(text string, slash bool) bool {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		`C:\var\lib\kubelet`, `\var\lib\`, `c:/var/lib`, `\\server\share`, `\\?\C:\x`, `\??\C:\x`, `C:\..`, `C:\a..b`, `C:\nul.x`,
-		`C:\COM¹`, `C:\KUBELE~1`, `C:\kubernetes.io~csi`, "C:\\\xFF", `C:x`, `C:\x:y`, `C:\x. `, "C:\\\U0001F4BE~1", ``, `C:\conın$`,
+		`C:\var\lib\kubelet`, `\var\lib\`, `c:/var/lib`, `\\server\share`, `\\?\C:\x`, `\??\C:\x`,
+		`C:\..`, `C:\a..b`, `C:\nul.x`,
+		`C:\COM¹`, `C:\KUBELE~1`, `C:\kubernetes.io~csi`, "C:\\\xFF", `C:x`, `C:\x:y`, `C:\x. `,
+		"C:\\\U0001F4BE~1", ``, `C:\conın$`,
 	} {
 		f.Add(text, true)
 		f.Add(text, false)
@@ -64,7 +68,8 @@ func FuzzParse(f *testing.F) {
 			if refusal := (*Error)(nil); !errors.As(err, &refusal) || !p.IsZero() {
 				t.Errorf("%q: %v, error %v", text, p, err)
 			}
-			if message := err.Error(); !utf8.ValidString(message) || strings.ContainsAny(message, "\n\r\x00\x1b") || len(message) > 4000 {
+			if message := err.Error(); !utf8.ValidString(message) ||
+				strings.ContainsAny(message, "\n\r\x00\x1b") || len(message) > 4000 {
 				t.Errorf("%q: error %q", text, message)
 			}
 			return
@@ -128,7 +133,8 @@ func FuzzParseVolumeID(f *testing.F) {
 
 func FuzzParseSubstituteName(f *testing.F) {
 	for _, name := range []string{
-		`\??\Volume{` + exampleGUID + `}\a`, exampleVolume, `\??\C:\dir`, `C:\dir`, `\??\UNC\server\share\a`, `\\server\share\sub\`,
+		`\??\Volume{` + exampleGUID + `}\a`, exampleVolume, `\??\C:\dir`, `C:\dir`,
+		`\??\UNC\server\share\a`, `\\server\share\sub\`,
 		`..\dir`, `\dir`, `\??\GLOBALROOT\x`, `\\.\x\y`, `\\?\`, `C:dir`,
 	} {
 		f.Add(name)
@@ -157,7 +163,8 @@ func FuzzParseSubstituteName(f *testing.F) {
 				t.Errorf("%q leads to %s, which parses as %s, %v", name, u, again, err)
 			}
 		case TargetRelative:
-			if target.Text != name || strings.HasPrefix(name, `\\`) || strings.HasPrefix(name, `\??\`) || len(name) > 1 && name[1] == ':' {
+			if target.Text != name || strings.HasPrefix(name, `\\`) || strings.HasPrefix(name, `\??\`) ||
+				len(name) > 1 && name[1] == ':' {
 				t.Errorf("%q is relative: %q", name, target.Text)
 			}
 			return

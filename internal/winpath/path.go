@@ -11,7 +11,8 @@ import (
 // maxPath is the length in UTF-16 units, including the drive, of the longest path that callers may name.
 const maxPath = 260
 
-// defaultDrive is the drive of a path without one, \dir: drivers mean this drive, whatever the agent's current drive is.
+// defaultDrive is the drive of a path without one, \dir: drivers mean this drive, whatever the agent's current drive
+// is.
 const defaultDrive = 'C'
 
 // notAbsolute is the text that operators of drivers know for a path that does not begin at a drive.

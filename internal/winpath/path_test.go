@@ -132,7 +132,8 @@ func TestPath(t *testing.T) {
 		`\Var\lib\x`: {"C", []string{"Var", "lib", "x"}, "x", `C:\Var\lib`, `C:\`, `\\?\C:\Var\lib\x`, `C:\Var\lib\x`},
 	} {
 		p := mustParse(t, text)
-		got := view{string(p.Drive()), p.Components(), p.Base(), p.Parent().String(), p.Root().String(), p.Extended(), p.String()}
+		got := view{string(p.Drive()), p.Components(), p.Base(), p.Parent().String(), p.Root().String(),
+			p.Extended(), p.String()}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", text, diff)
 		}
@@ -141,7 +142,8 @@ func TestPath(t *testing.T) {
 		}
 	}
 	var none Path
-	if !none.IsZero() || none.Drive() != 0 || none.Len() != 0 || none.Base() != "" || none.Parent() != none || none.Components() != nil {
+	if !none.IsZero() || none.Drive() != 0 || none.Len() != 0 || none.Base() != "" || none.Parent() != none ||
+		none.Components() != nil {
 		t.Error("the zero path is something")
 	}
 }

@@ -24,7 +24,8 @@ func TestParseVolumeID(t *testing.T) {
 		`volume{` + exampleGUID + `}`,
 	} {
 		got, err := ParseVolumeID(text)
-		if err != nil || got.String() != exampleVolume || got.Device()+`\` != exampleVolume || got.GUID.String() != exampleGUID {
+		if err != nil || got.String() != exampleVolume || got.Device()+`\` != exampleVolume ||
+			got.GUID.String() != exampleGUID {
 			t.Errorf("%q: got %s, %v", text, got, err)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestWorkingDirs(t *testing.T) {
-	w, err := NewWorkingDirs([]string{`C:\var\lib\kubelet`, `d:/data/`, `c:\VAR\lib\Kubelet`, `C:\var\lib\kubelet\plugins`, `\more`})
+	w, err := NewWorkingDirs([]string{`C:\var\lib\kubelet`, `d:/data/`, `c:\VAR\lib\Kubelet`,
+		`C:\var\lib\kubelet\plugins`, `\more`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestWorkingDirs(t *testing.T) {
 		if checkedRoot != root || !cmp.Equal(checkedRest, rest) || (err == nil) != ok {
 			t.Errorf("%s: Check says %q, %q, %v; Find %q, %q", p, checkedRoot, checkedRest, err, root, rest)
 		}
-		if refusal := (*Error)(nil); !ok && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), "is not within the working directories")) {
+		if refusal := (*Error)(nil); !ok &&
+			(!errors.As(err, &refusal) || !strings.Contains(err.Error(), "is not within the working directories")) {
 			t.Errorf("%s: error %v", p, err)
 		}
 	}

@@ -20,7 +20,8 @@ type ace struct {
 const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 	0x4 | // FILE_APPEND_DATA, FILE_ADD_SUBDIRECTORY
 	0x40 | // FILE_DELETE_CHILD
-	0x100 | // FILE_WRITE_ATTRIBUTES, with which FSCTL_SET_REPARSE_POINT makes a directory lead elsewhere (MS-FSA 2.1.5.10.37)
+	// FILE_WRITE_ATTRIBUTES, with which FSCTL_SET_REPARSE_POINT makes a directory lead elsewhere (MS-FSA 2.1.5.10.37)
+	0x100 |
 	0x10000 | // DELETE
 	0x40000 | // WRITE_DAC
 	0x80000 | // WRITE_OWNER
@@ -47,11 +48,11 @@ func trusted(sid string) bool {
 	return strings.HasPrefix(sid, "S-1-5-21-") && (strings.HasSuffix(sid, "-500") || strings.HasSuffix(sid, "-512"))
 }
 
-// writers returns the SIDs of those besides administrators who may change an object, by ownership or by its access list.
-// An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER RIGHTS entries
-// take this right away, because the owner may have opened the object before; these entries give nobody else anything.
-// CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they help depends on
-// group membership.
+// writers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
+// list. An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER
+// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give nobody
+// else anything. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they
+// help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
 func writers(owner string, list []ace) (sids []string) {
 	if !trusted(owner) {

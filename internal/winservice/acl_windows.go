@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Writers returns the accounts besides administrators, and those with the given SIDs, that may change a file or directory,
-// by name if Windows has one.
+// Writers returns the accounts besides administrators, and those with the given SIDs, that may change a file or
+// directory, by name if Windows has one.
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
 func Writers(path string, besides ...string) ([]string, error) {
-	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return nil, fmt.Errorf("GetNamedSecurityInfo %s: %w", path, err)
 	}
@@ -33,7 +34,8 @@ func Writers(path string, besides ...string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GetAce %s: %w", path, err)
 	}
-	names := slices.DeleteFunc(writers(owner.String(), list), func(sid string) bool { return slices.Contains(besides, sid) })
+	names := slices.DeleteFunc(writers(owner.String(), list),
+		func(sid string) bool { return slices.Contains(besides, sid) })
 	for i, text := range names {
 		names[i] = accountName(text)
 	}

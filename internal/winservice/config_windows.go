@@ -86,7 +86,8 @@ func (m scm) Query(name string) (found Installed, err error) {
 		}
 		var status windows.SERVICE_STATUS_PROCESS
 		var needed uint32
-		err = windows.QueryServiceStatusEx(service, windows.SC_STATUS_PROCESS_INFO, bytesOf(&status), uint32(unsafe.Sizeof(status)), &needed)
+		err = windows.QueryServiceStatusEx(service, windows.SC_STATUS_PROCESS_INFO, bytesOf(&status),
+			uint32(unsafe.Sizeof(status)), &needed)
 		if err != nil {
 			return explain("QueryServiceStatusEx", name, err)
 		}

@@ -15,8 +15,8 @@ import (
 // https://learn.microsoft.com/windows/win32/eventlog/event-sources
 const eventSources = `SYSTEM\CurrentControlSet\Services\EventLog\Application`
 
-// eventLog writes to the Application log. The zero value stands for a log that cannot be opened and drops all records: a
-// service runs without the log too.
+// eventLog writes to the Application log. The zero value stands for a log that cannot be opened and drops all records:
+// a service runs without the log too.
 type eventLog struct{ log *eventlog.Log }
 
 // openEvents calls RegisterEventSourceW. An unregistered source works as well; its texts are shown with a remark in

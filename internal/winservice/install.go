@@ -26,8 +26,8 @@ type Installed struct {
 	ExitCode, SpecificExitCode uint32
 }
 
-// A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors; none
-// of them waits.
+// A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors;
+// none of them waits.
 type Manager interface {
 	// Query returns ErrNotInstalled when there is no such service.
 	Query(name string) (Installed, error)
@@ -85,7 +85,8 @@ func Start(ctx context.Context, m Manager, name string) error {
 	}
 	s, err = await(ctx, m, name, func(s Installed) bool { return s.State == Running || s.State == Stopped })
 	if err == nil && s.State == Stopped {
-		return fmt.Errorf("%s stopped again, with %s; the Event Log (source %s) and its log file say why", name, s.Exit(), name)
+		return fmt.Errorf("%s stopped again, with %s; the Event Log (source %s) and its log file say why", name, s.Exit(),
+			name)
 	}
 	return err
 }
@@ -143,7 +144,8 @@ func gone(ctx context.Context, m Manager, name string) error {
 	if errors.Is(err, ErrNotInstalled) {
 		return nil
 	}
-	return fmt.Errorf("%s is marked for deletion, and somebody still holds it open, such as services.msc, Task Manager or a monitoring agent: close it, or restart Windows: %w", name, err)
+	return fmt.Errorf("%s is marked for deletion, and somebody still holds it open, such as services.msc, Task Manager "+
+		"or a monitoring agent: close it, or restart Windows: %w", name, err)
 }
 
 // await waits until a service is in a state.

@@ -97,8 +97,9 @@ func (n *node) Close() error                { return nil }
 
 func wanted() Definition {
 	return Definition{
-		Name: "csiproxy", DisplayName: "CSI Proxy", Description: "serves", Command: []string{`C:\a b\csi-proxy.exe`, "-windows-service"},
-		Start: Automatic, Account: LocalSystem, PreShutdown: 150 * time.Second,
+		Name: "csiproxy", DisplayName: "CSI Proxy", Description: "serves",
+		Command: []string{`C:\a b\csi-proxy.exe`, "-windows-service"},
+		Start:   Automatic, Account: LocalSystem, PreShutdown: 150 * time.Second,
 		Recovery: &Recovery{Restart: []time.Duration{10 * time.Second}, OnError: true},
 	}
 }
@@ -133,7 +134,8 @@ func TestInstall(t *testing.T) {
 				"recovery: restart after 10s, was restart after 1s, 1m0s, with the count reset after 1h0m0s, only after a crash",
 			}},
 		},
-		{"no recovery", func(d *Definition) { d.Recovery = &Recovery{} }, []string{"update"}, Changes{Updated: []string{"recovery: restart after 10s, was none"}}},
+		{"no recovery", func(d *Definition) { d.Recovery = &Recovery{} }, []string{"update"},
+			Changes{Updated: []string{"recovery: restart after 10s, was none"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := &node{}
@@ -192,20 +194,27 @@ func TestStartStopAndUninstall(t *testing.T) {
 		{"start what runs", node{}, Running, start, nil, "", Running},
 		{"start what starts", node{target: Running, left: 3}, StartPending, start, nil, "", Running},
 		{"start what stops", node{target: Stopped, left: 3, slow: 2}, StopPending, start, []string{"start"}, "", Running},
-		{"start what fails", node{fails: true}, Stopped, start, []string{"start"}, "csiproxy stopped again, with exit code 1 of its own", Stopped},
-		{"start what hangs", node{slow: 1 << 30}, Stopped, start, []string{"start"}, "csiproxy is still starting: context deadline exceeded", StartPending},
+		{"start what fails", node{fails: true}, Stopped, start, []string{"start"},
+			"csiproxy stopped again, with exit code 1 of its own", Stopped},
+		{"start what hangs", node{slow: 1 << 30}, Stopped, start, []string{"start"},
+			"csiproxy is still starting: context deadline exceeded", StartPending},
 		{"start what is not there", node{}, 0, start, nil, "not installed", 0},
 		{"stop", node{slow: 5}, Running, stop, []string{"stop"}, "", Stopped},
 		{"stop what is stopped", node{}, Stopped, stop, nil, "", Stopped},
 		{"stop what stops", node{target: Stopped, left: 3}, StopPending, stop, nil, "", Stopped},
 		{"stop what starts", node{target: Running, left: 3}, StartPending, stop, []string{"stop"}, "", Stopped},
-		{"stop what hangs", node{slow: 1 << 30}, Running, stop, []string{"stop"}, "csiproxy is still stopping: context deadline exceeded", StopPending},
-		{"uninstall what runs", node{slow: 5, source: true}, Running, uninstall, []string{"stop", "delete", "found true"}, "", 0},
+		{"stop what hangs", node{slow: 1 << 30}, Running, stop, []string{"stop"},
+			"csiproxy is still stopping: context deadline exceeded", StopPending},
+		{"uninstall what runs", node{slow: 5, source: true}, Running, uninstall,
+			[]string{"stop", "delete", "found true"}, "", 0},
 		{"uninstall what is stopped", node{source: true}, Stopped, uninstall, []string{"delete", "found true"}, "", 0},
-		{"uninstall what is held for a while", node{source: true, held: 20}, Stopped, uninstall, []string{"delete", "found true"}, "", 0},
-		{"uninstall what is held", node{source: true, held: 1 << 30}, Stopped, uninstall, []string{"delete", "found true"}, "marked for deletion, and somebody still holds it open", Stopped},
+		{"uninstall what is held for a while", node{source: true, held: 20}, Stopped, uninstall,
+			[]string{"delete", "found true"}, "", 0},
+		{"uninstall what is held", node{source: true, held: 1 << 30}, Stopped, uninstall, []string{"delete", "found true"},
+			"marked for deletion, and somebody still holds it open", Stopped},
 		{"uninstall what is not there", node{source: true}, 0, uninstall, []string{"found false"}, "", 0},
-		{"uninstall what hangs", node{slow: 1 << 30, source: true}, Running, uninstall, []string{"stop", "found true"}, "still stopping", StopPending},
+		{"uninstall what hangs", node{slow: 1 << 30, source: true}, Running, uninstall, []string{"stop", "found true"},
+			"still stopping", StopPending},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -254,7 +263,8 @@ func TestExit(t *testing.T) {
 
 func TestWriters(t *testing.T) {
 	const users, system, full, read = "S-1-5-32-545", "S-1-5-18", 0x1f01ff, 0x1200a9
-	administratorsOnly := []ace{{allow: true, mask: full, sid: "S-1-5-18"}, {allow: true, mask: full, sid: "S-1-5-32-544"}, {allow: true, mask: read, sid: users}}
+	administratorsOnly := []ace{{allow: true, mask: full, sid: "S-1-5-18"}, {allow: true, mask: full, sid: "S-1-5-32-544"},
+		{allow: true, mask: read, sid: users}}
 	for _, test := range []struct {
 		name  string
 		owner string
@@ -271,17 +281,27 @@ func TestWriters(t *testing.T) {
 		{"a user's, whose rights are said", users, []ace{{allow: true, mask: read, sid: "S-1-3-4"}}, []string{users}},
 		{"the owner may, who is an administrator", system, []ace{{allow: true, mask: full, sid: "S-1-3-4"}}, nil},
 		{"the creator of what is below may", system, []ace{{allow: true, mask: full, sid: "S-1-3-0"}}, nil},
-		{"users make a directory lead elsewhere", system, []ace{{allow: true, mask: read | 0x100, sid: users}}, []string{users}},
-		{"users write", system, []ace{{allow: true, mask: read | 0x2, sid: users}, {allow: true, mask: full, sid: users}}, []string{users}},
-		{"users remove what is below, and put a link there", system, []ace{{allow: true, mask: read | 0x40, sid: users}}, []string{users}},
-		{"users remove the directory itself", system, []ace{{allow: true, mask: read | 0x10000, sid: users}}, []string{users}},
-		{"users may do everything, in general", system, []ace{{allow: true, mask: 0x10000000, sid: users}, {allow: true, mask: 0x40000000, sid: everyone}}, []string{users, everyone}},
+		{"users make a directory lead elsewhere", system,
+			[]ace{{allow: true, mask: read | 0x100, sid: users}}, []string{users}},
+		{"users write", system, []ace{{allow: true, mask: read | 0x2, sid: users}, {allow: true, mask: full, sid: users}},
+			[]string{users}},
+		{"users remove what is below, and put a link there", system,
+			[]ace{{allow: true, mask: read | 0x40, sid: users}}, []string{users}},
+		{"users remove the directory itself", system,
+			[]ace{{allow: true, mask: read | 0x10000, sid: users}}, []string{users}},
+		{"users may do everything, in general", system,
+			[]ace{{allow: true, mask: 0x10000000, sid: users}, {allow: true, mask: 0x40000000, sid: everyone}},
+			[]string{users, everyone}},
 		{"users add directories, as in C:\\", system, []ace{{allow: true, mask: 0x4, sid: users}}, []string{users}},
-		{"users may take it over", system, []ace{{allow: true, mask: 0x40000, sid: users}, {allow: true, mask: 0x80000, sid: everyone}}, []string{users, everyone}},
+		{"users may take it over", system,
+			[]ace{{allow: true, mask: 0x40000, sid: users}, {allow: true, mask: 0x80000, sid: everyone}},
+			[]string{users, everyone}},
 		{"only what is made below", system, []ace{{allow: true, inheritOnly: true, mask: full, sid: users}}, nil},
 		{"denied", system, []ace{{mask: full, sid: users}}, nil},
-		{"the machine's Administrator", system, []ace{{allow: true, mask: full, sid: "S-1-5-21-1-2-3-500"}, {allow: true, mask: full, sid: "S-1-5-21-1-2-3-1001"}}, []string{"S-1-5-21-1-2-3-1001"}},
-		{"an account that only ends like one", system, []ace{{allow: true, mask: full, sid: "S-1-12-1-500"}}, []string{"S-1-12-1-500"}},
+		{"the machine's Administrator", system, []ace{{allow: true, mask: full, sid: "S-1-5-21-1-2-3-500"},
+			{allow: true, mask: full, sid: "S-1-5-21-1-2-3-1001"}}, []string{"S-1-5-21-1-2-3-1001"}},
+		{"an account that only ends like one", system, []ace{{allow: true, mask: full, sid: "S-1-12-1-500"}},
+			[]string{"S-1-12-1-500"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, writers(test.owner, test.list)); diff != "" {

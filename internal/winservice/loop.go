@@ -74,8 +74,8 @@ type loop struct {
 }
 
 // run runs the task until it ends, by itself or because of a request to stop, and returns the service-specific exit
-// code. Zero means that it was told to stop; anything else is a failure, which triggers the recovery actions. All reports
-// are made here, one after the other, so that none is overtaken by an older one.
+// code. Zero means that it was told to stop; anything else is a failure, which triggers the recovery actions. All
+// reports are made here, one after the other, so that none is overtaken by an older one.
 func (l loop) run(requests <-chan request) (code uint32) {
 	told, tell := context.WithCancel(context.Background())
 	defer tell()

@@ -125,7 +125,8 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 			task:     func(stop context.Context, ready func(string)) error { <-stop.Done(); ready("late"); return nil },
 			requests: []request{stop},
 			want: []string{
-				"starting 1", "starting 2", "info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1",
+				"starting 1", "starting 2", "info 2: CSI Proxy is stopping, as requested from the Service Control Manager.",
+				"stopping 1",
 				"info 3: CSI Proxy stopped.",
 			},
 		},

@@ -44,7 +44,8 @@ type handler struct {
 
 // Execute is ServiceMain. A goroutine receives all requests until Execute returns, as Windows waits until each has been
 // received.
-func (h handler) Execute(_ []string, controls <-chan svc.ChangeRequest, statuses chan<- svc.Status) (specific bool, code uint32) {
+func (h handler) Execute(_ []string, controls <-chan svc.ChangeRequest,
+	statuses chan<- svc.Status) (specific bool, code uint32) {
 	requests, done := make(chan request), make(chan struct{})
 	defer close(done)
 	go func() {

@@ -50,11 +50,13 @@ func (m scm) Create(d Definition) error {
 	}
 	defer func() { _ = windows.CloseServiceHandle(maker) }()
 	var text wideStrings
-	name, display, command, account := text.add(d.Name), text.add(d.DisplayName), text.add(windows.ComposeCommandLine(d.Command)), text.add(d.Account)
+	name, display, command, account := text.add(d.Name), text.add(d.DisplayName),
+		text.add(windows.ComposeCommandLine(d.Command)), text.add(d.Account)
 	if text.err != nil {
 		return explain("CreateService", d.Name, text.err)
 	}
-	service, err := windows.CreateService(maker, name, display, windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+	service, err := windows.CreateService(maker, name, display, windows.SERVICE_ALL_ACCESS,
+		windows.SERVICE_WIN32_OWN_PROCESS,
 		uint32(d.Start), windows.SERVICE_ERROR_NORMAL, command, nil, nil, nil, account, nil)
 	if err != nil {
 		return explain("CreateService", d.Name, err)
@@ -72,11 +74,13 @@ func (m scm) Update(d Definition) error {
 	// SERVICE_START is required to set a restart after failures.
 	return m.with(d.Name, windows.SERVICE_CHANGE_CONFIG|windows.SERVICE_START, func(service windows.Handle) error {
 		var text wideStrings
-		display, command, account, password := text.add(d.DisplayName), text.add(windows.ComposeCommandLine(d.Command)), text.add(d.Account), text.add("")
+		display, command, account, password := text.add(d.DisplayName), text.add(windows.ComposeCommandLine(d.Command)),
+			text.add(d.Account), text.add("")
 		if text.err != nil {
 			return explain("ChangeServiceConfig", d.Name, text.err)
 		}
-		err := windows.ChangeServiceConfig(service, windows.SERVICE_WIN32_OWN_PROCESS, uint32(d.Start), windows.SERVICE_ERROR_NORMAL,
+		err := windows.ChangeServiceConfig(service, windows.SERVICE_WIN32_OWN_PROCESS, uint32(d.Start),
+			windows.SERVICE_ERROR_NORMAL,
 			command, nil, nil, nil, account, password, display)
 		if err != nil {
 			return explain("ChangeServiceConfig", d.Name, err)
@@ -138,7 +142,8 @@ func explain(function, name string, err error) error {
 	case errors.Is(err, windows.ERROR_ACCESS_DENIED):
 		return fmt.Errorf("%s %s: %w: run this as an administrator", function, name, err)
 	case errors.Is(err, windows.ERROR_SERVICE_MARKED_FOR_DELETE):
-		return fmt.Errorf("%s %s: %w: close the programs that show it, such as services.msc, or restart Windows", function, name, err)
+		return fmt.Errorf("%s %s: %w: close the programs that show it, such as services.msc, or restart Windows", function,
+			name, err)
 	}
 	return fmt.Errorf("%s %s: %w", function, name, err)
 }

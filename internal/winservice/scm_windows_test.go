@@ -31,7 +31,8 @@ func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
 	defer func() { _ = m.Close() }()
 	d := wanted()
 	d.Name = "csiproxy-definition-test"
-	d.Command = []string{`C:\Program Files\csi proxy\csi-proxy.exe`, "-windows-service", `-log_file=C:\a log\`, `-x="quoted"`, ""}
+	d.Command = []string{`C:\Program Files\csi proxy\csi-proxy.exe`, "-windows-service",
+		`-log_file=C:\a log\`, `-x="quoted"`, ""}
 	if _, err := m.Query(d.Name); !errors.Is(err, ErrNotInstalled) {
 		t.Fatalf("got %v, want %v", err, ErrNotInstalled)
 	}
@@ -70,11 +71,13 @@ func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
 	}
 	defer func() { _ = key.Close() }()
 	path, _, err := key.GetStringValue("ImagePath")
-	if want := `"C:\Program Files\csi proxy\csi-proxy.exe" -windows-service `; err != nil || !strings.HasPrefix(path, want) {
+	if want := `"C:\Program Files\csi proxy\csi-proxy.exe" -windows-service `; err != nil ||
+		!strings.HasPrefix(path, want) {
 		t.Errorf("the service's path is %s (%v), want it to begin with %s", path, err, want)
 	}
 
-	d.Command, d.Start, d.DisplayName, d.Description, d.PreShutdown = []string{`C:\csi-proxy.exe`}, Manual, "Other", "other", time.Minute
+	d.Command, d.Start, d.DisplayName, d.Description, d.PreShutdown = []string{`C:\csi-proxy.exe`}, Manual,
+		"Other", "other", time.Minute
 	d.Recovery = &Recovery{}
 	if err := m.Update(d); err != nil {
 		t.Fatal(err)

@@ -114,7 +114,8 @@ func (c *cluster) addNodes(t *testing.T) {
 	kubelet := serveLogs(t)
 	for _, name := range append([]string{"linux-1"}, windowsNodes...) {
 		system, _, _ := strings.Cut(name, "-")
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: system, corev1.LabelArchStable: "amd64"}}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name,
+			corev1.LabelOSStable: system, corev1.LabelArchStable: "amd64"}}}
 		if system == "windows" {
 			node.Labels[corev1.LabelWindowsBuild] = "10.0.20348"
 		}
@@ -125,7 +126,8 @@ func (c *cluster) addNodes(t *testing.T) {
 		// The server makes a new node not ready by a taint, which a controller removes when kubelet is.
 		added.Spec.Taints = nil
 		if system == "windows" {
-			added.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/os", Value: system, Effect: corev1.TaintEffectNoSchedule}}
+			added.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/os", Value: system,
+				Effect: corev1.TaintEffectNoSchedule}}
 		}
 		if added, err = c.client.CoreV1().Nodes().Update(t.Context(), added, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
@@ -147,14 +149,19 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 		t.Fatal(err)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	daemons, err := daemon.NewDaemonSetsController(ctx, factory.Apps().V1().DaemonSets(), factory.Apps().V1().ControllerRevisions(), factory.Core().V1().Pods(), factory.Core().V1().Nodes(), client, flowcontrol.NewBackOff(time.Second, 10*time.Second))
+	daemons, err := daemon.NewDaemonSetsController(ctx, factory.Apps().V1().DaemonSets(),
+		factory.Apps().V1().ControllerRevisions(), factory.Core().V1().Pods(), factory.Core().V1().Nodes(), client,
+		flowcontrol.NewBackOff(time.Second, 10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespaces := namespace.NewNamespaceController(ctx, client, objects, client.Discovery().ServerPreferredNamespacedResources, factory.Core().V1().Namespaces(), time.Minute, corev1.FinalizerKubernetes)
+	namespaces := namespace.NewNamespaceController(ctx, client, objects,
+		client.Discovery().ServerPreferredNamespacedResources, factory.Core().V1().Namespaces(), time.Minute,
+		corev1.FinalizerKubernetes)
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))
 	started := make(chan struct{})
-	garbage, err := garbagecollector.NewGarbageCollector(ctx, client, objects, mapper, garbagecollector.DefaultIgnoredResources(),
+	garbage, err := garbagecollector.NewGarbageCollector(ctx, client, objects, mapper,
+		garbagecollector.DefaultIgnoredResources(),
 		informerfactory.NewInformerFactory(factory, metadatainformer.NewSharedInformerFactory(objects, 0)), started)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +187,8 @@ func (c *cluster) run(t *testing.T, stdin, name string, args ...string) (stdout,
 	t.Helper()
 	var out, errs strings.Builder
 	command := exec.CommandContext(t.Context(), name, args...)
-	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = root, c.env, strings.NewReader(stdin), &out, &errs
+	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = root, c.env,
+		strings.NewReader(stdin), &out, &errs
 	err = command.Run()
 	return out.String(), errs.String(), err
 }
@@ -191,7 +199,8 @@ func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
 	return c.must(t, stdin, "kubectl", args...)
 }
 
-// must runs a program that must succeed and have nothing to say on standard error, where kubectl and Helm print warnings.
+// must runs a program that must succeed and have nothing to say on standard error, where kubectl and Helm print
+// warnings.
 func (c *cluster) must(t *testing.T, stdin, name string, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := c.run(t, stdin, name, args...)
@@ -205,10 +214,11 @@ func (c *cluster) must(t *testing.T, stdin, name string, args ...string) string 
 func eventually(t *testing.T, what string, state func(context.Context) (got, want string, err error)) {
 	t.Helper()
 	var got, want string
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (done bool, err error) {
-		got, want, err = state(ctx)
-		return err == nil && got == want, err
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (done bool, err error) {
+			got, want, err = state(ctx)
+			return err == nil && got == want, err
+		})
 	if err != nil {
 		t.Fatalf("%s: %s, want %s: %v", what, got, want, err)
 	}
@@ -222,7 +232,8 @@ func (c *cluster) podsOn(ctx context.Context, namespace string) (string, error) 
 	}
 	var running []string
 	for _, pod := range pods.Items {
-		if owner := metav1.GetControllerOf(&pod); owner != nil && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+		if owner := metav1.GetControllerOf(&pod); owner != nil && pod.DeletionTimestamp == nil &&
+			pod.Status.Phase == corev1.PodRunning {
 			running = append(running, fmt.Sprintf("%s on %s", owner.Name, pod.Spec.NodeName))
 		}
 	}
@@ -243,10 +254,13 @@ func (c *cluster) runsOn(t *testing.T, namespace, daemonSet string, nodes ...str
 	})
 }
 
-// monitoringCRDs returns the definitions of the Prometheus operator's kinds that the chart uses, from the operator's module.
+// monitoringCRDs returns the definitions of the Prometheus operator's kinds that the chart uses, from the operator's
+// module.
 func monitoringCRDs(t *testing.T) []string {
 	t.Helper()
-	dir := moduleDir(t, "github.com/prometheus-operator/prometheus-operator", "v0.94.1", "h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww=")
+	dir := moduleDir(t, "github.com/prometheus-operator/prometheus-operator", "v0.94.1",
+		"h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww=")
 	folder := filepath.Join(dir, "example", "prometheus-operator-crd")
-	return []string{filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"), filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml")}
+	return []string{filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"),
+		filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml")}
 }

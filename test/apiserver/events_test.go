@@ -31,13 +31,15 @@ type events struct {
 func (e *events) watch(factory informers.SharedInformerFactory) error {
 	e.seen = map[string]int{}
 	generated := regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}\b`) // the letters of generated names
-	_, err := factory.Core().V1().Events().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
-		if event, ok := object.(*corev1.Event); ok {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.seen[fmt.Sprintf("%s %s: %s %s: %s", event.Namespace, event.InvolvedObject.Kind, event.Type, event.Reason, generated.ReplaceAllString(event.Message, "-*"))]++
-		}
-	}})
+	_, err := factory.Core().V1().Events().Informer().AddEventHandler(
+		cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
+			if event, ok := object.(*corev1.Event); ok {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				e.seen[fmt.Sprintf("%s %s: %s %s: %s", event.Namespace, event.InvolvedObject.Kind, event.Type, event.Reason,
+					generated.ReplaceAllString(event.Message, "-*"))]++
+			}
+		}})
 	return err
 }
 
@@ -52,14 +54,17 @@ func (e *events) all() []string {
 	return lines
 }
 
-// Where the namespace does not admit the pods, the server warns, the DaemonSet's events have the server's words, and with the
-// label of docs/install.md the pods come. Nothing else that ran before has made a controller complain.
+// Where the namespace does not admit the pods, the server warns, the DaemonSet's events have the server's words, and
+// with the label of docs/install.md the pods come. Nothing else that ran before has made a controller complain.
 func testEvents(t *testing.T, c *cluster) {
 	c.kubectl(t, "", "create", "namespace", refused)
-	c.kubectl(t, "", "label", "namespace", refused, "pod-security.kubernetes.io/enforce=baseline", "pod-security.kubernetes.io/warn=restricted")
-	manifest := write(t, "refused.yaml", strings.ReplaceAll(withoutNamespace(t, read(t, agentManifest)), "namespace: csi-proxy", "namespace: "+refused))
+	c.kubectl(t, "", "label", "namespace", refused, "pod-security.kubernetes.io/enforce=baseline",
+		"pod-security.kubernetes.io/warn=restricted")
+	manifest := write(t, "refused.yaml", strings.ReplaceAll(withoutNamespace(t, read(t, agentManifest)),
+		"namespace: csi-proxy", "namespace: "+refused))
 	_, stderr, err := c.run(t, "", "kubectl", "create", "-f", manifest)
-	if want := `Warning: would violate PodSecurity "restricted:latest": host namespaces (hostNetwork=true)`; err != nil || !strings.HasPrefix(stderr, want) {
+	if want := `Warning: would violate PodSecurity "restricted:latest": host namespaces (hostNetwork=true)`; err != nil ||
+		!strings.HasPrefix(stderr, want) {
 		t.Fatalf("%v, want %q in\n%s", err, want, stderr)
 	}
 	t.Log(stderr)

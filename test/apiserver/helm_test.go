@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Helm installs the chart, waits until its pods are ready, runs its test, and upgrades from each set of values to the next and
-// back again, with the real nodes' part played. It never says that it would change what cannot be changed.
+// Helm installs the chart, waits until its pods are ready, runs its test, and upgrades from each set of values to the
+// next and back again, with the real nodes' part played. It never says that it would change what cannot be changed.
 func testHelm(t *testing.T, c *cluster) {
 	c.agentsNamespace(t)
 	all := glob(t, "test/deploy/testdata/chart/*.values.yaml")
@@ -35,7 +35,8 @@ func testHelm(t *testing.T, c *cluster) {
 		}
 	}
 	t.Run("other selector", func(t *testing.T) {
-		_, stderr, err := c.run(t, "", "helm", "--namespace", agents, "upgrade", "csi-proxy", "charts/csi-proxy", "--values", all[0],
+		_, stderr, err := c.run(t, "", "helm", "--namespace", agents, "upgrade", "csi-proxy",
+			"charts/csi-proxy", "--values", all[0],
 			"--set", "nameOverride=proxy", "--set", "fullnameOverride=csi-proxy")
 		if want := "field is immutable"; err == nil || !strings.Contains(stderr, want) {
 			t.Errorf("an upgrade that changes the selector: %v, want %q in\n%s", err, want, stderr)

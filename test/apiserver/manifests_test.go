@@ -21,7 +21,8 @@ const (
 )
 
 // Every manifest is created, strictly, and its pods run on the Windows nodes and only there; applied again it changes
-// nothing; and where two have the same name, one becomes the other. The agent's brings its own namespace, with the label.
+// nothing; and where two have the same name, one becomes the other. The agent's brings its own namespace, with the
+// label.
 func testManifests(t *testing.T, c *cluster) {
 	last := map[string]string{} // the manifest before, by the name of its DaemonSet
 	for _, manifest := range append(glob(t, "deploy/kubernetes/*.yaml"), "examples/csi-driver/driver.yaml") {
@@ -34,7 +35,8 @@ func testManifests(t *testing.T, c *cluster) {
 			c.remove(t, namespace, manifest)
 			if before := last[name]; before != "" {
 				c.kubectl(t, "", "apply", "--server-side", "-f", before)
-				t.Log("upgrade from ", path.Base(before), ":\n", c.kubectl(t, "", "apply", "--server-side", "--dry-run=server", "-f", manifest))
+				t.Log("upgrade from ", path.Base(before), ":\n",
+					c.kubectl(t, "", "apply", "--server-side", "--dry-run=server", "-f", manifest))
 				c.kubectl(t, "", "apply", "--server-side", "-f", manifest)
 				c.kubectl(t, "", "-n", namespace, "rollout", "status", "daemonset/"+name, "--timeout="+patience.String())
 				c.remove(t, namespace, manifest)
@@ -47,14 +49,15 @@ func testManifests(t *testing.T, c *cluster) {
 	}
 }
 
-// Every rendering of the chart that test/deploy compares can be created, strictly; applied again it changes nothing; and from
-// each to each other an upgrade is tried. Helm upgrades as this does, by server-side apply under its own name.
+// Every rendering of the chart that test/deploy compares can be created, strictly; applied again it changes nothing;
+// and from each to each other an upgrade is tried. Helm upgrades as this does, by server-side apply under its own name.
 func testRenderings(t *testing.T, c *cluster) {
 	c.agentsNamespace(t)
 	all := renderings(t)
 	apply := func(t *testing.T, command, file string, args ...string) string {
 		t.Helper()
-		return c.kubectl(t, "", append([]string{command, "--server-side", "--force-conflicts", "--field-manager=helm", "-f", file}, args...)...)
+		return c.kubectl(t, "", append([]string{command, "--server-side", "--force-conflicts", "--field-manager=helm",
+			"-f", file}, args...)...)
 	}
 	for _, rendering := range all {
 		ok := t.Run(rendering.name, func(t *testing.T) {
@@ -65,7 +68,8 @@ func testRenderings(t *testing.T, c *cluster) {
 			apply(t, "diff", rendering.objects)
 			if rendering.hooks != "" {
 				t.Log(c.kubectl(t, "", "create", "--validate=strict", "-f", rendering.hooks))
-				c.kubectl(t, "", "wait", "--for=jsonpath={.status.phase}=Succeeded", "--timeout="+patience.String(), "-f", rendering.hooks)
+				c.kubectl(t, "", "wait", "--for=jsonpath={.status.phase}=Succeeded",
+					"--timeout="+patience.String(), "-f", rendering.hooks)
 				c.kubectl(t, "", "delete", "-f", rendering.hooks)
 			}
 			for _, next := range all {
@@ -108,8 +112,8 @@ func renderings(t *testing.T) (found []rendering) {
 	return found
 }
 
-// remove deletes what a manifest has created, and waits until its pods are gone, too. What goes with its namespace may be gone
-// before its turn.
+// remove deletes what a manifest has created, and waits until its pods are gone, too. What goes with its namespace may
+// be gone before its turn.
 func (c *cluster) remove(t *testing.T, namespace, manifest string) {
 	t.Helper()
 	c.kubectl(t, "", "delete", "--ignore-not-found", "-f", manifest)

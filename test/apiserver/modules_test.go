@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// moduleDir returns the folder of a module of which only files are read, so that it is in no go.mod: it would decide about the
-// versions of what is built. sum is the line that go.sum would have.
+// moduleDir returns the folder of a module of which only files are read, so that it is in no go.mod: it would decide
+// about the versions of what is built. sum is the line that go.sum would have.
 func moduleDir(t *testing.T, path, version, sum string) string {
 	t.Helper()
 	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", path+"@"+version)

@@ -29,14 +29,16 @@ type hollowNodes struct {
 	client kubernetes.Interface
 }
 
-// watch calls see for each pod whenever it changes, and again every resync of the factory, since what failed is tried again.
+// watch calls see for each pod whenever it changes, and again every resync of the factory, since what failed is tried
+// again.
 func (h *hollowNodes) watch(ctx context.Context, factory informers.SharedInformerFactory) error {
 	see := func(object any) {
 		pod, ok := object.(*corev1.Pod)
 		if !ok || ctx.Err() != nil {
 			return
 		}
-		if err := h.see(ctx, pod); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && ctx.Err() == nil {
+		if err := h.see(ctx, pod); err != nil && !apierrors.IsNotFound(err) &&
+			!apierrors.IsConflict(err) && ctx.Err() == nil {
 			klog.ErrorS(err, "Hollow node", "pod", klog.KObj(pod))
 		}
 	}
@@ -51,13 +53,15 @@ func (h *hollowNodes) see(ctx context.Context, pod *corev1.Pod) error {
 	pods := h.client.CoreV1().Pods(pod.Namespace)
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+		return pods.Delete(ctx, pod.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
 	case pod.Spec.NodeName == "":
 		name, err := h.choose(ctx, pod)
 		if name == "" || err != nil {
 			return err // pending, as with the real scheduler
 		}
-		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: name}}, metav1.CreateOptions{})
+		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID},
+			Target: corev1.ObjectReference{Kind: "Node", Name: name}}, metav1.CreateOptions{})
 	case pod.Status.Phase == corev1.PodPending:
 		pod = pod.DeepCopy()
 		pod.Status.Phase = corev1.PodRunning
@@ -65,7 +69,8 @@ func (h *hollowNodes) see(ctx context.Context, pod *corev1.Pod) error {
 		if pod.Spec.RestartPolicy == corev1.RestartPolicyNever {
 			pod.Status.Phase, ready = corev1.PodSucceeded, corev1.ConditionFalse
 		}
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()})
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: ready,
+			LastTransitionTime: metav1.Now()})
 		_, err := pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 		return err
 	}
@@ -77,7 +82,8 @@ func (h *hollowNodes) choose(ctx context.Context, pod *corev1.Pod) (string, erro
 	if name, err := daemonutil.GetTargetNodeName(pod); err == nil {
 		return name, nil
 	}
-	nodes, err := h.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: labels.Set(pod.Spec.NodeSelector).String()})
+	nodes, err := h.client.CoreV1().Nodes().List(ctx,
+		metav1.ListOptions{LabelSelector: labels.Set(pod.Spec.NodeSelector).String()})
 	if err != nil || len(nodes.Items) == 0 {
 		return "", err
 	}

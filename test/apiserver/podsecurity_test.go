@@ -26,8 +26,8 @@ import (
 // podSecurity has what Pod Security's library says of every pod, written by test/deploy.
 const podSecurity = "test/deploy/testdata/pod-security.txt"
 
-// The server refuses and admits the pods of every manifest and rendering in namespaces of the three levels, with the words of
-// podSecurity.
+// The server refuses and admits the pods of every manifest and rendering in namespaces of the three levels, with the
+// words of podSecurity.
 func testPodSecurity(t *testing.T, c *cluster) {
 	levels := []string{"privileged", "baseline", "restricted"}
 	for _, level := range levels {
@@ -77,17 +77,21 @@ func (c *cluster) admission(t *testing.T, namespace string, pod *corev1.Pod) str
 	pod = pod.DeepCopy()
 	pod.Namespace = namespace
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: pod.Spec.ServiceAccountName}}
-	if _, err := c.client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := c.client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account,
+		metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	_, err := c.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	_, err := c.client.CoreV1().Pods(namespace).Create(t.Context(), pod,
+		metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	if err == nil {
-		if err := c.client.CoreV1().Pods(namespace).Delete(t.Context(), pod.Name, *metav1.NewDeleteOptions(0)); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.client.CoreV1().Pods(namespace).Delete(t.Context(), pod.Name, *metav1.NewDeleteOptions(0)); err != nil &&
+			!apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
 		return "admitted"
 	}
-	reason, isPodSecurity := strings.CutPrefix(err.Error(), fmt.Sprintf("pods %q is forbidden: violates PodSecurity %q: ", pod.Name, namespace+":latest"))
+	reason, isPodSecurity := strings.CutPrefix(err.Error(), fmt.Sprintf("pods %q is forbidden: violates PodSecurity %q: ",
+		pod.Name, namespace+":latest"))
 	if !isPodSecurity {
 		t.Errorf("pod %s in %s: %v", pod.Name, namespace, err)
 	}

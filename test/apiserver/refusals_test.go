@@ -19,15 +19,25 @@ func testRefusals(t *testing.T, c *cluster) {
 		old, new string // in the manifest
 		want     string
 	}{
-		{"a misspelt field", "      hostNetwork: true\n", "      hostNetworks: true\n", `unknown field "spec.template.spec.hostNetworks"`},
-		{"not on the host's network", "      hostNetwork: true\n", "", "hostNetwork must be true if pod contains any hostProcess containers"},
-		{"what only Linux has", "      hostNetwork: true\n", "      hostNetwork: true\n      hostPID: true\n", "spec.template.spec.hostPID: Forbidden: cannot be set for a windows pod"},
-		{"one container apart", "          imagePullPolicy:", "          securityContext: {windowsOptions: {hostProcess: false}}\n          imagePullPolicy:", "pod hostProcess value must be identical if both are specified"},
-		{"a user of three parts", `NT AUTHORITY\SYSTEM`, `NT\AUTHORITY\SYSTEM`, "runAsUserName cannot contain more than one backslash"},
-		{"another port outside", "hostPort: 29660", "hostPort: 29661", "must match `containerPort` when `hostNetwork` is true"},
-		{"two agents at once", "      maxUnavailable: 1\n", "      maxUnavailable: 1\n      maxSurge: 1\n", "may not be set when maxUnavailable is non-zero"},
-		{"less than is asked for", "limits: {memory: 256Mi}", "limits: {memory: 32Mi}", "must be less than or equal to memory limit"},
-		{"another selector", "    matchLabels: *labels\n", "    matchLabels: {app.kubernetes.io/name: proxy}\n", "`selector` does not match template `labels`"},
+		{"a misspelt field", "      hostNetwork: true\n", "      hostNetworks: true\n",
+			`unknown field "spec.template.spec.hostNetworks"`},
+		{"not on the host's network", "      hostNetwork: true\n", "",
+			"hostNetwork must be true if pod contains any hostProcess containers"},
+		{"what only Linux has", "      hostNetwork: true\n", "      hostNetwork: true\n      hostPID: true\n",
+			"spec.template.spec.hostPID: Forbidden: cannot be set for a windows pod"},
+		{"one container apart", "          imagePullPolicy:",
+			"          securityContext: {windowsOptions: {hostProcess: false}}\n          imagePullPolicy:",
+			"pod hostProcess value must be identical if both are specified"},
+		{"a user of three parts", `NT AUTHORITY\SYSTEM`, `NT\AUTHORITY\SYSTEM`,
+			"runAsUserName cannot contain more than one backslash"},
+		{"another port outside", "hostPort: 29660", "hostPort: 29661",
+			"must match `containerPort` when `hostNetwork` is true"},
+		{"two agents at once", "      maxUnavailable: 1\n", "      maxUnavailable: 1\n      maxSurge: 1\n",
+			"may not be set when maxUnavailable is non-zero"},
+		{"less than is asked for", "limits: {memory: 256Mi}", "limits: {memory: 32Mi}",
+			"must be less than or equal to memory limit"},
+		{"another selector", "    matchLabels: *labels\n", "    matchLabels: {app.kubernetes.io/name: proxy}\n",
+			"`selector` does not match template `labels`"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -37,7 +47,8 @@ func testRefusals(t *testing.T, c *cluster) {
 	manifest := write(t, "agent.yaml", content)
 	c.kubectl(t, "", "create", "-f", manifest)
 	t.Run("another selector in an upgrade", func(t *testing.T) {
-		c.refuses(t, replaced(t, content, "app.kubernetes.io/name: csi-proxy", "app.kubernetes.io/name: proxy"), "field is immutable", "apply", "--server-side", "--force-conflicts")
+		c.refuses(t, replaced(t, content, "app.kubernetes.io/name: csi-proxy", "app.kubernetes.io/name: proxy"),
+			"field is immutable", "apply", "--server-side", "--force-conflicts")
 	})
 	c.remove(t, agents, manifest)
 	t.Run("a server without the flag", func(t *testing.T) {
@@ -51,7 +62,8 @@ func testRefusals(t *testing.T, c *cluster) {
 // refuses tries a manifest, and the server must say why it does not take it.
 func (c *cluster) refuses(t *testing.T, manifest, want string, args ...string) {
 	t.Helper()
-	stdout, stderr, err := c.run(t, manifest, "kubectl", append(args, "--validate=strict", "--dry-run=server", "-f", "-")...)
+	stdout, stderr, err := c.run(t, manifest, "kubectl",
+		append(args, "--validate=strict", "--dry-run=server", "-f", "-")...)
 	if err == nil || !strings.Contains(stderr, want) {
 		t.Errorf("%v, want %q in\n%s%s", err, want, stderr, stdout)
 	}

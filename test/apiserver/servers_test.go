@@ -36,12 +36,13 @@ func startEtcd(t *testing.T, programs, dir string) string {
 	serve(t, dir, "etcd", exec.Command(filepath.Join(programs, "server"), // the name of its package
 		"--data-dir="+filepath.Join(dir, "etcd"), "--log-level=error", "--unsafe-no-fsync",
 		"--listen-client-urls=http://"+client, "--advertise-client-urls=http://"+client,
-		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer))
+		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
+		"--initial-cluster=default=http://"+peer))
 	return client
 }
 
-// startAPIServer starts kube-apiserver with further flags, on the loopback alone, and returns the path of an administrator's
-// kubeconfig.
+// startAPIServer starts kube-apiserver with further flags, on the loopback alone, and returns the path of an
+// administrator's kubeconfig.
 func startAPIServer(t *testing.T, programs, dir, etcd string, flags ...string) string {
 	t.Helper()
 	token := rand.Text()
@@ -59,7 +60,8 @@ func startAPIServer(t *testing.T, programs, dir, etcd string, flags ...string) s
 		"--etcd-servers=http://"+etcd,
 		"--cert-dir="+dir, "--bind-address="+host, "--advertise-address="+host, "--secure-port="+port,
 		"--token-auth-file="+tokens, "--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key,
+		"--service-account-signing-key-file="+key,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// No pod looks for the server, and it may not publish an address of the loopback.
 		"--endpoint-reconciler-type=none")...))
@@ -77,23 +79,24 @@ clusters: [{name: loopback, cluster: {server: "https://%s", certificate-authorit
 		t.Fatal(err)
 	}
 	var last error
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		select {
-		case err := <-ended:
-			return false, fmt.Errorf("kube-apiserver has ended: %w", err)
-		default:
-		}
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-		if last = err; err != nil {
-			return false, nil //nolint:nilerr // the certificate is not there yet
-		}
-		client, err := kubernetes.NewForConfig(config)
-		if last = err; err != nil {
-			return false, nil //nolint:nilerr // as above
-		}
-		last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-		return last == nil, nil
-	})
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			select {
+			case err := <-ended:
+				return false, fmt.Errorf("kube-apiserver has ended: %w", err)
+			default:
+			}
+			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+			if last = err; err != nil {
+				return false, nil //nolint:nilerr // the certificate is not there yet
+			}
+			client, err := kubernetes.NewForConfig(config)
+			if last = err; err != nil {
+				return false, nil //nolint:nilerr // as above
+			}
+			last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+			return last == nil, nil
+		})
 	if err != nil {
 		t.Fatalf("kube-apiserver is not ready: %v, %v", err, last)
 	}

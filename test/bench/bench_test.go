@@ -36,9 +36,11 @@ func TestMain(m *testing.M) {
 // TestEverythingIsMeasured runs the program briefly. The figures themselves are not tested.
 func TestEverythingIsMeasured(t *testing.T) {
 	if !testnode.Long() || runtime.GOOS == "windows" {
-		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same pipes at once")
+		t.Skip("make test-long runs it: it builds and starts agents, and on Windows two of them cannot serve the same " +
+			"pipes at once")
 	}
-	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond, Calls: 100, Disks: []uint32{1, 3}, Nodes: 2}, report: begin(), dir: shortDir(t)}
+	b := &bench{options: options{Rounds: 1, Slice: time.Millisecond, Rest: time.Millisecond, Minute: time.Millisecond,
+		Calls: 100, Disks: []uint32{1, 3}, Nodes: 2}, report: begin(), dir: shortDir(t)}
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,9 @@ func TestEverythingIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |", "| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | ", "| 64 stages ÷ one | ", "| endpoints | | 24 |", "\n| open files; then | | ", "GetVolumeStats of 4 volumes"} {
+	for _, want := range []string{"| empty Go program |", "| volume GetVolumeStats | 1 |",
+		"| agent, emulated node with 3 disks |", "filesystem IsSymlink 9", "| 200 tests | ", "| 64 stages ÷ one | ",
+		"| endpoints | | 24 |", "\n| open files; then | | ", "GetVolumeStats of 4 volumes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
@@ -141,16 +145,19 @@ func TestWindowsPage(t *testing.T) {
 			},
 			{
 				Name: "upstream", Endpoints: 22, Start: around(300, 900), Empty: around(100, 100), Idle: around(44, 44),
-				Calls:  []sideCall{{Name: "GetService ÷ echo", Failure: "Unknown", Call: around(150, 150), Echo: around(3, 3)}, {Failure: "Unavailable"}},
+				Calls: []sideCall{{Name: "GetService ÷ echo", Failure: "Unknown", Call: around(150, 150), Echo: around(3, 3)},
+					{Failure: "Unavailable"}},
 				Loaded: figure{84, 84, 84}, Later: figure{84, 84, 84}, Threads: figure{9, 9, 9}, ThreadsLater: figure{9, 9, 9},
 				Handles: figure{200, 200, 200}, HandlesEnd: figure{200, 200, 200},
 			},
 		},
 		Direct: []sideCall{{Name: "GetService", Call: around(5, 5), Echo: around(2, 2)}},
-		Loads:  []loadRow{{"agent, -host=windows", figure{90, 80, 85}, []figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
+		Loads: []loadRow{{"agent, -host=windows", figure{90, 80, 85},
+			[]figure{{80, 80, 80}, {50, 50, 50}, {40, 40, 40}, {34, 36, 35}}}},
 		Hosts: []host{{"agent, -host=windows", []readRow{
 			{Name: "disk ListDiskIDs", Failure: "Internal"},
-			{Name: "system GetService", One: around(3, 3), EchoOne: around(2, 2), Many: around(.3, .9), EchoMany: around(.2, .2)},
+			{Name: "system GetService", One: around(3, 3), EchoOne: around(2, 2), Many: around(.3, .9),
+				EchoMany: around(.2, .2)},
 		}, nil}},
 	}}
 	page, err := b.page()
@@ -171,7 +178,8 @@ func TestWindowsPage(t *testing.T) {
 		"| GetService ÷ echo | ≤ 3.00 | 2.00 (2.00) | fails with Unknown: 50.00 (50.00) |\n",
 		"| PathExists, own connections ÷ echo's rate | ≥ 0.98 | 0.50 (0.50) | fails with Unavailable |\n",
 		"| 20s later | ≤ 35 MiB | 34.0 MiB to 36.0 MiB | 84.0 MiB |\n",
-		"| threads; then | | 20 to 22; 9 | 9; 9 |\n\nThe same calls in the process of their caller", // Wine does not count handles
+		// Wine does not count handles
+		"| threads; then | | 20 to 22; 9 | 9; 9 |\n\nThe same calls in the process of their caller",
 		"| GetService | 2.50 (2.50) |\n",
 		"| disk ListDiskIDs | fails here with Internal | | | |\n",
 		"| system GetService | 1.50 (1.50) | 3 ms (3 ms) | noise: 1.50 to 4.50 | noise: 300 µs to 900 µs |\n",

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
 
-// measureDirect measures calls in the process of their caller, as library mode makes them, beside the echo: what the kernel's
-// answer takes. A call by way of an agent takes that and an echo at least.
+// measureDirect measures calls in the process of their caller, as library mode makes them, beside the echo: what the
+// kernel's answer takes. A call by way of an agent takes that and an echo at least.
 func (b *bench) measureDirect(ctx context.Context) error {
 	n, err := inprocess.Open(inprocess.Options{})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// confidence is that of every interval. A page has some hundred intervals: at the customary 0.95 several would be wrong.
+	// confidence is that of every interval. A page has some hundred intervals: at the customary 0.95 several would be
+	// wrong.
 	confidence = .99
 	// leastRounds is how many values such an interval needs at least.
 	leastRounds = 8
@@ -99,8 +100,8 @@ func millis(v float64) string {
 	}
 }
 
-// repeat goes on until every figure's interval is narrow. The rounds have a limit, as on a busy machine some never are. It
-// does not look at goals: a measurement that may stop when it likes the result proves nothing.
+// repeat goes on until every figure's interval is narrow. The rounds have a limit, as on a busy machine some never are.
+// It does not look at goals: a measurement that may stop when it likes the result proves nothing.
 func repeat(most int, round func(n int) error, figures func() []figure) error {
 	for n := range max(most, leastRounds) {
 		if err := round(n); err != nil {

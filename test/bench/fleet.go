@@ -24,8 +24,8 @@ const (
 	mostArrival = 50. // milliseconds of such a node, from its start to its first answer
 )
 
-// A fleetRow is the result for nodes as package csiproxytest starts them: in the test's process, and not flushed to the host's
-// disk.
+// A fleetRow is the result for nodes as package csiproxytest starts them: in the test's process, and not flushed to the
+// host's disk.
 type fleetRow struct {
 	Start  figure // milliseconds of one node of a fleet, from its start to its first answer
 	Memory figure // MiB of one node of a fleet
@@ -94,8 +94,8 @@ func startNode(ctx context.Context, dir string) (*emulation.Agent, node, error) 
 	return a, n, n.call(ctx, "disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{})
 }
 
-// serveFleet starts many nodes in this process and prints a line when the last one has answered. It ends with its standard
-// input.
+// serveFleet starts many nodes in this process and prints a line when the last one has answered. It ends with its
+// standard input.
 func serveFleet(ctx context.Context, dir, count string) error {
 	nodes, err := strconv.Atoi(count)
 	if err != nil {
@@ -123,7 +123,8 @@ func serveFleet(ctx context.Context, dir, count string) error {
 
 // fleetGoals judges the results for a fleet.
 func (r *report) fleetGoals() []goal {
-	start := goal{Text: fmt.Sprintf("a node of a fleet in one process: its first answer ≤ %.0f ms after its start", mostArrival)}
+	start := goal{Text: fmt.Sprintf("a node of a fleet in one process: its first answer ≤ %.0f ms after "+
+		"its start", mostArrival)}
 	start.judge("", r.Fleet.Start.summary(), mostArrival, millis)
 	memory := goal{Text: fmt.Sprintf("and ≤ %.0f MiB of memory", mostNode)}
 	memory.judge("", r.Fleet.Memory.summary(), mostNode, mib)

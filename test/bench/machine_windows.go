@@ -32,13 +32,15 @@ func listen(string) (net.Listener, error) {
 func system() string {
 	if p := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version"); p.Find() == nil {
 		text, _, _ := p.Call()
-		return "Wine " + windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))) // a C string that lives as long as the process
+		// a C string that lives as long as the process
+		return "Wine " + windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text)))
 	}
 	major, minor, build := windows.RtlGetNtVersionNumbers()
 	return fmt.Sprintf("Windows %d.%d.%d", major, minor, build)
 }
 
-// takesConnections reports whether a pipe is there. It connects, because an agent may make the pipe before it serves it.
+// takesConnections reports whether a pipe is there. It connects, because an agent may make the pipe before it serves
+// it.
 func takesConnections(_, name string) bool {
 	path, err := windows.UTF16PtrFromString(`\\.\pipe\` + name)
 	if err != nil {
@@ -51,7 +53,8 @@ func takesConnections(_, name string) bool {
 	return err == nil
 }
 
-// onlyServer returns an error if a process other than this one serves a pipe of agents: another agent has come, and would be called.
+// onlyServer returns an error if a process other than this one serves a pipe of agents: another agent has come, and
+// would be called.
 func onlyServer(ctx context.Context, pid int) error {
 	for _, g := range versions.Groups() {
 		for _, v := range append(g.Versions(), g.Hub) {
@@ -75,7 +78,8 @@ func countsOf(pid int) (threads, handles int, err error) {
 	}
 	defer func() { _ = windows.CloseHandle(process) }()
 	var count uint32
-	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount").Call(uintptr(process), uintptr(unsafe.Pointer(&count)))
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount").Call(uintptr(process),
+		uintptr(unsafe.Pointer(&count)))
 	if ok == 0 {
 		return 0, 0, fmt.Errorf("GetProcessHandleCount: %w", err)
 	}

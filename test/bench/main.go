@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the agent as a process and writes docs/performance.md, or on Windows docs/performance-windows.md.
-// Everything is compared within one run: calls with those of a bare gRPC echo, a program's start and memory with an empty
-// program's. The things compared take turns, so that whatever else the machine does affects both alike, and the run goes on
-// until the confidence interval is narrow.
+// Command bench measures the agent as a process and writes docs/performance.md, or on Windows
+// docs/performance-windows.md. Everything is compared within one run: calls with those of a bare gRPC echo, a program's
+// start and memory with an empty program's. The things compared take turns, so that whatever else the machine does
+// affects both alike, and the run goes on until the confidence interval is narrow.
 //
-// It is not a set of Go benchmarks read by benchstat. The testing package runs one benchmark to its end before the next,
-// so that the machine's drift looks like a difference, and does not know when a figure is good enough; benchstat compares
-// with another run and not with a goal. The statistics are benchstat's own, golang.org/x/perf/benchmath.
+// It is not a set of Go benchmarks read by benchstat. The testing package runs one benchmark to its end before the
+// next, so that the machine's drift looks like a difference, and does not know when a figure is good enough; benchstat
+// compares with another run and not with a goal. The statistics are benchstat's own, golang.org/x/perf/benchmath.
 package main
 
 import (
@@ -62,13 +62,17 @@ func run(ctx context.Context, args []string) (err error) {
 		return serveFleet(ctx, args[1], args[2])
 	}
 	b := &bench{
-		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000, Disks: []uint32{2, 500}, Nodes: 50},
-		report:  begin(),
+		options: options{Rounds: 60, Slice: 10 * time.Millisecond, Rest: 3 * time.Second, Minute: time.Minute, Calls: 4000,
+			Disks: []uint32{2, 500}, Nodes: 50},
+		report: begin(),
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.StringVar(&b.programs, "programs", "", "the `directory` with the binaries csi-proxy and empty, and large if there is one (default: build the former)")
-	flags.StringVar(&b.upstream, "upstream", "", "on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
-	flags.BoolVar(&b.sideOnly, "side", false, "measure only what sets agents side by side, and write that part of the page")
+	flags.StringVar(&b.programs, "programs", "",
+		"the `directory` with the binaries csi-proxy and empty, and large if there is one (default: build the former)")
+	flags.StringVar(&b.upstream, "upstream", "",
+		"on Windows another `csi-proxy.exe` to measure as well, which serves the same pipes")
+	flags.BoolVar(&b.sideOnly, "side", false,
+		"measure only what sets agents side by side, and write that part of the page")
 	flags.StringVar(&b.Load, "load", b.Load, "the machine's `load` when the run began, for the page")
 	flags.IntVar(&b.Rounds, "rounds", b.Rounds, "the most rounds in which a figure is measured")
 	flags.DurationVar(&b.Minute, "minute", b.Minute, "how long memory is watched after a load")
@@ -170,7 +174,8 @@ func (b *bench) withEcho(ctx context.Context, do func(address string) error) err
 		return err
 	}
 	address := echoAddress(b.dir)
-	return with(ctx, program{name: "echo", command: []string{self, "echo", address}}, func(int, float64) error { return do(address) })
+	return with(ctx, program{name: "echo", command: []string{self, "echo", address}},
+		func(int, float64) error { return do(address) })
 }
 
 // call measures the calls of a running agent.
@@ -195,8 +200,8 @@ func (b *bench) call(ctx context.Context, p program, address string) (err error)
 	return err
 }
 
-// agents returns, on Windows, the agent on the machine itself, and another one if given; elsewhere, the agent on emulated
-// nodes with few and with many disks.
+// agents returns, on Windows, the agent on the machine itself, and another one if given; elsewhere, the agent on
+// emulated nodes with few and with many disks.
 func (b *bench) agents(ctx context.Context) (agents []program, err error) {
 	disks := b.Disks
 	if b.sideOnly {

@@ -39,8 +39,8 @@ const (
 	linkPath   = linkDir + `\mount`
 )
 
-// A node holds the clients of one agent, by the names of the API's groups: of each group the hub, which is the version that
-// all others lead to, and besides these the two services of the admin endpoint.
+// A node holds the clients of one agent, by the names of the API's groups: of each group the hub, which is the version
+// that all others lead to, and besides these the two services of the admin endpoint.
 type node map[string]service
 
 type service struct {
@@ -79,21 +79,24 @@ func (n node) call(ctx context.Context, group, method string, request, response 
 	return s.Invoke(ctx, "/"+s.name+"/"+method, request, response)
 }
 
-// prepare gives a new emulated node data disks in place of its own, each partitioned and formatted. It mounts the volume of
-// the last one, and makes a directory in it and a link to it.
+// prepare gives a new emulated node data disks in place of its own, each partitioned and formatted. It mounts the
+// volume of the last one, and makes a directory in it and a link to it.
 func (n node) prepare(ctx context.Context, disks uint32) (place, error) {
 	at := place{link: linkPath, inside: insidePath, service: "MSiSCSI"}
 	for _, own := range []uint32{2, 1} {
-		if err := n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: own}, &admin.DetachDiskResponse{}); err != nil {
+		if err := n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: own},
+			&admin.DetachDiskResponse{}); err != nil {
 			return at, err
 		}
 	}
 	for i := range disks {
 		const perTarget = 200 // a target has at most 256 units
-		identifier := &admin.Identifier{CodeSet: 1, Type: 3, Identifier: binary.BigEndian.AppendUint64([]byte{0x60, 0x02, 0x24, 0x80, 0, 0, 0, 0}, uint64(i))}
+		identifier := &admin.Identifier{CodeSet: 1, Type: 3,
+			Identifier: binary.BigEndian.AppendUint64([]byte{0x60, 0x02, 0x24, 0x80, 0, 0, 0, 0}, uint64(i))}
 		var attached admin.AttachDiskResponse
 		err := n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{
-			SizeBytes: diskBytes, SerialNumber: fmt.Sprintf("bench-%d", i), Identifiers: []*admin.Identifier{identifier}, Target: 1 + i/perTarget, Formatted: true,
+			SizeBytes: diskBytes, SerialNumber: fmt.Sprintf("bench-%d", i), Identifiers: []*admin.Identifier{identifier},
+			Target: 1 + i/perTarget, Formatted: true,
 		}, &attached)
 		if err != nil {
 			return at, err
@@ -106,11 +109,14 @@ func (n node) prepare(ctx context.Context, disks uint32) (place, error) {
 		return at, fmt.Errorf("disk %d has the volumes %v: %w", at.disk, listed.GetVolumeIds(), err)
 	}
 	at.volume = listed.GetVolumeIds()[0]
-	err = n.call(ctx, "volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: at.volume, TargetPath: mountPath}, &volume.MountVolumeResponse{})
+	err = n.call(ctx, "volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: at.volume, TargetPath: mountPath},
+		&volume.MountVolumeResponse{})
 	for _, dir := range []string{insidePath, linkDir} {
-		err = errors.Join(err, n.call(ctx, "filesystem", "Mkdir", &filesystem.MkdirRequest{Path: dir}, &filesystem.MkdirResponse{}))
+		err = errors.Join(err, n.call(ctx, "filesystem", "Mkdir", &filesystem.MkdirRequest{Path: dir},
+			&filesystem.MkdirResponse{}))
 	}
-	return at, errors.Join(err, n.call(ctx, "filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mountPath, TargetPath: linkPath}, &filesystem.CreateSymlinkResponse{}))
+	return at, errors.Join(err, n.call(ctx, "filesystem", "CreateSymlink",
+		&filesystem.CreateSymlinkRequest{SourcePath: mountPath, TargetPath: linkPath}, &filesystem.CreateSymlinkResponse{}))
 }
 
 // kernelCalls counts the kernel calls of one call from the emulated node's journal: unlike a time, the count is
@@ -164,7 +170,8 @@ func (n node) live(ctx context.Context, name string) (took float64, err error) {
 		detached admin.DetachDiskResponse
 		volumes  volume.ListVolumesOnDiskResponse
 	)
-	err = n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{SizeBytes: diskBytes, Adapter: adapter, SerialNumber: name}, &attached)
+	err = n.call(ctx, "emulated", "AttachDisk", &admin.AttachDiskRequest{SizeBytes: diskBytes, Adapter: adapter,
+		SerialNumber: name}, &attached)
 	if err != nil {
 		return 0, err
 	}
@@ -189,18 +196,23 @@ func (n node) live(ctx context.Context, name string) (took float64, err error) {
 	do("volume", "FormatVolume", &volume.FormatVolumeRequest{VolumeId: id}, &volume.FormatVolumeResponse{})
 	do("filesystem", "Mkdir", &filesystem.MkdirRequest{Path: mount}, &filesystem.MkdirResponse{})
 	do("volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: id, TargetPath: mount}, &volume.MountVolumeResponse{})
-	do("filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: link}, &filesystem.CreateSymlinkResponse{})
+	do("filesystem", "CreateSymlink", &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: link},
+		&filesystem.CreateSymlinkResponse{})
 	do("filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: link}, &filesystem.IsSymlinkResponse{})
-	do("volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: link}, &volume.GetVolumeIDFromTargetPathResponse{})
+	do("volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: link},
+		&volume.GetVolumeIDFromTargetPathResponse{})
 	do("volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: id}, &volume.GetVolumeStatsResponse{})
 	if err == nil { // the cloud's part, which is not measured
-		err = n.call(ctx, "emulated", "GrowDisk", &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: 2 * diskBytes}, &admin.GrowDiskResponse{})
+		err = n.call(ctx, "emulated", "GrowDisk", &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: 2 * diskBytes},
+			&admin.GrowDiskResponse{})
 	}
 	do("volume", "ResizeVolume", &volume.ResizeVolumeRequest{VolumeId: id}, &volume.ResizeVolumeResponse{})
 	do("filesystem", "Rmdir", &filesystem.RmdirRequest{Path: link}, &filesystem.RmdirResponse{})
-	do("volume", "UnmountVolume", &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: mount}, &volume.UnmountVolumeResponse{})
+	do("volume", "UnmountVolume", &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: mount},
+		&volume.UnmountVolumeResponse{})
 	do("filesystem", "Rmdir", &filesystem.RmdirRequest{Path: mount}, &filesystem.RmdirResponse{})
-	do("volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id}, &volume.GetDiskNumberFromVolumeIDResponse{})
+	do("volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id},
+		&volume.GetDiskNumberFromVolumeIDResponse{})
 	do("disk", "SetDiskState", &disk.SetDiskStateRequest{DiskNumber: number}, &disk.SetDiskStateResponse{})
 	if err == nil {
 		err = n.call(ctx, "emulated", "DetachDisk", &admin.DetachDiskRequest{DiskNumber: number}, &detached)

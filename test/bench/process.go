@@ -30,8 +30,9 @@ type program struct {
 	at      place    // what an agent's reads ask about
 }
 
-// with starts a program, calls do with it, and kills it. The agent prints a line when its last endpoint is open, and the empty
-// program prints one at once; polling the endpoints meanwhile would take processor time from the measured program.
+// with starts a program, calls do with it, and kills it. The agent prints a line when its last endpoint is open, and
+// the empty program prints one at once; polling the endpoints meanwhile would take processor time from the measured
+// program.
 func with(ctx context.Context, p program, do func(pid int, took float64) error) error {
 	command := exec.CommandContext(ctx, p.command[0], p.command[1:]...) //nolint:gosec // the binaries to measure
 	var log strings.Builder

@@ -40,20 +40,27 @@ func reads(at place) []read {
 		{"disk", "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: at.disk}, &disk.GetDiskStateResponse{}, false},
 		{"filesystem", "PathExists", &filesystem.PathExistsRequest{Path: at.link}, &filesystem.PathExistsResponse{}, false},
 		{"filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: at.link}, &filesystem.IsSymlinkResponse{}, false},
-		{"volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: at.disk}, &volume.ListVolumesOnDiskResponse{}, false},
-		{"volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: at.link}, &volume.GetVolumeIDFromTargetPathResponse{}, false},
-		{"volume", "GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: at.inside}, &volume.GetClosestVolumeIDFromTargetPathResponse{}, false},
+		{"volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: at.disk},
+			&volume.ListVolumesOnDiskResponse{}, false},
+		{"volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: at.link},
+			&volume.GetVolumeIDFromTargetPathResponse{}, false},
+		{"volume", "GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: at.inside},
+			&volume.GetClosestVolumeIDFromTargetPathResponse{}, false},
 		{"iscsi", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{}, false},
-		{"system", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{}, &systemapi.GetBIOSSerialNumberResponse{}, false},
+		{"system", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{},
+			&systemapi.GetBIOSSerialNumberResponse{}, false},
 		{"system", "GetService", &systemapi.GetServiceRequest{Name: at.service}, &systemapi.GetServiceResponse{}, false},
 	}
 	if at.volume == "" {
 		return all
 	}
 	return append(all,
-		read{"volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: at.volume}, &volume.IsVolumeFormattedResponse{}, false},
-		read{"volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: at.volume}, &volume.GetVolumeStatsResponse{}, false},
-		read{"volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: at.volume}, &volume.GetDiskNumberFromVolumeIDResponse{}, false})
+		read{"volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: at.volume},
+			&volume.IsVolumeFormattedResponse{}, false},
+		read{"volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: at.volume},
+			&volume.GetVolumeStatsResponse{}, false},
+		read{"volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: at.volume},
+			&volume.GetDiskNumberFromVolumeIDResponse{}, false})
 }
 
 // on returns the read as a call to one node.

@@ -67,7 +67,8 @@ var pageText string
 // page returns the document for this system.
 func (b *bench) page() (string, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"list": listed, "ms": func(f figure) string { return f.text(millis) }, "MiB": func(f figure) string { return f.text(mib) },
+		"list": listed, "ms": func(f figure) string { return f.text(millis) },
+		"MiB":       func(f figure) string { return f.text(mib) },
 		"ratioSpan": func(f, other figure) string { return between(f.over(other).span(), times) },
 		"allSpan":   func(f figure) string { return between(f.span(), millis) },
 		"ratio":     func(f figure) string { return f.text(times) },
@@ -89,7 +90,8 @@ func (b *bench) page() (string, error) {
 	}
 	data := map[string]any{
 		"Report": b.report, "Options": b.options, "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
-		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads, "Tests": suiteTests, "Later": b.Minute / 3,
+		"Go": runtime.Version(), "GRPC": grpc.Version, "Callers": callers, "Loads": loads,
+		"Tests": suiteTests, "Later": b.Minute / 3,
 		"Pods": podsAtOnce, "StatCallers": statCallers,
 		"Confidence": confidence * 100, "Precision": precision * 100 / 2,
 	}
@@ -112,18 +114,22 @@ func (r *report) goals() []goal {
 	if r.Windows {
 		return r.windowsGoals()
 	}
-	one := goal{Text: fmt.Sprintf("a read of one kernel call, one caller: ≤ %.2f × the echo, or %.0f ms more", mostOne, felt)}
-	many := goal{Text: fmt.Sprintf("the same, %d callers: ≥ %.2f of the echo's calls a second, or %.0f ms more a call", callers, 1/mostMany, felt)}
+	one := goal{Text: fmt.Sprintf("a read of one kernel call, one caller: ≤ %.2f × the echo, or "+
+		"%.0f ms more", mostOne, felt)}
+	many := goal{Text: fmt.Sprintf("the same, %d callers: ≥ %.2f of the echo's calls a second, or %.0f ms more a call",
+		callers, 1/mostMany, felt)}
 	same := goal{Text: "a read about one disk, volume or path: as many kernel calls with many disks as with two"}
 	few, larger := r.Hosts[0].Reads, r.Hosts[1].Reads
 	for i, row := range few {
 		if row.Failure != "" || row.All {
 			continue
 		}
-		same.judge(row.Name, exactly(float64(larger[i].Kernel)), float64(row.Kernel), func(v float64) string { return fmt.Sprintf("%.0f", v) })
+		same.judge(row.Name, exactly(float64(larger[i].Kernel)), float64(row.Kernel),
+			func(v float64) string { return fmt.Sprintf("%.0f", v) })
 		if row.Kernel == 1 {
 			one.judge(row.Name, row.One.over(row.EchoOne).summary(), max(mostOne, 1+felt/row.EchoOne.summary().Center), times)
-			many.judge(row.Name, row.Many.over(row.EchoMany).summary(), max(mostMany, 1+felt/callers/row.EchoMany.summary().Center), times)
+			many.judge(row.Name, row.Many.over(row.EchoMany).summary(),
+				max(mostMany, 1+felt/callers/row.EchoMany.summary().Center), times)
 		}
 	}
 	return append([]goal{one, many, same, r.scaleGoal()}, r.fleetGoals()...)

@@ -31,8 +31,8 @@ type scaleRow struct {
 	Stats, StatsEcho figure // GetVolumeStats by many callers, each time of another volume, and the echo
 }
 
-// measureStages stages volumes on a new emulated node, one and then many at once. The agent runs in this process, so that the node
-// is not flushed to the host's disk: it does so under its lock, and 64 stages would wait for that disk.
+// measureStages stages volumes on a new emulated node, one and then many at once. The agent runs in this process, so
+// that the node is not flushed to the host's disk: it does so under its lock, and 64 stages would wait for that disk.
 func (b *bench) measureStages(ctx context.Context) error {
 	a, n, err := startNode(ctx, filepath.Join(b.dir, "stages"))
 	if err != nil {
@@ -65,7 +65,8 @@ func (b *bench) measureStats(ctx context.Context, n node, echo *grpc.ClientConn)
 	var requests []*volume.GetVolumeStatsRequest
 	for number := range listed.GetDiskIDs() {
 		var volumes volume.ListVolumesOnDiskResponse
-		if err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number}, &volumes); err != nil {
+		if err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number},
+			&volumes); err != nil {
 			return err
 		}
 		requests = append(requests, &volume.GetVolumeStatsRequest{VolumeId: volumes.GetVolumeIds()[0]})
@@ -74,7 +75,8 @@ func (b *bench) measureStats(ctx context.Context, n node, echo *grpc.ClientConn)
 	var next atomic.Uint32
 	took, err := inTurns(ctx, b.options, statCallers, [2]call{
 		func(ctx context.Context) error {
-			return n.call(ctx, "volume", "GetVolumeStats", requests[int(next.Add(1))%len(requests)], &volume.GetVolumeStatsResponse{})
+			return n.call(ctx, "volume", "GetVolumeStats", requests[int(next.Add(1))%len(requests)],
+				&volume.GetVolumeStatsResponse{})
 		},
 		echoOf(echo, requests[0], &volume.GetVolumeStatsResponse{TotalBytes: diskBytes, UsedBytes: diskBytes}),
 	})
@@ -82,8 +84,8 @@ func (b *bench) measureStats(ctx context.Context, n node, echo *grpc.ClientConn)
 	return err
 }
 
-// stageNew attaches disks to an adapter and makes the calls of a driver that stages each of them, all at once, with the latencies
-// that the emulated node has of Windows. It returns the milliseconds from the first call to the last answer.
+// stageNew attaches disks to an adapter and makes the calls of a driver that stages each of them, all at once, with the
+// latencies that the emulated node has of Windows. It returns the milliseconds from the first call to the last answer.
 func (n node) stageNew(ctx context.Context, adapter uint32, pods int) (took float64, err error) {
 	serial := func(i int) string { return fmt.Sprintf("stage-%d-%d", adapter, i) }
 	for i := range pods {
@@ -111,7 +113,8 @@ func (n node) stageNew(ctx context.Context, adapter uint32, pods int) (took floa
 }
 
 func (n node) setTiming(ctx context.Context, timing string) error {
-	return n.call(ctx, "emulated", "SetSwitch", &admin.SetSwitchRequest{Name: "timing", Value: timing}, &admin.SetSwitchResponse{})
+	return n.call(ctx, "emulated", "SetSwitch", &admin.SetSwitchRequest{Name: "timing", Value: timing},
+		&admin.SetSwitchResponse{})
 }
 
 // stage looks for the disk with a serial number, and makes it a mounted volume.
@@ -127,26 +130,31 @@ func (n node) stage(ctx context.Context, serial string) error {
 		if id.GetSerialNumber() != serial {
 			continue
 		}
-		if err := n.call(ctx, "disk", "PartitionDisk", &disk.PartitionDiskRequest{DiskNumber: number}, &disk.PartitionDiskResponse{}); err != nil {
+		if err := n.call(ctx, "disk", "PartitionDisk", &disk.PartitionDiskRequest{DiskNumber: number},
+			&disk.PartitionDiskResponse{}); err != nil {
 			return err
 		}
 		var volumes volume.ListVolumesOnDiskResponse
-		if err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number}, &volumes); err != nil {
+		if err := n.call(ctx, "volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number},
+			&volumes); err != nil {
 			return err
 		}
 		id := volumes.GetVolumeIds()[0]
-		if err := n.call(ctx, "volume", "FormatVolume", &volume.FormatVolumeRequest{VolumeId: id}, &volume.FormatVolumeResponse{}); err != nil {
+		if err := n.call(ctx, "volume", "FormatVolume", &volume.FormatVolumeRequest{VolumeId: id},
+			&volume.FormatVolumeResponse{}); err != nil {
 			return err
 		}
 		mount := plugins + `\bench.example\` + serial
-		return n.call(ctx, "volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: id, TargetPath: mount}, &volume.MountVolumeResponse{})
+		return n.call(ctx, "volume", "MountVolume", &volume.MountVolumeRequest{VolumeId: id, TargetPath: mount},
+			&volume.MountVolumeResponse{})
 	}
 	return fmt.Errorf("no disk has the serial number %s", serial)
 }
 
 // scaleGoal judges the stages.
 func (r *report) scaleGoal() goal {
-	g := goal{Text: fmt.Sprintf("%d volumes staged at once, with Windows' latencies: ≤ %.1f × one", podsAtOnce, mostAtOnce)}
+	g := goal{Text: fmt.Sprintf("%d volumes staged at once, with Windows' latencies: ≤ %.1f × one",
+		podsAtOnce, mostAtOnce)}
 	g.judge("", r.Scale.Stages.over(r.Scale.Stage).span(), mostAtOnce, times)
 	return g
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// A side is one agent's column of the table that sets agents side by side. Everything in it can be measured of an agent of an
-// earlier release too, which reports nothing about itself: it is ready when its endpoints take connections.
+// A side is one agent's column of the table that sets agents side by side. Everything in it can be measured of an agent
+// of an earlier release too, which reports nothing about itself: it is ready when its endpoints take connections.
 type side struct {
 	Name                string
 	Endpoints           int    // that it serves, of those that this release has

@@ -50,15 +50,18 @@ type sideRequest struct {
 }
 
 func biosRequest() sideRequest {
-	return sideRequest{"system-v1alpha1", "/v1alpha1.System/GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{}, &systemapi.GetBIOSSerialNumberResponse{}}
+	return sideRequest{"system-v1alpha1", "/v1alpha1.System/GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{},
+		&systemapi.GetBIOSSerialNumberResponse{}}
 }
 
 func serviceRequest(name string) sideRequest {
-	return sideRequest{"system-v1alpha1", "/v1alpha1.System/GetService", &systemapi.GetServiceRequest{Name: name}, &systemapi.GetServiceResponse{}}
+	return sideRequest{"system-v1alpha1", "/v1alpha1.System/GetService", &systemapi.GetServiceRequest{Name: name},
+		&systemapi.GetServiceResponse{}}
 }
 
 func pathRequest() sideRequest {
-	return sideRequest{"filesystem-v1", "/v1.Filesystem/PathExists", &filesystem.PathExistsRequest{Path: plugins}, &filesystem.PathExistsResponse{}}
+	return sideRequest{"filesystem-v1", "/v1.Filesystem/PathExists", &filesystem.PathExistsRequest{Path: plugins},
+		&filesystem.PathExistsResponse{}}
 }
 
 func (r sideRequest) call(conn *grpc.ClientConn) call {
@@ -84,8 +87,10 @@ func (b *bench) sideCalls(ctx context.Context, p program) (all []sideCall, err e
 				{sideCall{Name: "GetBIOSSerialNumber ÷ echo", Most: 1.1}, biosRequest(), 1, 1},
 				{sideCall{Name: "GetService ÷ echo", Most: 3}, serviceRequest(p.at.service), 1, 1},
 				{sideCall{Name: "PathExists, one caller ÷ echo", Most: 1.1}, path, 1, 1},
-				{sideCall{Name: fmt.Sprintf("PathExists, %d callers, one connection ÷ echo's rate", callers), Least: .85}, path, callers, 1},
-				{sideCall{Name: fmt.Sprintf("PathExists, %d own connections ÷ echo's rate", callers), Least: .98}, path, callers, callers},
+				{sideCall{Name: fmt.Sprintf("PathExists, %d callers, one connection ÷ echo's rate", callers), Least: .85}, path,
+					callers, 1},
+				{sideCall{Name: fmt.Sprintf("PathExists, %d own connections ÷ echo's rate", callers), Least: .98},
+					path, callers, callers},
 			} {
 				if err := c.measure(ctx, b.options, p, echo, c.request, c.callers, c.connectionsOf); err != nil {
 					return fmt.Errorf("%s: %w", c.Name, err)
@@ -99,7 +104,8 @@ func (b *bench) sideCalls(ctx context.Context, p program) (all []sideCall, err e
 }
 
 // measure makes the call and the echo in turns. A call that fails is measured like another: upstream's GetService may.
-func (c *sideCall) measure(ctx context.Context, o options, p program, echo string, r sideRequest, callers, conns int) error {
+func (c *sideCall) measure(ctx context.Context, o options, p program, echo string, r sideRequest,
+	callers, conns int) error {
 	agent, err := r.open(ctx, p, conns)
 	if err != nil {
 		c.Failure = status.Code(err).String()

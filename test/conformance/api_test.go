@@ -84,8 +84,8 @@ func listed(t testing.TB, n site) []served {
 	return all
 }
 
-// closest returns the version of a group that came with another group's version: the newest one that is not newer, or else
-// the oldest.
+// closest returns the version of a group that came with another group's version: the newest one that is not newer, or
+// else the oldest.
 func closest(all []served, group, version string) string {
 	at := apiversion.NewVersionOrPanic(version)
 	var versions []string

@@ -20,7 +20,8 @@ func TestAzureDiskBeta(t *testing.T) {
 	n := startBeta(t, "disk=v1beta2", "filesystem=v1beta1", "volume=v1beta2")
 	fallback(t)
 	live(n, &azureBeta{
-		ctx: t.Context(), disk: present(t, diskbeta.NewClient), filesystem: present(t, filesystembeta.NewClient), volume: present(t, volumebeta.NewClient),
+		ctx: t.Context(), disk: present(t, diskbeta.NewClient), filesystem: present(t, filesystembeta.NewClient),
+		volume: present(t, volumebeta.NewClient),
 	})
 }
 
@@ -50,7 +51,8 @@ func (d *azureBeta) findDevice() (string, error) {
 }
 
 func (d *azureBeta) exists(path string) (bool, error) {
-	reply, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD})
+	reply, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(path),
+		Context: filesystemapi.PathContext_POD})
 	return reply.GetExists(), errors.Join(err, inResponse(reply.GetError()))
 }
 
@@ -93,7 +95,8 @@ func (d *azureBeta) stage(staging string) error {
 			return err
 		}
 	}
-	if _, err := d.volume.MountVolume(d.ctx, &volumeapi.MountVolumeRequest{VolumeId: volume, Path: withDrive(staging)}); err != nil {
+	if _, err := d.volume.MountVolume(d.ctx,
+		&volumeapi.MountVolumeRequest{VolumeId: volume, Path: withDrive(staging)}); err != nil {
 		return err
 	}
 	_, err = d.volume.ResizeVolume(d.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id})
@@ -114,7 +117,8 @@ func (d *azureBeta) publish(staging, publish string) error {
 	if there, err := d.exists(publish); err != nil || there {
 		return errors.Join(err, errors.New("the publish path is not free"))
 	}
-	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(staging), TargetPath: withDrive(publish)})
+	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(staging),
+		TargetPath: withDrive(publish)})
 	return errors.Join(err, inResponse(reply.GetError()))
 }
 
@@ -143,7 +147,8 @@ func (d *azureBeta) expand(publish string) error {
 }
 
 func (d *azureBeta) rmdir(path string) error {
-	reply, err := d.filesystem.Rmdir(d.ctx, &filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
+	reply, err := d.filesystem.Rmdir(d.ctx,
+		&filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
 	return errors.Join(err, inResponse(reply.GetError()))
 }
 

@@ -24,7 +24,8 @@ func TestGCPBeta(t *testing.T) {
 	n := startBeta(t, "disk=v1beta2", "filesystem=v1beta1", "volume=v1beta1")
 	fallback(t)
 	d := &gcpBeta{
-		ctx: t.Context(), disk: present(t, diskbeta.NewClient), filesystem: present(t, filesystembeta.NewClient), volume: present(t, volumebeta.NewClient),
+		ctx: t.Context(), disk: present(t, diskbeta.NewClient), filesystem: present(t, filesystembeta.NewClient),
+		volume: present(t, volumebeta.NewClient),
 	}
 	live(n, d)
 
@@ -112,7 +113,8 @@ func (d *gcpBeta) publish(staging, publish string) error {
 	if d.mounted(publish) {
 		return nil
 	}
-	there, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(publish), Context: filesystemapi.PathContext_POD})
+	there, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(publish),
+		Context: filesystemapi.PathContext_POD})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,8 @@ func (d *gcpBeta) publish(staging, publish string) error {
 
 // mountSensitive makes the link, and takes an error in the response for a failure.
 func (d *gcpBeta) mountSensitive(from, to string) error {
-	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(from), TargetPath: withDrive(to)})
+	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(from),
+		TargetPath: withDrive(to)})
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,8 @@ func (d *gcpBeta) expand(publish string) error {
 
 // rmdir removes with force, with the context that it sends for all paths.
 func (d *gcpBeta) rmdir(path string) error {
-	_, err := d.filesystem.Rmdir(d.ctx, &filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
+	_, err := d.filesystem.Rmdir(d.ctx,
+		&filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
 	return err
 }
 
@@ -173,7 +177,8 @@ func (d *gcpBeta) unstage(staging string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.volume.DismountVolume(d.ctx, &volumeapi.DismountVolumeRequest{VolumeId: at.GetVolumeId(), Path: withDrive(staging)}); err != nil {
+	if _, err := d.volume.DismountVolume(d.ctx, &volumeapi.DismountVolumeRequest{VolumeId: at.GetVolumeId(),
+		Path: withDrive(staging)}); err != nil {
 		return err
 	}
 	if err := d.rmdir(staging); err != nil {
@@ -183,6 +188,7 @@ func (d *gcpBeta) unstage(staging string) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.disk.SetAttachState(d.ctx, &diskapi.SetAttachStateRequest{DiskID: fmt.Sprint(number.GetDiskNumber()), IsOnline: false})
+	_, err = d.disk.SetAttachState(d.ctx,
+		&diskapi.SetAttachStateRequest{DiskID: fmt.Sprint(number.GetDiskNumber()), IsOnline: false})
 	return err
 }

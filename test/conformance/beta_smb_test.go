@@ -21,7 +21,8 @@ func TestSMBBeta(t *testing.T) {
 	n := startBeta(t, "disk=off", "volume=off", "filesystem=v1beta1", "smb=v1beta1")
 	absent(t, filesystemv1.NewClient)
 	absent(t, smbv1.NewClient)
-	d := &smbBeta{ctx: t.Context(), node: n, filesystem: present(t, filesystembeta.NewClient), smb: present(t, smbbeta.NewClient)}
+	d := &smbBeta{ctx: t.Context(), node: n, filesystem: present(t, filesystembeta.NewClient),
+		smb: present(t, smbbeta.NewClient)}
 	for range 2 { // each step twice, as kubelet does when an answer is lost
 		noError(t, d.stage(`\\fs.emulated\share`, betaStaging))
 	}
@@ -58,12 +59,14 @@ func answered(text string, err error) error {
 }
 
 func (d *smbBeta) exists(path string) (bool, error) {
-	reply, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD})
+	reply, err := d.filesystem.PathExists(d.ctx, &filesystemapi.PathExistsRequest{Path: withDrive(path),
+		Context: filesystemapi.PathContext_POD})
 	return reply.GetExists(), answered(reply.GetError(), err)
 }
 
 func (d *smbBeta) rmdir(path string) error {
-	reply, err := d.filesystem.Rmdir(d.ctx, &filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
+	reply, err := d.filesystem.Rmdir(d.ctx,
+		&filesystemapi.RmdirRequest{Path: withDrive(path), Context: filesystemapi.PathContext_POD, Force: true})
 	return answered(reply.GetError(), err)
 }
 
@@ -85,12 +88,14 @@ func (d *smbBeta) stage(remote, staging string) error {
 		}
 	}
 	parent := staging[:strings.LastIndex(staging, `\`)]
-	made, err := d.filesystem.Mkdir(d.ctx, &filesystemapi.MkdirRequest{Path: withDrive(parent), Context: filesystemapi.PathContext_PLUGIN})
+	made, err := d.filesystem.Mkdir(d.ctx,
+		&filesystemapi.MkdirRequest{Path: withDrive(parent), Context: filesystemapi.PathContext_PLUGIN})
 	if err := answered(made.GetError(), err); err != nil {
 		return err
 	}
 	mapped, err := d.smb.NewSmbGlobalMapping(d.ctx, &smbapi.NewSmbGlobalMappingRequest{
-		RemotePath: strings.ReplaceAll(remote, `\`, "/"), LocalPath: withDrive(staging), Username: `AZURE\csi`, Password: "csi-password",
+		RemotePath: strings.ReplaceAll(remote, `\`, "/"), LocalPath: withDrive(staging), Username: `AZURE\csi`,
+		Password: "csi-password",
 	})
 	return answered(mapped.GetError(), err)
 }
@@ -103,7 +108,8 @@ func (d *smbBeta) publish(staging, publish string) error {
 			return err
 		}
 	}
-	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(staging), TargetPath: withDrive(publish)})
+	reply, err := d.filesystem.LinkPath(d.ctx, &filesystemapi.LinkPathRequest{SourcePath: withDrive(staging),
+		TargetPath: withDrive(publish)})
 	return answered(reply.GetError(), err)
 }
 
@@ -114,7 +120,8 @@ func (d *smbBeta) unstage(staging string) error {
 		return err
 	}
 	parts := strings.Split(strings.TrimPrefix(target, `\\`), `\`)
-	removed, err := d.smb.RemoveSmbGlobalMapping(d.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]})
+	removed, err := d.smb.RemoveSmbGlobalMapping(d.ctx,
+		&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]})
 	if err := answered(removed.GetError(), err); err != nil {
 		return err
 	}

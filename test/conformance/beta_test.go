@@ -41,7 +41,8 @@ func startBeta(t *testing.T, selected ...string) *betaNode {
 	for _, s := range selected {
 		noError(t, apis.Set(s))
 	}
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true}, Config: agent.Config{APIs: apis}})
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
+		Config: agent.Config{APIs: apis}})
 	noError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := stdcontext.WithTimeout(stdcontext.Background(), time.Minute)

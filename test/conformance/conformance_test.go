@@ -26,7 +26,8 @@ func (s scenario) part(k mark) func(*driver) {
 // scenarios returns the scenarios of all operations, by the hub's names.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
-	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(), targetScenarios(), serviceScenarios(), stepScenarios()} {
+	for _, group := range []map[string]scenario{diskScenarios(), fileScenarios(), volumeScenarios(), shareScenarios(),
+		targetScenarios(), serviceScenarios(), stepScenarios()} {
 		for operation, s := range group {
 			all[operation] = s
 		}
@@ -66,8 +67,8 @@ func conformance(t *testing.T, inProcess bool) {
 	earned.check(t, tried)
 }
 
-// sampled returns all versions, or with the race detector, when all would take minutes, the newest of each group and every few
-// before it.
+// sampled returns all versions, or with the race detector, when all would take minutes, the newest of each group and
+// every few before it.
 func sampled(all []served) []served {
 	newest := slices.SortedStableFunc(slices.Values(all), func(a, b served) int {
 		return int(apiversion.NewVersionOrPanic(b.version).Compare(apiversion.NewVersionOrPanic(a.version)))

@@ -43,8 +43,10 @@ func (d *driver) contextIgnored(c uint32) {
 		noError(d.t, err)
 		same(d.t, there, true)
 
-		wantCode(d.t, "Rmdir without force of a directory with content", d.do("Rmdir", values{path: at, context: c, force: false}), codes.FailedPrecondition)
-		wantCode(d.t, "Rmdir that does not speak of force", d.do("Rmdir", values{path: at, context: c}), codes.FailedPrecondition)
+		wantCode(d.t, "Rmdir without force of a directory with content",
+			d.do("Rmdir", values{path: at, context: c, force: false}), codes.FailedPrecondition)
+		wantCode(d.t, "Rmdir that does not speak of force", d.do("Rmdir", values{path: at, context: c}),
+			codes.FailedPrecondition)
 		same(d.t, d.read(at+`\file`), "stays")
 
 		noError(d.t, d.do("Rmdir", values{path: at, context: c, force: true}))

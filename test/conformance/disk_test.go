@@ -19,7 +19,8 @@ func diskScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ListDiskLocations": {
 			success: func(d *driver) {
-				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, Adapter: 3, Bus: 1, Target: 2, LUN: 12, Offline: true})
+				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, Adapter: 3, Bus: 1, Target: 2,
+					LUN: 12, Offline: true})
 				noError(d.t, err)
 				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
 				got, err := d.listDiskLocations()
@@ -33,7 +34,8 @@ func diskScenarios() map[string]scenario {
 		},
 		"ListDiskIDs": {
 			success: func(d *driver) {
-				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true, SerialNumber: " Ab_1 2. "})
+				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true,
+					SerialNumber: " Ab_1 2. "})
 				noError(d.t, err)
 				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
 				got, err := d.listDiskIDs()
@@ -69,7 +71,8 @@ func diskScenarios() map[string]scenario {
 			success: func(d *driver) {
 				d.node.Faults.Calls()
 				noError(d.t, d.rescan())
-				if !slices.ContainsFunc(d.node.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "ReenumerateDevices" }) {
+				if !slices.ContainsFunc(d.node.Faults.Calls(),
+					func(c kernel.Call) bool { return c.Function == "ReenumerateDevices" }) {
 					d.t.Error("the kernel was not asked to look for devices")
 				}
 			},
@@ -123,7 +126,8 @@ func diskScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				_, err := d.diskSize(unknownDisk)
 				wantCode(d.t, "an unknown disk", err, codes.NotFound)
-				d.node.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, Error: win32.ERROR_CRC})
+				d.node.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
+					Error: win32.ERROR_CRC})
 				_, err = d.diskSize(1)
 				wantCode(d.t, "a disk that cannot be read", err, codes.DataLoss)
 			},

@@ -34,9 +34,11 @@ type driver struct {
 // newDriver makes a driver with the wanted versions, and with the hubs for what those lack.
 func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	t.Helper()
-	d := &driver{t: t, site: n, node: n.emulated(), array: array(), made: new(int), oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
+	d := &driver{t: t, site: n, node: n.emulated(), array: array(), made: new(int),
+		oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
 	d.admin = n.admin(t)
-	for _, s := range []served{{"disk", "v1"}, {"filesystem", "v2alpha1"}, {"volume", "v2alpha1"}, {"smb", "v1"}, {"iscsi", "v1alpha2"}, {"system", "v1alpha1"}} {
+	for _, s := range []served{{"disk", "v1"}, {"filesystem", "v2alpha1"}, {"volume", "v2alpha1"}, {"smb", "v1"},
+		{"iscsi", "v1alpha2"}, {"system", "v1alpha1"}} {
 		if slices.Contains(all, s) && !slices.Contains(wanted, s) {
 			wanted = append(wanted, s)
 		}

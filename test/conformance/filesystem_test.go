@@ -14,7 +14,8 @@ func fileScenarios() map[string]scenario {
 		"PathExists": {
 			success: func(d *driver) {
 				for at, want := range map[string]bool{
-					d.fresh(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.fresh()): true, kubelet + `\none\below`: false,
+					d.fresh(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.fresh()): true,
+					kubelet + `\none\below`: false,
 				} {
 					got, err := d.exists(at)
 					noError(d.t, err)
@@ -69,7 +70,8 @@ func fileScenarios() map[string]scenario {
 						d.t.Errorf("%s is still there", gone)
 					}
 				}
-				if v := d.treeOf(number).GetPartitions()[1].GetVolume(); v.GetId() != id || v.GetUsedBytes() < int64(len("precious")) {
+				if v := d.treeOf(number).GetPartitions()[1].GetVolume(); v.GetId() != id ||
+					v.GetUsedBytes() < int64(len("precious")) {
 					d.t.Errorf("the volume is %v now", v)
 				}
 				noError(d.t, d.mount(id, at))
@@ -146,7 +148,8 @@ func fileScenarios() map[string]scenario {
 			success: func(d *driver) {
 				_, _, mounted := d.mounted()
 				for at, want := range map[string]bool{
-					d.directory(): false, mounted: true, d.linked(mounted): true, d.linked(d.directory()): true, d.linked(d.fresh()): false,
+					d.directory(): false, mounted: true, d.linked(mounted): true, d.linked(d.directory()): true,
+					d.linked(d.fresh()): false,
 					mounted[len(`C:`):]: true, // kubelet's staging paths have no drive
 				} {
 					got, err := d.isSymlink(at)

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// attack sends a method requests that no honest caller sends, and asserts that they are refused and that nothing has changed.
+// attack sends a method requests that no honest caller sends, and asserts that they are refused and that nothing has
+// changed.
 func attack(d *driver, m *method) {
 	number, id, at := d.mounted()
 	harmless := values{
@@ -25,7 +26,8 @@ func attack(d *driver, m *method) {
 	if m.operation == "Expand" {
 		harmless[path] = at // what is not mounted has no size
 	}
-	for what, value := range map[meaning]any{serial: "none", page83: "none", ebsVolume: "vol-0", gceDevice: "none", eui64: uint64(1), diskUUID: "none"} {
+	for what, value := range map[meaning]any{serial: "none", page83: "none", ebsVolume: "vol-0", gceDevice: "none",
+		eui64: uint64(1), diskUUID: "none"} {
 		if f := m.field(what); f != nil && f.ContainingOneof() != nil {
 			harmless[what] = value
 		}
@@ -39,7 +41,8 @@ func attack(d *driver, m *method) {
 		for _, bad := range badValues(m, f, what) {
 			v := values{what: bad.value}
 			for other, value := range harmless {
-				if g := m.field(other); other != what && g != nil && (g.ContainingOneof() == nil || f.ContainingOneof() == nil && other == disk) {
+				if g := m.field(other); other != what && g != nil &&
+					(g.ContainingOneof() == nil || f.ContainingOneof() == nil && other == disk) {
 					v[other] = value
 				}
 			}
@@ -75,12 +78,14 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 	case disk:
 		bad(codes.NotFound, unknownDisk, uint32(math.MaxUint32))
 		if f.Kind() == protoreflect.StringKind {
-			bad(codes.InvalidArgument, "", " ", "x", "-1", "+1", "1 ", " 1", "1\x00", "0x1", "1e0", "1.0", "1_0", "１", "4294967296", "4294967297",
+			bad(codes.InvalidArgument, "", " ", "x", "-1", "+1", "1 ", " 1", "1\x00", "0x1", "1e0", "1.0", "1_0", "１",
+				"4294967296", "4294967297",
 				"18446744073709551617", `\\.\PhysicalDrive1`, "1; Clear-Disk 1", "*", strings.Repeat("9", long))
 		}
 	case diskName:
 		bad(codes.InvalidArgument, "")
-		bad(codes.NotFound, " ", "*", "%", "' OR '1'='1", "EMULATED  disk-2\x00", `\\.\PhysicalDrive0`, strings.Repeat("A", long))
+		bad(codes.NotFound, " ", "*", "%", "' OR '1'='1", "EMULATED  disk-2\x00", `\\.\PhysicalDrive0`,
+			strings.Repeat("A", long))
 	case serial, page83:
 		bad(codes.InvalidArgument, "")
 	case ebsVolume:
@@ -92,16 +97,21 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 	case diskUUID:
 		bad(codes.InvalidArgument, "", "x", "6000C29a-98d0-5e38-4a43-f0ef189aaf5", strings.Repeat("6", long))
 	case volume:
-		bad(codes.InvalidArgument, "", " ", `\`, "*", "x", "-1", "1\x00", `\\?\Volume{}\`, `\\?\Volume{zzzzzzzz-9abc-def0-1234-56789abcdef0}\`, unknownVolume+`..\..\Windows`,
-			unknownVolume+"\x00", unknownVolume+`\`, ` `+unknownVolume, `\\?\`+unknownVolume, `\\.\PhysicalDrive0`, `C:\`, pods, `' OR 1=1 --`, "99999999999999999999",
+		bad(codes.InvalidArgument, "", " ", `\`, "*", "x", "-1", "1\x00", `\\?\Volume{}\`,
+			`\\?\Volume{zzzzzzzz-9abc-def0-1234-56789abcdef0}\`, unknownVolume+`..\..\Windows`,
+			unknownVolume+"\x00", unknownVolume+`\`, ` `+unknownVolume, `\\?\`+unknownVolume, `\\.\PhysicalDrive0`, `C:\`, pods,
+			`' OR 1=1 --`, "99999999999999999999",
 			strings.Repeat(unknownVolume, 2), strings.Repeat("A", long))
 		if m.operation != "UnmountVolume" { // which looks at the path, where nothing is mounted
 			bad(codes.NotFound, unknownVolume)
 		}
 	case path, source:
-		bad(codes.InvalidArgument, "", " ", ".", "..", `pods`, `C:`, `C:pods`, kubelet+`\..\..\..\Windows`, pods+`\..`, pods+`\x\..\y`, pods+"\\a\x00b", kubelet+"\x00",
-			`C:\Windows`, `\Windows`, `C:\`, `C:\var\lib\kubelet-evil\x`, `D:\var\lib\kubelet\x`, `\\server\share`, `\\?\`+pods+`\x`, `\\.\PhysicalDrive0`, `\\.\pipe\csi-proxy-disk-v1`,
-			pods+`\NUL`, pods+`\COM1.txt`, pods+`\a:b`, pods+`\a::$DATA`, pods+`\ABCDEF~1`, pods+`\x.`, pods+`\x `, pods+`\a*`, pods+`\a|b`, pods+`\`+strings.Repeat("a", 300),
+		bad(codes.InvalidArgument, "", " ", ".", "..", `pods`, `C:`, `C:pods`, kubelet+`\..\..\..\Windows`, pods+`\..`,
+			pods+`\x\..\y`, pods+"\\a\x00b", kubelet+"\x00",
+			`C:\Windows`, `\Windows`, `C:\`, `C:\var\lib\kubelet-evil\x`, `D:\var\lib\kubelet\x`, `\\server\share`,
+			`\\?\`+pods+`\x`, `\\.\PhysicalDrive0`, `\\.\pipe\csi-proxy-disk-v1`,
+			pods+`\NUL`, pods+`\COM1.txt`, pods+`\a:b`, pods+`\a::$DATA`, pods+`\ABCDEF~1`, pods+`\x.`, pods+`\x `, pods+`\a*`,
+			pods+`\a|b`, pods+`\`+strings.Repeat("a", 300),
 			pods+`\`+strings.Repeat("a", long), "C:/Windows", pods+"/../../../../Windows")
 		if m.api.group == "filesystem" && m.operation != "IsSymlink" {
 			bad(codes.InvalidArgument, strings.ReplaceAll(pods, `\`, "/")+"/x")
@@ -113,17 +123,23 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 		bad(codes.InvalidArgument, int64(-1), int64(math.MinInt64))
 		bad(codes.OutOfRange, int64(math.MaxInt64), int64(1<<62))
 	case remote:
-		bad(codes.InvalidArgument, "", " ", `\\`, `\\server`, `\\server\`, `\\\share`, `\server\share`, `C:\Windows`, `\\?\UNC\server\share`, `\\.\pipe\x`, `\\?\C:\Windows`,
-			`\\server\share\..\other`, "\\\\server\\sha\x00re", `\\server\sh*re`, `\\server@SSL\share`, share+`\\sub`, `\\server\pipe`, `\\server\IPC$`, `\\`+strings.Repeat("a", long)+`\share`, `\\server\share' OR '1'='1|`)
+		bad(codes.InvalidArgument, "", " ", `\\`, `\\server`, `\\server\`, `\\\share`, `\server\share`, `C:\Windows`,
+			`\\?\UNC\server\share`, `\\.\pipe\x`, `\\?\C:\Windows`,
+			`\\server\share\..\other`, "\\\\server\\sha\x00re", `\\server\sh*re`, `\\server@SSL\share`, share+`\\sub`,
+			`\\server\pipe`, `\\server\IPC$`, `\\`+strings.Repeat("a", long)+`\share`, `\\server\share' OR '1'='1|`)
 	case local:
-		bad(codes.InvalidArgument, " ", "x", `C:\Windows`, `C:\var\lib\kubelet-evil\x`, pods+`\..\..\x`, `\\server\share`, pods+`\NUL`, pods+"\\a\x00b", pods+`\`+strings.Repeat("a", long))
+		bad(codes.InvalidArgument, " ", "x", `C:\Windows`, `C:\var\lib\kubelet-evil\x`, pods+`\..\..\x`, `\\server\share`,
+			pods+`\NUL`, pods+"\\a\x00b", pods+`\`+strings.Repeat("a", long))
 	case user, password:
 		bad(codes.Unauthenticated, "")
 	case portal:
-		bad(codes.InvalidArgument, address{"", 0}, address{"192.0.2.10", 65536}, address{"192.0.2.10", math.MaxUint32}, address{"a b", 0}, address{"a\x00b", 0},
-			address{`\\server`, 0}, address{"x' OR 1=1", 0}, address{"192.0.2.10:3260", 0}, address{strings.Repeat("a", long), 0})
+		bad(codes.InvalidArgument, address{"", 0}, address{"192.0.2.10", 65536}, address{"192.0.2.10", math.MaxUint32},
+			address{"a b", 0}, address{"a\x00b", 0},
+			address{`\\server`, 0}, address{"x' OR 1=1", 0}, address{"192.0.2.10:3260", 0},
+			address{strings.Repeat("a", long), 0})
 	case target:
-		bad(codes.InvalidArgument, "", " ", "x", "iqn", "iqn.", "iqn.2026-13.emulated:open", openTarget+"\x00", openTarget+" ", "iqn.2026-01.emulated:*", "iqn.2026-01.emulated:"+strings.Repeat("a", long))
+		bad(codes.InvalidArgument, "", " ", "x", "iqn", "iqn.", "iqn.2026-13.emulated:open", openTarget+"\x00",
+			openTarget+" ", "iqn.2026-01.emulated:*", "iqn.2026-01.emulated:"+strings.Repeat("a", long))
 	case mutualSecret:
 		bad(codes.InvalidArgument, "", "short", strings.Repeat("a", 17), strings.Repeat("a", long))
 	case serviceName:
@@ -143,8 +159,9 @@ func (d *driver) checkBytes(m *method) {
 		bytes []byte
 		want  codes.Code
 	}{
-		"an empty request":                      {nil, empty},
-		"unknown fields":                        {protowire.AppendString(protowire.AppendTag(nil, 99, protowire.BytesType), "unknown"), empty},
+		"an empty request": {nil, empty},
+		"unknown fields": {protowire.AppendString(
+			protowire.AppendTag(nil, 99, protowire.BytesType), "unknown"), empty},
 		"bytes that are no message":             {[]byte{0x0a, 0x05, 'x'}, codes.InvalidArgument},
 		"a field number that there is not":      {[]byte{0x00, 0x00}, codes.InvalidArgument},
 		"a request of more than four mebibytes": {d.oversized, codes.ResourceExhausted},

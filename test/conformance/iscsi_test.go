@@ -67,7 +67,8 @@ func (d *driver) portals() ([]address, error) {
 	for i := range list.Len() {
 		m := list.Get(i).Message()
 		fields := m.Descriptor().Fields()
-		found = append(found, address{m.Get(fields.ByName("target_address")).String(), uint32(m.Get(fields.ByName("target_port")).Uint())})
+		found = append(found, address{m.Get(fields.ByName("target_address")).String(),
+			uint32(m.Get(fields.ByName("target_port")).Uint())})
 	}
 	return found, nil
 }
@@ -194,7 +195,8 @@ func targetScenarios() map[string]scenario {
 				d.discovered()
 				wantCode(d.t, "without CHAP", d.connect(chapTarget), codes.Unauthenticated)
 				wantCode(d.t, "a wrong secret", d.connectWith(chapTarget, "csi-user", "chap-secret-124"), codes.Unauthenticated)
-				wantCode(d.t, "an authentication that there is not", d.do("ConnectTarget", values{portal: d.array, target: openTarget, auth: uint32(7)}), codes.InvalidArgument)
+				wantCode(d.t, "an authentication that there is not",
+					d.do("ConnectTarget", values{portal: d.array, target: openTarget, auth: uint32(7)}), codes.InvalidArgument)
 			},
 		},
 		"DisconnectTarget": {
@@ -214,7 +216,8 @@ func targetScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				d.discovered()
 				noError(d.t, d.connect(openTarget))
-				d.node.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1, Error: win32.ISDSC_RESTRICTED_BY_GROUP_POLICY})
+				d.node.Faults.Add(testnode.Fault{Function: "LogoutISCSITarget", Times: 1,
+					Error: win32.ISDSC_RESTRICTED_BY_GROUP_POLICY})
 				wantCode(d.t, "a group policy", d.disconnect(openTarget), codes.FailedPrecondition)
 			},
 		},
@@ -242,7 +245,8 @@ func targetScenarios() map[string]scenario {
 			success: func(d *driver) {
 				noError(d.t, d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}))
 				d.discovered()
-				v := values{portal: d.array, target: "iqn.2026-01.emulated:mutual", auth: uint32(2), chapUser: "csi-user", chapSecret: "chap-secret-123"}
+				v := values{portal: d.array, target: "iqn.2026-01.emulated:mutual", auth: uint32(2), chapUser: "csi-user",
+					chapSecret: "chap-secret-123"}
 				noError(d.t, d.do("ConnectTarget", v))
 				noError(d.t, d.disconnect("iqn.2026-01.emulated:mutual"))
 			},
@@ -251,7 +255,8 @@ func targetScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "too short", d.do("SetMutualChapSecret", values{mutualSecret: "eleven-byte"}), codes.InvalidArgument)
-				initiatorFails(d, "SetISCSIInitiatorCHAPSharedSecret", func() error { return d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}) })
+				initiatorFails(d, "SetISCSIInitiatorCHAPSharedSecret",
+					func() error { return d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}) })
 			},
 		},
 	}

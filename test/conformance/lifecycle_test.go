@@ -16,7 +16,8 @@ import (
 // versions of the other groups that came with it. Methods that a version lacks are called in its hub.
 func TestLifecycle(t *testing.T) {
 	eachVersion(t, "volume", func(t *testing.T, n site, all []served, at served) {
-		wanted := []served{at, {"disk", closest(all, "disk", at.version)}, {"filesystem", closest(all, "filesystem", at.version)}}
+		wanted := []served{at, {"disk", closest(all, "disk", at.version)},
+			{"filesystem", closest(all, "filesystem", at.version)}}
 		d := newDriver(t, n, all, wanted...)
 		var lacking []string
 		for operation := range scenarios() {
@@ -30,7 +31,8 @@ func TestLifecycle(t *testing.T) {
 		}
 		slices.Sort(lacking)
 		t.Logf("with %v; called in the hub: %v", wanted[1:], lacking)
-		l := &life{driver: d, staging: `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\1\globalmount`, publish: `c:\var\lib\kubelet\pods\1\volumes\mount`}
+		l := &life{driver: d, staging: `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\1\globalmount`,
+			publish: `c:\var\lib\kubelet\pods\1\volumes\mount`}
 		for _, step := range []func(){l.find, l.prepare, l.stage, l.use, l.grow, l.unstage} {
 			step()
 		}

@@ -74,12 +74,14 @@ func (g *marks) check(t *testing.T, all []served) {
 			_, _ = fmt.Fprintf(w, "%s %s\t%s\t%s\n", at.group, at.version, name, got)
 			methods++
 			if _, ok := scenarios()[operation(at.group, name)]; !ok {
-				t.Errorf("%s %s %s is served and has no scenario: add %q to scenarios", at.group, at.version, name, operation(at.group, name))
+				t.Errorf("%s %s %s is served and has no scenario: add %q to scenarios", at.group, at.version, name,
+					operation(at.group, name))
 			} else if got != want.String() {
 				t.Errorf("%s %s %s has the marks %q, want %q", at.group, at.version, name, got, want.String())
 			}
 		}
 	}
 	_ = w.Flush()
-	t.Logf("%d methods of %d served versions; S success, R repeat, F failure, H hostile:\n%s", methods, len(all), table.String())
+	t.Logf("%d methods of %d served versions; S success, R repeat, F failure, H hostile:\n%s", methods,
+		len(all), table.String())
 }

@@ -19,7 +19,8 @@ type method struct {
 	name       string
 	operation  string
 	descriptor protoreflect.MethodDescriptor // as released
-	function   reflect.Value                 // of the client: func(context, *Request, ...grpc.CallOption) (*Response, error)
+	// of the client: func(context, *Request, ...grpc.CallOption) (*Response, error)
+	function reflect.Value
 
 	succeeded, failed int // calls since marks were last given
 }
@@ -34,9 +35,11 @@ func newMethod(t testing.TB, a *api, d protoreflect.MethodDescriptor) *method {
 	if !m.function.IsValid() {
 		t.Fatalf("the client of %s %s has no method %s", a.group, a.version, m.name)
 	}
-	in, out := m.request().ProtoReflect().Descriptor(), reflect.New(m.function.Type().Out(0).Elem()).Interface().(proto.Message).ProtoReflect().Descriptor()
+	in, out := m.request().ProtoReflect().Descriptor(),
+		reflect.New(m.function.Type().Out(0).Elem()).Interface().(proto.Message).ProtoReflect().Descriptor()
 	if in.FullName() != d.Input().FullName() || out.FullName() != d.Output().FullName() {
-		t.Fatalf("the client's %v takes a %s and answers a %s, not %s and %s", m, in.FullName(), out.FullName(), d.Input().FullName(), d.Output().FullName())
+		t.Fatalf("the client's %v takes a %s and answers a %s, not %s and %s", m, in.FullName(), out.FullName(),
+			d.Input().FullName(), d.Output().FullName())
 	}
 	if _, ok := scenarios()[m.operation]; !ok { // the check of the marks will report it
 		return m
@@ -71,10 +74,12 @@ func fieldOf(d protoreflect.MessageDescriptor, what meaning) protoreflect.FieldD
 }
 
 // invoke calls the client's method.
-func (m *method) invoke(ctx stdcontext.Context, request proto.Message, options ...grpc.CallOption) (proto.Message, error) {
+func (m *method) invoke(ctx stdcontext.Context, request proto.Message,
+	options ...grpc.CallOption) (proto.Message, error) {
 	if m.api.direct != nil {
 		response := reflect.New(m.function.Type().Out(0).Elem()).Interface().(proto.Message)
-		err := m.api.direct.Invoke(ctx, "/"+string(m.descriptor.Parent().FullName())+"/"+m.name, request, response, options...)
+		err := m.api.direct.Invoke(ctx, "/"+string(m.descriptor.Parent().FullName())+"/"+m.name,
+			request, response, options...)
 		if err != nil {
 			m.failed++
 			return nil, err
@@ -132,7 +137,8 @@ func valueFor(t testing.TB, f protoreflect.FieldDescriptor, value any) protorefl
 	}
 	v := protoreflect.ValueOf(value)
 	kinds := map[protoreflect.Kind]any{
-		protoreflect.StringKind: "", protoreflect.BoolKind: false, protoreflect.Uint32Kind: uint32(0), protoreflect.Int64Kind: int64(0), protoreflect.Uint64Kind: uint64(0),
+		protoreflect.StringKind: "", protoreflect.BoolKind: false, protoreflect.Uint32Kind: uint32(0),
+		protoreflect.Int64Kind: int64(0), protoreflect.Uint64Kind: uint64(0),
 	}
 	if reflect.TypeOf(value) != reflect.TypeOf(kinds[f.Kind()]) {
 		t.Fatalf("the field %s does not take a %T", f.FullName(), value)

@@ -50,7 +50,8 @@ func mountScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
 				noError(d.t, d.unmount(id, at))
-				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) || d.present(at+`\data`) {
+				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) ||
+					d.present(at+`\data`) {
 					d.t.Errorf("mounted at %q, the directory is there: %t", mounts, d.present(at))
 				}
 				noError(d.t, d.mount(id, at))
@@ -73,7 +74,8 @@ func mountScenarios() map[string]scenario {
 		"GetVolumeIDFromTargetPath": {
 			success: func(d *driver) {
 				_, id, mounted := d.mounted()
-				for _, at := range []string{mounted, strings.ToUpper(mounted), mounted + `\`, mounted[len(`C:`):], strings.ReplaceAll(mounted, `\`, "/"), d.linked(d.linked(mounted))} {
+				for _, at := range []string{mounted, strings.ToUpper(mounted), mounted + `\`, mounted[len(`C:`):],
+					strings.ReplaceAll(mounted, `\`, "/"), d.linked(d.linked(mounted))} {
 					got, err := d.volumeAt(at)
 					noError(d.t, err)
 					same(d.t, got, id)
@@ -86,7 +88,8 @@ func mountScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
 				noError(d.t, d.mkdir(mounted+`\inside`))
-				for name, at := range map[string]string{"a missing path": d.fresh(), "a plain directory": d.directory(), "a directory of a volume": mounted + `\inside`} {
+				for name, at := range map[string]string{"a missing path": d.fresh(), "a plain directory": d.directory(),
+					"a directory of a volume": mounted + `\inside`} {
 					_, err := d.volumeAt(at)
 					wantCode(d.t, name, err, codes.NotFound)
 					if err == nil || !strings.Contains(err.Error(), notMounted) {
@@ -106,7 +109,8 @@ func mountScenarios() map[string]scenario {
 				_, id, mounted := d.mounted()
 				noError(d.t, d.mkdir(mounted+`\inside`))
 				system := d.treeOf(0).GetPartitions()[2].GetVolume().GetId()
-				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id, pods: system, d.directory(): system} {
+				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id, pods: system,
+					d.directory(): system} {
 					got, err := d.closestVolume(at)
 					noError(d.t, err)
 					same(d.t, got, want)

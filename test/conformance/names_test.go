@@ -2,8 +2,8 @@
 
 package conformance
 
-// The scenarios speak of operations and of the meaning of fields. These tables give the versions' names for them. They are
-// written here and not taken from the agent's own tables, which these tests are to prove.
+// The scenarios speak of operations and of the meaning of fields. These tables give the versions' names for them. They
+// are written here and not taken from the agent's own tables, which these tests are to prove.
 
 // operation returns the hub's name for a method of any version.
 func operation(group, method string) string {
@@ -109,7 +109,8 @@ func meaningOf(field string) meaning {
 		"remote_path": remote, "local_path": local, "username": user, "password": password,
 		"target_portal": portal, "iqn": target, "auth_type": auth, "chap_username": chapUser, "chap_secret": chapSecret,
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
-		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice, "eui64": eui64, "vsphere_uuid": diskUUID,
+		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice,
+		"eui64": eui64, "vsphere_uuid": diskUUID,
 		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "disk_bytes": diskTotal,
 		"abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,

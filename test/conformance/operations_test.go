@@ -43,7 +43,8 @@ func (d *driver) listDiskIDs() (map[uint32]diskIDs, error) {
 		of := diskIDs{}
 		if identifiers := fields.ByName("identifiers"); identifiers != nil { // a map until v1beta2
 			of.Page83 = v.Message().Get(identifiers).Map().Get(protoreflect.ValueOfString("page83").MapKey()).String()
-			of.SerialNumber = v.Message().Get(identifiers).Map().Get(protoreflect.ValueOfString("serialNumber").MapKey()).String()
+			of.SerialNumber = v.Message().Get(identifiers).Map().Get(
+				protoreflect.ValueOfString("serialNumber").MapKey()).String()
 		} else {
 			of.Page83 = v.Message().Get(fields.ByName("page83")).String()
 			of.SerialNumber = v.Message().Get(fields.ByName("serial_number")).String()

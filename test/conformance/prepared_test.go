@@ -46,7 +46,8 @@ func (d *driver) directory() string {
 func (d *driver) blank() uint32 {
 	d.t.Helper()
 	*d.made++
-	number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true, SerialNumber: fmt.Sprint("serial-", *d.made)})
+	number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true,
+		SerialNumber: fmt.Sprint("serial-", *d.made)})
 	noError(d.t, err)
 	d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
 	return number
@@ -87,7 +88,8 @@ func (d *driver) mounted() (number uint32, id, at string) {
 func (d *driver) linked(to string) string {
 	d.t.Helper()
 	at := d.fresh()
-	_, err := d.node.Filesystem.CreateSymlink(d.t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: to, TargetPath: at})
+	_, err := d.node.Filesystem.CreateSymlink(d.t.Context(),
+		&filesystemapi.CreateSymlinkRequest{SourcePath: to, TargetPath: at})
 	noError(d.t, err)
 	return at
 }
@@ -157,7 +159,8 @@ func (d *driver) treeOf(number uint32) *admin.Disk {
 	return nil
 }
 
-// state returns all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of pods.
+// state returns all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of
+// pods.
 func (d *driver) state() string {
 	d.t.Helper()
 	entries, err := os.ReadDir(d.hostPath(pods))

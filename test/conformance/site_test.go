@@ -72,8 +72,8 @@ func siteFor(t testing.TB) site {
 
 func onWindowsNode() bool { return os.Getenv(siteVariable) == "windows" }
 
-// eachVersion runs a test for each version of a group that is served, on a site of its own, or, on the shared machine, one
-// after the other.
+// eachVersion runs a test for each version of a group that is served, on a site of its own, or, on the shared machine,
+// one after the other.
 func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, all []served, version served)) {
 	t.Helper()
 	all := listed(t, siteFor(t))
@@ -123,7 +123,8 @@ func (s onEmulated) hostPath(windowsPath string) (string, error) {
 
 // disk returns disk 2 of the default scenario, which is raw and offline.
 func (onEmulated) disk(testing.TB) offeredDisk {
-	return offeredDisk{number: 2, size: 20 * gib, at: &location{"0", "0", "0", "2"}, ids: &diskIDs{"EMULATED  disk-2", "vol0123456789abcdef2"}}
+	return offeredDisk{number: 2, size: 20 * gib, at: &location{"0", "0", "0", "2"},
+		ids: &diskIDs{"EMULATED  disk-2", "vol0123456789abcdef2"}}
 }
 
 func (s onEmulated) grow(t testing.TB, number uint32, size int64) uint32 {

@@ -28,7 +28,8 @@ type onWindows struct {
 // windowsSite has an agent on the machine's own pipes, so there can be only one at a time; see testnode.OnMachine.
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	for _, dir := range []string{pods + `\1`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} { // below which all paths of the lives are
+	// below which all paths of the lives are
+	for _, dir := range []string{pods + `\1`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} {
 		noError(t, windows.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)

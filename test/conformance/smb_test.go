@@ -54,8 +54,10 @@ func shareScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				wantCode(d.t, "a wrong password", d.mapShare(share, "", "csi", "wrong"), codes.Unauthenticated)
 				wantCode(d.t, "an unknown share", d.mapShare(`\\fs.emulated\none`, "", "csi", "csi-password"), codes.NotFound)
-				wantCode(d.t, "an unknown server", d.mapShare(`\\none.emulated\share`, "", "csi", "csi-password"), codes.Unavailable)
-				wantCode(d.t, "a directory where the link goes", d.mapShare(share, d.directory(), "csi", "csi-password"), codes.AlreadyExists)
+				wantCode(d.t, "an unknown server",
+					d.mapShare(`\\none.emulated\share`, "", "csi", "csi-password"), codes.Unavailable)
+				wantCode(d.t, "a directory where the link goes",
+					d.mapShare(share, d.directory(), "csi", "csi-password"), codes.AlreadyExists)
 				same(d.t, d.mapped(), nil)
 			},
 		},

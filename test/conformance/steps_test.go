@@ -65,9 +65,11 @@ func stepScenarios() map[string]scenario {
 				d.scribble(other, 512, "EFI PART")
 				_, _, at := d.mounted()
 				wantCode(d.t, "a disk that is not there", d.stageDisk(unknownDisk, d.fresh()), codes.NotFound)
-				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.fresh()}), codes.FailedPrecondition)
+				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.fresh()}),
+					codes.FailedPrecondition)
 				wantCode(d.t, "another volume there", d.stageDisk(other, at), codes.FailedPrecondition)
-				wantCode(d.t, "read-only and without a file system", d.do("StageDisk", values{disk: d.blank(), path: d.fresh(), readOnly: true}), codes.FailedPrecondition)
+				wantCode(d.t, "read-only and without a file system",
+					d.do("StageDisk", values{disk: d.blank(), path: d.fresh(), readOnly: true}), codes.FailedPrecondition)
 				wantCode(d.t, "the system disk", d.stageDisk(0, d.fresh()), codes.FailedPrecondition)
 				wantCode(d.t, "a disk with other content", d.stageDisk(other, d.fresh()), codes.FailedPrecondition)
 				d.intact(at)
@@ -93,15 +95,18 @@ func stepScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "a wrong password", d.stageShare(share, d.fresh(), "csi", "wrong"), codes.Unauthenticated)
-				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.fresh(), "csi", "csi-password"), codes.NotFound)
-				wantCode(d.t, "an unknown server", d.stageShare(`\\none.emulated\share`, d.fresh(), "csi", "csi-password"), codes.Unavailable)
+				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.fresh(), "csi", "csi-password"),
+					codes.NotFound)
+				wantCode(d.t, "an unknown server", d.stageShare(`\\none.emulated\share`, d.fresh(), "csi", "csi-password"),
+					codes.Unavailable)
 				full := d.directory()
 				d.write(full+`\data`, "precious")
 				wantCode(d.t, "a directory with a file", d.stageShare(share, full, "csi", "csi-password"), codes.FailedPrecondition)
 				d.intact(full)
 				at := d.fresh()
 				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
-				wantCode(d.t, "another share there", d.stageShare(`\\fs.emulated\other`, at, "csi", "csi-password"), codes.AlreadyExists)
+				wantCode(d.t, "another share there",
+					d.stageShare(`\\fs.emulated\other`, at, "csi", "csi-password"), codes.AlreadyExists)
 				noError(d.t, d.unstage(at))
 				same(d.t, d.mapped(), nil)
 			},

@@ -65,7 +65,8 @@ func serviceScenarios() map[string]scenario {
 		"GetService": {
 			success: func(d *driver) {
 				for name, want := range map[string]serviceInfo{
-					"W32Time": {"W32Time", win32.SERVICE_AUTO_START, win32.SERVICE_RUNNING}, "Spooler": {"Spooler", win32.SERVICE_DEMAND_START, win32.SERVICE_STOPPED},
+					"W32Time": {"W32Time", win32.SERVICE_AUTO_START, win32.SERVICE_RUNNING},
+					"Spooler": {"Spooler", win32.SERVICE_DEMAND_START, win32.SERVICE_STOPPED},
 				} {
 					got, err := d.service(name)
 					noError(d.t, err)

@@ -34,7 +34,8 @@ func contentScenarios() map[string]scenario {
 				system, err := d.volumesOn(0)
 				noError(d.t, err)
 				tree := d.treeOf(0).GetPartitions()
-				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()}) // the data volume first, EFI after it
+				// the data volume first, EFI after it
+				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()})
 				if d.has("ListVolumesOnDisk", partition) {
 					got, err = d.listVolumes(values{disk: uint32(0), partition: uint32(1)})
 					noError(d.t, err)
@@ -46,7 +47,8 @@ func contentScenarios() map[string]scenario {
 				twice(d, func(d *driver) ([]string, error) { return d.volumesOn(number) })
 			},
 			failure: func(d *driver) {
-				for number, want := range map[uint32]codes.Code{unknownDisk: codes.NotFound, d.blank(): codes.FailedPrecondition, 2: codes.FailedPrecondition} {
+				for number, want := range map[uint32]codes.Code{unknownDisk: codes.NotFound, d.blank(): codes.FailedPrecondition,
+					2: codes.FailedPrecondition} {
 					_, err := d.volumesOn(number)
 					wantCode(d.t, fmt.Sprint("disk ", number), err, want)
 				}
@@ -136,7 +138,8 @@ func contentScenarios() map[string]scenario {
 				noError(d.t, err)
 				volume := d.treeOf(number).GetPartitions()[1]
 				same(d.t, got, stats{volume.GetVolume().GetTotalBytes(), volume.GetVolume().GetUsedBytes()})
-				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.GetSizeBytes() || got.Total < volume.GetSizeBytes()-1<<20 {
+				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.GetSizeBytes() ||
+					got.Total < volume.GetSizeBytes()-1<<20 {
 					d.t.Errorf("%+v in a partition of %d bytes", got, volume.GetSizeBytes())
 				}
 			},
@@ -156,7 +159,8 @@ func contentScenarios() map[string]scenario {
 		"GetDiskNumberFromVolumeID": {
 			success: func(d *driver) {
 				number, id := d.raw() // not mounted anywhere: this is how drivers find the disk to take offline
-				for _, form := range []string{id, strings.ToUpper(id), strings.TrimSuffix(id, `\`), strings.TrimPrefix(id, `\\?\`)} {
+				for _, form := range []string{id, strings.ToUpper(id), strings.TrimSuffix(id, `\`),
+					strings.TrimPrefix(id, `\\?\`)} {
 					got, err := d.diskOf(form)
 					noError(d.t, err)
 					same(d.t, got, number)

@@ -64,8 +64,8 @@ func TestRescanFindsDisksThatWindowsNeverSaw(t *testing.T) {
 	}
 }
 
-// TestAutomountOff: a volume that arrives with its disk is online when it has been listed, and its file system is found,
-// whichever control codes an offline volume refuses.
+// TestAutomountOff: a volume that arrives with its disk is online when it has been listed, and its file system is
+// found, whichever control codes an offline volume refuses.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_volume_online: all of them.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_offline: what reads and writes.
 func TestAutomountOff(t *testing.T) {
@@ -81,7 +81,8 @@ func TestAutomountOff(t *testing.T) {
 			wantCode(t, formatVolume(t, n, id), codes.Unavailable) // offline: nothing is known of it
 			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 			noError(t, err)
-			reply, err := n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
+			reply, err := n.Volume.IsVolumeFormatted(t.Context(),
+				&volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
 			if err != nil || !reply.GetFormatted() {
 				t.Errorf("IsVolumeFormatted = %v, %v", reply.GetFormatted(), err)
 			}
@@ -96,7 +97,8 @@ func TestAutomountOff(t *testing.T) {
 
 			// A volume that cannot be brought online is an error.
 			second := attach(t, n, emulated.DiskSpec{})
-			n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1, Error: win32.ERROR_ACCESS_DENIED})
+			n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
+				Error: win32.ERROR_ACCESS_DENIED})
 			wantCode(t, partition(t, n, second), codes.PermissionDenied)
 		})
 	}

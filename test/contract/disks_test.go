@@ -49,7 +49,8 @@ func TestSystemDiskStaysAsItIs(t *testing.T) {
 	wantCode(t, partition(t, n, 0), codes.FailedPrecondition)
 	system, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 0})
 	noError(t, err)
-	_, err = n.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: system.GetVolumeIds()[0], TargetPath: staging})
+	_, err = n.Volume.MountVolume(t.Context(),
+		&volume.MountVolumeRequest{VolumeId: system.GetVolumeIds()[0], TargetPath: staging})
 	wantCode(t, err, codes.FailedPrecondition)
 	if exists(t, n, staging) {
 		t.Error("a refused mount left its directory behind")
@@ -104,8 +105,10 @@ func TestOnlineAndWritableAtOnce(t *testing.T) {
 	}
 	t.Run("read-only media", func(t *testing.T) {
 		n := testnode.Start(t, o)
-		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1, Error: win32.ERROR_WRITE_PROTECT})
-		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Skip: 1, Error: win32.ERROR_WRITE_PROTECT})
+		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1,
+			Error: win32.ERROR_WRITE_PROTECT})
+		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Skip: 1,
+			Error: win32.ERROR_WRITE_PROTECT})
 		noError(t, setState(t, n, 2, true))
 		state, err := n.Disk.GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 2})
 		noError(t, err)
@@ -121,12 +124,14 @@ func TestOnlineAndWritableAtOnce(t *testing.T) {
 // After the first step that fails, the next call finds the disk as it was left and completes it.
 func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 	for name, fault := range map[string]testnode.Fault{
-		"after the table was made":          {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_CREATE_DISK, After: true},
-		"before the partition was made":     {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX},
-		"after the partition was made":      {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, After: true},
-		"before Windows knew of it":         {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_UPDATE_PROPERTIES, Skip: 2},
-		"while the volume was waited for":   {Function: "VolumeNames"},
-		"after the disk was brought online": {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
+		"after the table was made":      {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_CREATE_DISK, After: true},
+		"before the partition was made": {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX},
+		"after the partition was made": {Function: "DeviceIoControl",
+			Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, After: true},
+		"before Windows knew of it":       {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_UPDATE_PROPERTIES, Skip: 2},
+		"while the volume was waited for": {Function: "VolumeNames"},
+		"after the disk was brought online": {Function: "DeviceIoControl",
+			Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
 	} {
 		for _, msr := range []emulated.MSRArrival{emulated.MSRImmediate, emulated.MSRDelayed} {
 			t.Run(name+", MSR "+string(msr), func(t *testing.T) {
@@ -166,7 +171,10 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"volumes arrive late":            func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
-		"offline volumes refuse all":     func(s *emulated.Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, true },
+		"offline volumes refuse all": func(s *emulated.Switches) {
+			s.AutomountOff,
+				s.OfflineVolumesRefuseAll = true, true
+		},
 		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
@@ -256,7 +264,8 @@ func TestCloneOfADisk(t *testing.T) {
 	if volumes.GetVolumeIds()[0] == id {
 		t.Errorf("the clone's volume has the id of the original, %s", id)
 	}
-	formattedClone, err := n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
+	formattedClone, err := n.Volume.IsVolumeFormatted(t.Context(),
+		&volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
 	noError(t, err)
 	if !formattedClone.GetFormatted() {
 		t.Error("the clone's volume is not formatted")
@@ -268,17 +277,20 @@ func TestCloneOfADisk(t *testing.T) {
 
 func TestListingsSurviveAFailingDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Times: 1, Error: win32.ERROR_INVALID_FUNCTION})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Times: 1,
+		Error: win32.ERROR_INVALID_FUNCTION})
 	ids, err := n.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
 	noError(t, err)
 	if len(ids.GetDiskIDs()) != 2 {
 		t.Errorf("%d disks, want the other two", len(ids.GetDiskIDs()))
 	}
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Times: 3, Error: win32.ERROR_IO_DEVICE})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Times: 3,
+		Error: win32.ERROR_IO_DEVICE})
 	_, err = n.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
 	wantCode(t, err, codes.Unavailable)
 	// Without a SCSI address there is no location, rather than a guessed one.
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_SCSI_GET_ADDRESS, Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_SCSI_GET_ADDRESS, Times: 1,
+		Error: win32.ERROR_NOT_SUPPORTED})
 	locations, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
 	noError(t, err)
 	if len(locations.GetDiskLocations()) != 2 {
@@ -305,7 +317,8 @@ func TestReadOnlyDiskIsNotWritten(t *testing.T) {
 	n.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_WRITE_PROTECT})
 	_, err := n.Volume.WriteVolumeCache(t.Context(), &volume.WriteVolumeCacheRequest{VolumeId: id})
 	noError(t, err) // a write-protected volume has nothing to flush
-	_, err = n.Volume.WriteVolumeCache(t.Context(), &volume.WriteVolumeCacheRequest{VolumeId: strings.Replace(id, "{", "{0", 1)})
+	_, err = n.Volume.WriteVolumeCache(t.Context(),
+		&volume.WriteVolumeCacheRequest{VolumeId: strings.Replace(id, "{", "{0", 1)})
 	wantCode(t, err, codes.InvalidArgument)
 }
 

@@ -46,8 +46,10 @@ func TestRemovalWithoutPOSIXSemantics(t *testing.T) {
 		mkdir(t, n, podsPath+`\a`)
 		n.WriteFile(podsPath+`\a\fixed`, "x")
 		noError(t, os.Chmod(n.HostPath(podsPath+`\a\fixed`), 0o400))
-		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx, Error: win32.ERROR_INVALID_PARAMETER})
-		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfo, Object: `\fixed`, Error: win32.ERROR_IO_DEVICE})
+		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx,
+			Error: win32.ERROR_INVALID_PARAMETER})
+		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfo, Object: `\fixed`,
+			Error: win32.ERROR_IO_DEVICE})
 		wantCode(t, rmdir(t, n, podsPath+`\a`, true), codes.Unavailable)
 		info, err := os.Stat(n.HostPath(podsPath + `\a\fixed`))
 		noError(t, err)

@@ -61,7 +61,8 @@ func TestALinkIsAFileToo(t *testing.T) {
 		n := testnode.Start(t, testnode.Options{})
 		id := mounted(t, n, 1)
 		mkdir(t, n, podsPath+`\target`)
-		_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\target`, TargetPath: staging + `\` + name})
+		_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\target`,
+			TargetPath: staging + `\` + name})
 		noError(t, err)
 		wantReason(t, formatVolume(t, n, id), codes.FailedPrecondition, "VOLUME_NOT_EMPTY")
 	}
@@ -87,7 +88,8 @@ func TestFormatOfFiles(t *testing.T) {
 			id := mounted(t, refusing, 1)
 			write(t, refusing, staging, below)
 			wantReason(t, formatVolume(t, refusing, id), codes.FailedPrecondition, "VOLUME_NOT_EMPTY", "-erase-on-format")
-			if _, err := os.Stat(filepath.Join(refusing.HostPath(staging), filepath.FromSlash(below))); err != nil || formats(refusing) != 1 {
+			if _, err := os.Stat(filepath.Join(refusing.HostPath(staging), filepath.FromSlash(below))); err != nil ||
+				formats(refusing) != 1 {
 				t.Errorf("after the refusal: %v, formatted %d times", err, formats(refusing))
 			}
 
@@ -148,7 +150,8 @@ func TestBusyFormat(t *testing.T) {
 		"twice":                      {busy(2, false), codes.OK, 3},
 		"five times":                 {busy(5, false), codes.OK, 6},
 		"and formatted all the same": {busy(1, true), codes.OK, 1},
-		"another error":              {testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_IO_DEVICE}, codes.Unavailable, 1},
+		"another error": {testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_IO_DEVICE},
+			codes.Unavailable, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +175,8 @@ func TestBusyFormatLooksAgain(t *testing.T) {
 	n.WriteFile(staging+`\data`, "precious")
 	n.Faults.Add(testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_BUSY})
 	// The second look finds the volume locked by somebody else.
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_LOCK_VOLUME, Skip: 1, Error: win32.ERROR_IO_DEVICE})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_LOCK_VOLUME, Skip: 1,
+		Error: win32.ERROR_IO_DEVICE})
 	if err := formatVolume(t, n, id); err == nil || !strings.Contains(err.Error(), "lock") {
 		t.Errorf("FormatVolume = %v, want the second look's error", err)
 	}
@@ -185,7 +189,8 @@ func TestBusyFormatLooksAgain(t *testing.T) {
 // not notice.
 func TestFormatOfANewPartition(t *testing.T) {
 	for i, late := range []emulated.ProviderLate{
-		emulated.ProviderLateReadOnly, emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline,
+		emulated.ProviderLateReadOnly, emulated.ProviderLateOutdated, emulated.ProviderLateUnknown,
+		emulated.ProviderLateOffline,
 	} {
 		if !testnode.Sampled(i, 0, 1) {
 			continue

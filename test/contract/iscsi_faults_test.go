@@ -26,13 +26,17 @@ import (
 func everyISCSICall(t *testing.T, n *testnode.Node) map[string]error {
 	t.Helper()
 	errs := map[string]error{}
-	_, errs["AddTargetPortal"] = n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: arrayPortal()})
-	_, errs["DiscoverTargetPortal"] = n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: arrayPortal()})
-	_, errs["RemoveTargetPortal"] = n.ISCSI.RemoveTargetPortal(t.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: arrayPortal()})
+	_, errs["AddTargetPortal"] = n.ISCSI.AddTargetPortal(t.Context(),
+		&iscsi.AddTargetPortalRequest{TargetPortal: arrayPortal()})
+	_, errs["DiscoverTargetPortal"] = n.ISCSI.DiscoverTargetPortal(t.Context(),
+		&iscsi.DiscoverTargetPortalRequest{TargetPortal: arrayPortal()})
+	_, errs["RemoveTargetPortal"] = n.ISCSI.RemoveTargetPortal(t.Context(),
+		&iscsi.RemoveTargetPortalRequest{TargetPortal: arrayPortal()})
 	_, errs["ListTargetPortals"] = n.ISCSI.ListTargetPortals(t.Context(), &iscsi.ListTargetPortalsRequest{})
 	errs["ConnectTarget"] = login(t, n, openTarget, 0, "", "")
 	errs["DisconnectTarget"] = logout(t, n, openTarget)
-	_, errs["GetTargetDisks"] = n.ISCSI.GetTargetDisks(t.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: openTarget})
+	_, errs["GetTargetDisks"] = n.ISCSI.GetTargetDisks(t.Context(),
+		&iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: openTarget})
 	errs["SetMutualChapSecret"] = setMutual(t, n, mutualSecret)
 	return errs
 }
@@ -51,8 +55,10 @@ func TestISCSIServiceStopped(t *testing.T) {
 	}
 	check(t)
 	// Windows may use another code for it.
-	for _, code := range []win32.Errno{win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED, win32.ERROR_SERVICE_NOT_ACTIVE} {
-		for _, function := range []string{"ReportISCSISendTargetPortals", "ISCSISessionList", "SetISCSIInitiatorCHAPSharedSecret"} {
+	for _, code := range []win32.Errno{win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED,
+		win32.ERROR_SERVICE_NOT_ACTIVE} {
+		for _, function := range []string{"ReportISCSISendTargetPortals", "ISCSISessionList",
+			"SetISCSIInitiatorCHAPSharedSecret"} {
 			n.Faults.Add(testnode.Fault{Function: function, Error: code})
 		}
 		check(t)
@@ -72,29 +78,40 @@ func TestISCSIArguments(t *testing.T) {
 		return &iscsi.TargetPortal{TargetAddress: address, TargetPort: port}
 	}
 	for name, p := range map[string]*iscsi.TargetPortal{
-		"none": nil, "empty": {}, "port": at(arrayAddress, 65536), "large port": at(arrayAddress, 1<<31), "blank": at("array example", 0),
-		"slash": at("array/example", 0), "backslash": at(`\\array`, 0), "NUL": at("array\x00", 0), "port in the address": at("array:3260", 0),
-		"brackets": at("[::1]", 0), "label": at("array..example", 0), "hyphen": at("-array", 0), "octets": at("192.0.2.300", 0),
-		"octal": at("0192.0.2.010", 0), "long": at(strings.Repeat("a.", 130)+"a", 0), "zone": at(`fe80::1%a\b`, 0), "beyond ASCII": at("ärray", 0),
+		"none": nil, "empty": {}, "port": at(arrayAddress, 65536), "large port": at(arrayAddress, 1<<31),
+		"blank": at("array example", 0),
+		"slash": at("array/example", 0), "backslash": at(`\\array`, 0), "NUL": at("array\x00", 0),
+		"port in the address": at("array:3260", 0),
+		"brackets":            at("[::1]", 0), "label": at("array..example", 0), "hyphen": at("-array", 0),
+		"octets": at("192.0.2.300", 0),
+		"octal":  at("0192.0.2.010", 0), "long": at(strings.Repeat("a.", 130)+"a", 0), "zone": at(`fe80::1%a\b`, 0),
+		"beyond ASCII": at("ärray", 0),
 	} {
 		for call, err := range map[string]error{
-			"AddTargetPortal":      second(n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: p})),
-			"DiscoverTargetPortal": second(n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: p})),
-			"RemoveTargetPortal":   second(n.ISCSI.RemoveTargetPortal(t.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: p})),
-			"ConnectTarget":        second(n.ISCSI.ConnectTarget(t.Context(), &iscsi.ConnectTargetRequest{TargetPortal: p, Iqn: openTarget})),
-			"DisconnectTarget":     second(n.ISCSI.DisconnectTarget(t.Context(), &iscsi.DisconnectTargetRequest{TargetPortal: p, Iqn: openTarget})),
-			"GetTargetDisks":       second(n.ISCSI.GetTargetDisks(t.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: p, Iqn: openTarget})),
+			"AddTargetPortal": second(n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: p})),
+			"DiscoverTargetPortal": second(n.ISCSI.DiscoverTargetPortal(t.Context(),
+				&iscsi.DiscoverTargetPortalRequest{TargetPortal: p})),
+			"RemoveTargetPortal": second(n.ISCSI.RemoveTargetPortal(t.Context(),
+				&iscsi.RemoveTargetPortalRequest{TargetPortal: p})),
+			"ConnectTarget": second(
+				n.ISCSI.ConnectTarget(t.Context(), &iscsi.ConnectTargetRequest{TargetPortal: p, Iqn: openTarget})),
+			"DisconnectTarget": second(
+				n.ISCSI.DisconnectTarget(t.Context(), &iscsi.DisconnectTargetRequest{TargetPortal: p, Iqn: openTarget})),
+			"GetTargetDisks": second(
+				n.ISCSI.GetTargetDisks(t.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: p, Iqn: openTarget})),
 		} {
 			if status.Code(err) != codes.InvalidArgument {
 				t.Errorf("%s, portal %s: %v", call, name, err)
 			}
 		}
 	}
-	for _, iqn := range []string{"", "open", "iqn.2026-13.emulated:open", "iqn.2026-01.emulated:a b", `iqn.2026-01.emulated:a\b`, "iqn.2026-01.emulated:\x00"} {
+	for _, iqn := range []string{"", "open", "iqn.2026-13.emulated:open", "iqn.2026-01.emulated:a b",
+		`iqn.2026-01.emulated:a\b`, "iqn.2026-01.emulated:\x00"} {
 		for call, err := range map[string]error{
 			"ConnectTarget":    login(t, n, iqn, 0, "", ""),
 			"DisconnectTarget": logout(t, n, iqn),
-			"GetTargetDisks":   second(n.ISCSI.GetTargetDisks(t.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: iqn})),
+			"GetTargetDisks": second(n.ISCSI.GetTargetDisks(t.Context(),
+				&iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: iqn})),
 		} {
 			if status.Code(err) != codes.InvalidArgument {
 				t.Errorf("%s, target %q: %v", call, iqn, err)
@@ -116,7 +133,8 @@ func TestISCSIBusy(t *testing.T) {
 	busyDevices := func() {
 		t.Helper()
 		for _, code := range []win32.Errno{
-			win32.ISDSC_SESSION_BUSY, win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL,
+			win32.ISDSC_SESSION_BUSY, win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ERROR_INSUFFICIENT_BUFFER,
+			win32.ISDSC_BUFFER_TOO_SMALL,
 		} {
 			n.Faults.Add(testnode.Fault{Function: "DevicesForISCSISession", Times: 2, Error: code})
 		}
@@ -141,12 +159,13 @@ func TestISCSIBusy(t *testing.T) {
 	noError(t, logout(t, n, openTarget))
 }
 
-// TestISCSIPortalThatFails: a registration that failed leaves no portal, so that the next one fails as well and does not
-// mistake what the first one left for success.
+// TestISCSIPortalThatFails: a registration that failed leaves no portal, so that the next one fails as well and does
+// not mistake what the first one left for success.
 func TestISCSIPortalThatFails(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	add := func(address string) error {
-		_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: &iscsi.TargetPortal{TargetAddress: address}})
+		_, err := n.ISCSI.AddTargetPortal(t.Context(),
+			&iscsi.AddTargetPortalRequest{TargetPortal: &iscsi.TargetPortal{TargetAddress: address}})
 		return err
 	}
 	noPortals := func() {
@@ -158,13 +177,15 @@ func TestISCSIPortalThatFails(t *testing.T) {
 	for range 2 {
 		wantCode(t, add("192.0.2.11"), codes.Unavailable) // nobody answers there
 		noPortals()
-		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1, Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
+		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1,
+			Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
 		wantCode(t, add(arrayAddress), codes.Unauthenticated)
 		noPortals()
 	}
 	// Where the portal cannot be removed, the caller gets the first error.
 	for _, function := range []string{"RemoveISCSISendTargetPortal", "ReportISCSISendTargetPortals"} {
-		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1, Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
+		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1,
+			Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})
 		skip := 0
 		if function == "ReportISCSISendTargetPortals" {
 			skip = 1 // the list before the registration
@@ -230,7 +251,8 @@ func TestISCSIFlushFails(t *testing.T) {
 func TestISCSIWarnings(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, function := range []string{
-		"AddISCSISendTargetPortal", "RefreshISCSISendTargetPortal", "LoginISCSITarget", "LogoutISCSITarget", "RemoveISCSISendTargetPortal",
+		"AddISCSISendTargetPortal", "RefreshISCSISendTargetPortal", "LoginISCSITarget", "LogoutISCSITarget",
+		"RemoveISCSISendTargetPortal",
 		"SetISCSIInitiatorCHAPSharedSecret",
 	} {
 		n.Faults.Add(testnode.Fault{Function: function, Error: win32.ISDSC_OPERATION_REQUIRES_REBOOT, After: true})
@@ -292,7 +314,8 @@ func TestISCSIConcurrentCalls(t *testing.T) {
 				case 1:
 					err = logout(t, n, openTarget)
 				default:
-					_, err = n.ISCSI.GetTargetDisks(t.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: openTarget})
+					_, err = n.ISCSI.GetTargetDisks(t.Context(),
+						&iscsi.GetTargetDisksRequest{TargetPortal: arrayPortal(), Iqn: openTarget})
 				}
 				if err != nil {
 					t.Errorf("caller %d: %v", i, err)

@@ -39,7 +39,8 @@ func discovered(t *testing.T, n *testnode.Node) []string {
 	t.Helper()
 	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: arrayPortal()})
 	noError(t, err)
-	reply, err := n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: arrayPortal()})
+	reply, err := n.ISCSI.DiscoverTargetPortal(t.Context(),
+		&iscsi.DiscoverTargetPortalRequest{TargetPortal: arrayPortal()})
 	noError(t, err)
 	return reply.GetIqns()
 }
@@ -171,7 +172,8 @@ func TestISCSIAdvertisedAddress(t *testing.T) {
 func TestISCSIUnreachablePortal(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for _, p := range []*iscsi.TargetPortal{
-		{TargetAddress: "192.0.2.11"}, {TargetAddress: arrayAddress, TargetPort: 3261}, {TargetAddress: "array.example"}, {TargetAddress: "2001:db8::1"},
+		{TargetAddress: "192.0.2.11"}, {TargetAddress: arrayAddress, TargetPort: 3261}, {TargetAddress: "array.example"},
+		{TargetAddress: "2001:db8::1"},
 	} {
 		_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: p})
 		wantCode(t, err, codes.Unavailable)
@@ -184,7 +186,8 @@ func TestISCSIUnreachablePortal(t *testing.T) {
 
 func TestISCSIAuthentication(t *testing.T) {
 	t.Parallel()
-	const none, chap, mutual = iscsi.AuthenticationType_NONE, iscsi.AuthenticationType_ONE_WAY_CHAP, iscsi.AuthenticationType_MUTUAL_CHAP
+	const none, chap, mutual = iscsi.AuthenticationType_NONE, iscsi.AuthenticationType_ONE_WAY_CHAP,
+		iscsi.AuthenticationType_MUTUAL_CHAP
 	for _, test := range []struct {
 		name   string
 		set    string // mutual secret of the node
@@ -280,7 +283,8 @@ func TestISCSIDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	connected(t, n)
 	got := n.Tree().GetDisks()[3]
-	if got.GetBusType() != "iSCSI" || got.GetOnline() || !got.GetReadOnly() || got.GetSizeBytes() != 5<<30 || got.GetStyle() != "RAW" {
+	if got.GetBusType() != "iSCSI" || got.GetOnline() || !got.GetReadOnly() || got.GetSizeBytes() != 5<<30 ||
+		got.GetStyle() != "RAW" {
 		t.Errorf("the new disk is %v", got)
 	}
 	locations, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
@@ -320,7 +324,8 @@ func TestISCSIDisk(t *testing.T) {
 		if flushed < 0 {
 			t.Error("the volume was not flushed before the logout")
 		}
-		if _, err := n.Disk.GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 3}); status.Code(err) != codes.NotFound {
+		if _, err := n.Disk.GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 3}); status.Code(
+			err) != codes.NotFound {
 			t.Errorf("disk 3 after the logout: %v", err)
 		}
 		noError(t, login(t, n, openTarget, 0, "", ""))
@@ -328,7 +333,8 @@ func TestISCSIDisk(t *testing.T) {
 	}
 }
 
-// TestISCSILogoutInOutage: while the initiator shows no disks of a session, the node stays logged in for a volume that is mounted.
+// TestISCSILogoutInOutage: while the initiator shows no disks of a session, the node stays logged in for a volume that
+// is mounted.
 func TestISCSILogoutInOutage(t *testing.T) {
 	t.Parallel()
 	for _, listed := range []string{"disconnected", "connected", "unlisted"} {

@@ -120,8 +120,8 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 	}
 }
 
-// kernelCalls plays an example on its own node and returns the kernel calls of its call in readable form. How often in a row
-// a service was asked whether it has arrived is left out, and so is how often a disk or volume was read.
+// kernelCalls plays an example on its own node and returns the kernel calls of its call in readable form. How often in
+// a row a service was asked whether it has arrived is left out, and so is how often a disk or volume was read.
 func (e kernelExample) kernelCalls(t *testing.T) []string {
 	t.Helper()
 	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{}), t: t, ctx: t.Context()}
@@ -145,7 +145,10 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 			id = entry.GetRequestId()
 		}
 	}
-	entries = slices.DeleteFunc(entries, func(e *admin.JournalEntry) bool { return e.GetKernel() == nil || e.GetRequestId() != id })
+	entries = slices.DeleteFunc(entries, func(e *admin.JournalEntry) bool {
+		return e.GetKernel() == nil ||
+			e.GetRequestId() != id
+	})
 	sortParts(entries)
 	var lines []string
 	for _, entry := range entries {

@@ -8,7 +8,8 @@ func diskVaries() map[string]string {
 	return map[string]string{
 		"ListDiskLocations": "with the disks. Windows lists them in no particular order; the emulated node by number.",
 		"ListDiskIDs":       "with the disks, as above. A descriptor longer than the buffer is read again.",
-		"PartitionDisk": "the layout is read until the Microsoft reserved partition exists, for 1 s at most; ReadAt is called for each " +
+		"PartitionDisk": "the layout is read until the Microsoft reserved partition exists, for 1 s at most; ReadAt is " +
+			"called for each " +
 			"part of the disk that must be blank, a hundred times or so.",
 		"SetDiskState": "after bringing a disk online, until each of its partitions has its volume.",
 	}
@@ -44,8 +45,10 @@ func diskExamples() []kernelExample {
 			w.must(partitionDisk(1)(w))
 			w.SetDiskOnline(1, false)
 		}, setDiskState(1, true)},
-		{"SetDiskState", "online, with a volume: online", func(w *exampleNode) { w.must(partitionDisk(1)(w)) }, setDiskState(1, true)},
-		{"SetDiskState", "online, with a volume: offline", func(w *exampleNode) { w.must(partitionDisk(1)(w)) }, setDiskState(1, false)},
+		{"SetDiskState", "online, with a volume: online", func(w *exampleNode) { w.must(partitionDisk(1)(w)) },
+			setDiskState(1, true)},
+		{"SetDiskState", "online, with a volume: offline", func(w *exampleNode) { w.must(partitionDisk(1)(w)) },
+			setDiskState(1, false)},
 		{"SetDiskState", "offline: offline", nil, setDiskState(2, false)},
 		{"GetDiskState", "online", nil, func(w *exampleNode) error {
 			_, err := w.Disk.GetDiskState(w.ctx, &diskapi.GetDiskStateRequest{DiskNumber: 1})

@@ -12,9 +12,13 @@ const (
 
 func filesystemVaries() map[string]string {
 	return map[string]string{
-		"PathExists":    "if a link, a mount point or a file is on the way, or a directory is missing there, or the system does not refuse links: then two calls for each directory on the way are added.",
-		"Mkdir":         "as PathExists.",
-		"Rmdir":         "with what is below a directory: entries are listed in buffers, and each is opened, looked at and removed, until a listing finds none. For that, and for a mount point, each directory on the way is held by a handle of its own. What lies more than twelve levels deep is moved up (Rename). After a sharing violation the call is repeated for 2 s.",
+		"PathExists": "if a link, a mount point or a file is on the way, or a directory is missing there, or the system " +
+			"does not refuse links: then two calls for each directory on the way are added.",
+		"Mkdir": "as PathExists.",
+		"Rmdir": "with what is below a directory: entries are listed in buffers, and each is opened, looked at and " +
+			"removed, until a listing finds none. For that, and for a mount point, each directory on the way is held by a " +
+			"handle of its own. What lies more than twelve levels deep is moved up (Rename). After a sharing violation the " +
+			"call is repeated for 2 s.",
 		"RmdirContents": "as Rmdir.",
 		"CreateSymlink": "as PathExists, for the link.",
 		"IsSymlink":     "as PathExists, and again for the link's target.",
@@ -82,7 +86,8 @@ func emptyDirectory(w *exampleNode) error {
 }
 
 func createSymlink(w *exampleNode) error {
-	_, err := w.Filesystem.CreateSymlink(w.ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: stagingDir, TargetPath: publishLink})
+	_, err := w.Filesystem.CreateSymlink(w.ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: stagingDir,
+		TargetPath: publishLink})
 	return err
 }
 

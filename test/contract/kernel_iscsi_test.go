@@ -10,7 +10,8 @@ func iscsiVaries() map[string]string {
 	return map[string]string{
 		"ConnectTarget":    "with the number of sessions.",
 		"DisconnectTarget": "with the number of sessions, persistent logins and disks.",
-		"GetTargetDisks":   "with the number of sessions and disks; after a login until the disks have their numbers, for 10 s at most.",
+		"GetTargetDisks": "with the number of sessions and disks; after a login until the disks have their numbers, for " +
+			"10 s at most.",
 	}
 }
 

@@ -23,7 +23,8 @@ func smbExamples() []kernelExample {
 			w.must(mapRemote(anyShare, "", "csi-password")(w))
 			w.SetSMBPassword("csi", "new-password")
 		}, mapRemote(anyShare, "", "new-password")},
-		{"RemoveSmbGlobalMapping", "mapped", func(w *exampleNode) { w.must(mapRemote(anyShare, "", "csi-password")(w)) }, unmapRemote},
+		{"RemoveSmbGlobalMapping", "mapped", func(w *exampleNode) { w.must(mapRemote(anyShare, "", "csi-password")(w)) },
+			unmapRemote},
 		{"RemoveSmbGlobalMapping", "not mapped", nil, unmapRemote},
 	}
 }

@@ -12,23 +12,29 @@ import (
 func volumeVaries() map[string]string {
 	const (
 		path   = "if a link or mount point is on the way: two calls for each directory on the way are added."
-		byText = "with the path: Windows takes it as text, so that each directory on the way is held by a handle of its own, with two calls for each."
+		byText = "with the path: Windows takes it as text, so that each directory on the way is held by a handle of its " +
+			"own, with two calls for each."
 	)
 	return map[string]string{
-		"ListVolumesOnDisk":                "with all volumes of the node; until each partition has its volume, for 10 s at most.",
-		"MountVolume":                      byText + " Before, the disk is locked and looked at, so that nothing that the system needs is mounted over: 16 calls.",
+		"ListVolumesOnDisk": "with all volumes of the node; until each partition has its volume, for 10 s " +
+			"at most.",
+		"MountVolume": byText +
+			" Before, the disk is locked and looked at, so that nothing that the system needs is mounted over: 16 calls.",
 		"UnmountVolume":                    byText,
 		"ResizeVolume":                     "with the disk: tables are written only where they change.",
 		"GetVolumeIDFromTargetPath":        path + " Links are followed one by one.",
 		"GetClosestVolumeIDFromTargetPath": path + " Links are followed one by one.",
-		"FormatVolume":                     "ReadAt is called for each part of the volume that must be blank, a hundred times or so; an NTFS is listed. All of it is repeated while the volume is busy or not known to the storage provider, for 10 s at most.",
+		"FormatVolume": "ReadAt is called for each part of the volume that must be blank, a hundred " +
+			"times or so; an NTFS is listed. All of it is repeated while the volume is busy or not known to the storage " +
+			"provider, for 10 s at most.",
 	}
 }
 
 func volumeExamples() []kernelExample {
 	partitioned := func(w *exampleNode) { w.must(partitionDisk(1)(w)) }
 	return []kernelExample{
-		{"ListVolumesOnDisk", "one data volume", partitioned, func(w *exampleNode) error { _, err := w.volumes(1); return err }},
+		{"ListVolumesOnDisk", "one data volume", partitioned,
+			func(w *exampleNode) error { _, err := w.volumes(1); return err }},
 		{"ListVolumesOnDisk", "the system disk", nil, func(w *exampleNode) error { _, err := w.volumes(0); return err }},
 		{"MountVolume", "a missing directory", withVolume, mountStaging},
 		{"MountVolume", "an empty directory", func(w *exampleNode) {
@@ -59,7 +65,8 @@ func volumeExamples() []kernelExample {
 			return err
 		}},
 		{"GetDiskNumberFromVolumeID", "not mounted", withVolume, func(w *exampleNode) error {
-			_, err := w.Volume.GetDiskNumberFromVolumeID(w.ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: w.volume(1)})
+			_, err := w.Volume.GetDiskNumberFromVolumeID(w.ctx,
+				&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: w.volume(1)})
 			return err
 		}},
 		{"GetVolumeIDFromTargetPath", "a mount point", withMount, askVolumeAt(stagingDir)},
@@ -140,7 +147,8 @@ func askVolumeAt(path string) func(*exampleNode) error {
 
 func closestVolume(path string) func(*exampleNode) error {
 	return func(w *exampleNode) error {
-		_, err := w.Volume.GetClosestVolumeIDFromTargetPath(w.ctx, &volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+		_, err := w.Volume.GetClosestVolumeIDFromTargetPath(w.ctx,
+			&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 		return err
 	}
 }

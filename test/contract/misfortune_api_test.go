@@ -20,7 +20,8 @@ import (
 // apiSteps returns the calls of a stage that change something.
 func apiSteps() []csiproxytest.Calls {
 	return []csiproxytest.Calls{
-		{Method: "disk/PartitionDisk", Times: 1}, {Method: "volume/FormatVolume", Times: 1}, {Method: "volume/v1/MountVolume", Times: 1},
+		{Method: "disk/PartitionDisk", Times: 1}, {Method: "volume/FormatVolume", Times: 1},
+		{Method: "volume/v1/MountVolume", Times: 1},
 	}
 }
 
@@ -45,7 +46,8 @@ func TestRPCError(t *testing.T) {
 	}
 }
 
-// The connection is lost, before the call took effect or with its answer. The driver cannot tell which, and need not know.
+// The connection is lost, before the call took effect or with its answer. The driver cannot tell which, and need not
+// know.
 func TestConnectionLost(t *testing.T) {
 	for _, step := range apiSteps() {
 		for name, disturb := range map[string]func(*csiproxytest.Node){
@@ -118,7 +120,8 @@ func TestJournal(t *testing.T) {
 	wantStaged(t, node, d, "")
 	mounts := node.Find(csiproxytest.Query{After: before, Method: "volume/MountVolume"})
 	last := mounts[len(mounts)-1]
-	if api := last.GetApi(); api.GetMethod() != "/v1.Volume/MountVolume" || api.GetCode() != "OK" || api.GetRequest() == "" {
+	if api := last.GetApi(); api.GetMethod() != "/v1.Volume/MountVolume" || api.GetCode() != "OK" ||
+		api.GetRequest() == "" {
 		t.Errorf("got %v", last)
 	}
 	arguments := ""

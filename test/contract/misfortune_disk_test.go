@@ -155,7 +155,8 @@ func TestReboot(t *testing.T) {
 
 // Whatever Windows does where its documentation is silent, the driver's volume is made.
 func TestSwitches(t *testing.T) {
-	for name, answer := range map[string]string{"msr": "delayed", "attributesVersion": "16", "zeroedDiskIsMBR": "true", "createDiskClears": "true"} {
+	for name, answer := range map[string]string{"msr": "delayed", "attributesVersion": "16", "zeroedDiskIsMBR": "true",
+		"createDiskClears": "true"} {
 		t.Run(name, func(t *testing.T) {
 			node, d, _ := startStager(t)
 			node.SetSwitch(name, answer)

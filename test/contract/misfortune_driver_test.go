@@ -23,7 +23,8 @@ const (
 	stagePath = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\some.driver\globalmount`
 )
 
-// stager is the part of a CSI driver that stages and expands the volumes of disks, which it knows by their serial numbers.
+// stager is the part of a CSI driver that stages and expands the volumes of disks, which it knows by their serial
+// numbers.
 type stager struct {
 	disks   diskapi.DiskClient
 	volumes volumeapi.VolumeClient
@@ -39,7 +40,8 @@ func startStager(t *testing.T) (*csiproxytest.Node, *stager, uint32) {
 // newStager starts the driver, which connects to the agent.
 func newStager(t *testing.T, node *csiproxytest.Node) *stager {
 	t.Helper()
-	return &stager{csiproxytest.Client(t, node, disk.NewClientWithPipePath), csiproxytest.Client(t, node, volume.NewClientWithPipePath)}
+	return &stager{csiproxytest.Client(t, node, disk.NewClientWithPipePath),
+		csiproxytest.Client(t, node, volume.NewClientWithPipePath)}
 }
 
 func (d *stager) find(ctx context.Context) (uint32, error) {

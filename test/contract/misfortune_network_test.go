@@ -35,7 +35,8 @@ func TestPasswordRotation(t *testing.T) {
 	}
 	node.WriteFile(mounts+`share\data`, "kept")
 	node.SetSMBPassword("csi", "rotated")
-	wantOutcome(t, "the old password", mapOneShare(t.Context(), node, "share", "csi", "csi-password"), codes.Unauthenticated)
+	wantOutcome(t, "the old password",
+		mapOneShare(t.Context(), node, "share", "csi", "csi-password"), codes.Unauthenticated)
 	if err := mapOneShare(t.Context(), node, "share", "csi", "rotated"); err != nil {
 		t.Fatalf("the new password: %v", err)
 	}
@@ -50,7 +51,8 @@ func TestAccountsAndShares(t *testing.T) {
 	wantOutcome(t, "no such share", mapOneShare(t.Context(), node, "backup", "csi", "csi-password"), codes.NotFound)
 	node.AddSMBUser("alice", "alice-password", "CORP")
 	node.AddSMBShare("fs.emulated", "backup", "alice")
-	wantOutcome(t, "another account", mapOneShare(t.Context(), node, "backup", "csi", "csi-password"), codes.PermissionDenied)
+	wantOutcome(t, "another account", mapOneShare(t.Context(), node, "backup", "csi", "csi-password"),
+		codes.PermissionDenied)
 	if err := mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +62,12 @@ func TestAccountsAndShares(t *testing.T) {
 		t.Errorf("after its session was dropped: %v", err)
 	}
 	node.RemoveSMBShare("fs.emulated", "backup")
-	wantOutcome(t, "a share that went", mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"), codes.NotFound)
+	wantOutcome(t, "a share that went", mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"),
+		codes.NotFound)
 	node.AddSMBShare("fs.emulated", "backup")
 	node.RemoveSMBUser("alice")
-	wantOutcome(t, "an account that went", mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"), codes.Unauthenticated)
+	wantOutcome(t, "an account that went", mapOneShare(t.Context(), node, "backup", `CORP\alice`, "alice-password"),
+		codes.Unauthenticated)
 }
 
 // Mappings do not survive a reboot, or not with their credentials; the next try maps again.
@@ -94,7 +98,8 @@ func logIn(ctx context.Context, n *csiproxytest.Node) ([]string, error) {
 	if _, err := n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal()}); err != nil {
 		return nil, err
 	}
-	if _, err := n.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal()}); err != nil {
+	if _, err := n.ISCSI.DiscoverTargetPortal(ctx,
+		&iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal()}); err != nil {
 		return nil, err
 	}
 	if _, err := n.ISCSI.ConnectTarget(ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portal(), Iqn: iqn}); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// The examples in deploy/policies allow what the drivers of file shares do. Their clients here have the newest version of
-// the filesystem group.
+// The examples in deploy/policies allow what the drivers of file shares do. Their clients here have the newest version
+// of the filesystem group.
 func TestShareDriversUnderTheExamples(t *testing.T) {
 	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
 		file := map[bool]string{true: "smb", false: "azure-file"}[removesMapping]
@@ -26,7 +26,8 @@ func TestShareDriversUnderTheExamples(t *testing.T) {
 		noError(t, err)
 		_, err = policy.Parse(file, text)
 		noError(t, err)
-		text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text, []byte("  clients: [{any: true}]\n  methods:"))
+		text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text,
+			[]byte("  clients: [{any: true}]\n  methods:"))
 		text = regexp.MustCompile(`(kubernetes\.io\\csi\\)\S+`).ReplaceAll(text, []byte(`${1}smb.csi.k8s.io`))
 		text = regexp.MustCompile(`smbServers: \[[^]]*\]`).ReplaceAll(text, []byte(`smbServers: ['*.emulated']`))
 		p, err := policy.Parse(file, []byte(strings.ReplaceAll(string(text), "filesystem/v1/", "filesystem/")))
@@ -41,7 +42,8 @@ func TestStepsUnderTheExample(t *testing.T) {
 	noError(t, err)
 	_, err = policy.Parse("nodesteps", text)
 	noError(t, err)
-	text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text, []byte("  clients: [{any: true}]\n  methods:"))
+	text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text,
+		[]byte("  clients: [{any: true}]\n  methods:"))
 	text = regexp.MustCompile(`smbServers: \[[^]]*\]`).ReplaceAll(text, []byte(`smbServers: ['*.emulated']`))
 	p, err := policy.Parse("nodesteps", text)
 	noError(t, err)
@@ -49,8 +51,10 @@ func TestStepsUnderTheExample(t *testing.T) {
 	steps, err := client.NewClientWithPipePath(n.Socket("nodesteps", "v1alpha1"))
 	noError(t, err)
 	t.Cleanup(func() { _ = steps.Close() })
-	const staging, publish = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi.k8s.io\volume`, `C:\var\lib\kubelet\pods\pod`
-	_, err = steps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging, Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 1}})
+	const staging, publish = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi.k8s.io\volume`,
+		`C:\var\lib\kubelet\pods\pod`
+	_, err = steps.StageDisk(t.Context(),
+		&nodesteps.StageDiskRequest{TargetPath: staging, Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 1}})
 	noError(t, err)
 	_, err = steps.Publish(t.Context(), &nodesteps.PublishRequest{SourcePath: staging, TargetPath: publish})
 	noError(t, err)
@@ -58,7 +62,8 @@ func TestStepsUnderTheExample(t *testing.T) {
 	noError(t, err)
 	_, err = steps.GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: publish})
 	noError(t, err)
-	_, err = steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\share`, TargetPath: staging + `-share`, Username: "csi", Password: "csi-password"})
+	_, err = steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\share`,
+		TargetPath: staging + `-share`, Username: "csi", Password: "csi-password"})
 	noError(t, err)
 	for _, path := range []string{publish, staging, staging + `-share`} {
 		_, err = steps.Unstage(t.Context(), &nodesteps.UnstageRequest{TargetPath: path})

@@ -23,13 +23,16 @@ func running(name string, on ...string) emulated.ServiceSpec {
 // No caller may stop what the node needs: under no spelling of its name, and not as a dependent of another service.
 func TestProtectedServices(t *testing.T) {
 	n := startWith(t, running("kubelet", "containerd"), running("containerd", "W32Time"), running("WinDefend"))
-	for _, name := range []string{"kubelet", "KUBELET", "\u212aubelet", " kubelet ", "containerd", "windefend", "LanmanWorkstation", "lanmanworkſtation", "W32Time"} {
+	for _, name := range []string{"kubelet", "KUBELET", "\u212aubelet", " kubelet ", "containerd", "windefend",
+		"LanmanWorkstation", "lanmanworkſtation", "W32Time"} {
 		for _, force := range []bool{false, true} {
-			wantReason(t, stopService(t.Context(), n, name, force), codes.FailedPrecondition, "PROTECTED_SERVICE", "no caller may stop", "-protected-services=*,-")
+			wantReason(t, stopService(t.Context(), n, name, force), codes.FailedPrecondition, "PROTECTED_SERVICE",
+				"no caller may stop", "-protected-services=*,-")
 		}
 	}
 	for _, name := range node.DefaultProtectedServices() { // whether or not the node has it
-		wantReason(t, stopService(t.Context(), n, strings.ToUpper(name), true), codes.FailedPrecondition, "PROTECTED_SERVICE", name)
+		wantReason(t, stopService(t.Context(), n, strings.ToUpper(name), true), codes.FailedPrecondition,
+			"PROTECTED_SERVICE", name)
 	}
 	if got := kernelCalls(n, "StopService"); len(got) != 0 {
 		t.Errorf("calls %q, want none", got)

@@ -25,7 +25,8 @@ const (
 )
 
 // ebsNothingMounted is the expression by which the AWS EBS driver recognises that nothing is mounted.
-var ebsNothingMounted = regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
+var ebsNothingMounted = regexp.MustCompile(
+	`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 
 func wantCode(t *testing.T, err error, want codes.Code) {
 	t.Helper()
@@ -120,7 +121,8 @@ func TestRule01NothingMountedText(t *testing.T) {
 		}
 	}
 	mounted(t, n, 1)
-	n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 2, Error: win32.ERROR_ACCESS_DENIED}) // of the path at once, and of the walk
+	// of the path at once, and of the walk
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Times: 2, Error: win32.ERROR_ACCESS_DENIED})
 	if err := get(staging); err == nil || ebsNothingMounted.MatchString(err.Error()) {
 		t.Errorf("a failing kernel call: %v reads as nothing mounted", err)
 	}
@@ -133,8 +135,10 @@ func TestRule02DrivelessPaths(t *testing.T) {
 		t.Error("IsSymlink of the drive-less staging path is false")
 	}
 	slashes := strings.ReplaceAll(staging, `\`, "/")
-	for _, path := range []string{staging, "C:" + staging, "c:" + staging, staging + `\`, strings.ToUpper(staging), slashes, "C:" + slashes} {
-		reply, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	for _, path := range []string{staging, "C:" + staging, "c:" + staging, staging + `\`, strings.ToUpper(staging),
+		slashes, "C:" + slashes} {
+		reply, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(),
+			&volume.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 		if err != nil || reply.GetVolumeId() != id {
 			t.Errorf("GetVolumeIDFromTargetPath(%s): %v, %v", path, reply.GetVolumeId(), err)
 		}
@@ -205,7 +209,8 @@ func TestRule20IsVolumeFormattedIsNeverFalseByMistake(t *testing.T) {
 	}
 	formatted(t, n, 1)
 	for _, code := range []win32.Errno{
-		win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY, win32.ERROR_CRC, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED,
+		win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY, win32.ERROR_CRC, win32.ERROR_INVALID_FUNCTION,
+		win32.ERROR_NOT_SUPPORTED,
 		win32.ERROR_IO_DEVICE, win32.ERROR_NO_SUCH_DEVICE, win32.ERROR_FILE_NOT_FOUND, win32.Errno(0x80310000),
 	} {
 		n.Faults.Add(testnode.Fault{Function: "VolumeInformation", Times: 1, Error: code})

@@ -17,7 +17,8 @@ func mountVolume(t *testing.T, n *testnode.Node, id, path string) error {
 
 func closest(t *testing.T, n *testnode.Node, path string) error {
 	t.Helper()
-	_, err := n.Volume.GetClosestVolumeIDFromTargetPath(t.Context(), &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+	_, err := n.Volume.GetClosestVolumeIDFromTargetPath(t.Context(),
+		&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 	return err
 }
 

@@ -129,7 +129,8 @@ func (d *shareDriver) publish(staging, publish string) error {
 		return err
 	}
 	return d.call("CreateSymlink", func() error {
-		_, err := d.node.Filesystem.CreateSymlink(d.t.Context(), &fs.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
+		_, err := d.node.Filesystem.CreateSymlink(d.t.Context(),
+			&fs.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
 		return err
 	})
 }
@@ -145,7 +146,8 @@ func (d *shareDriver) unstage(staging string) error {
 			parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
 			if len(d.references) == 0 {
 				if err := d.call("RemoveSmbGlobalMapping", func() error {
-					_, err := d.node.SMB.RemoveSmbGlobalMapping(d.t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]})
+					_, err := d.node.SMB.RemoveSmbGlobalMapping(d.t.Context(),
+						&smb.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]})
 					return err
 				}); err != nil {
 					return err
@@ -162,8 +164,8 @@ const (
 	secondRemote = "//fs.emulated/share/pvc-2"
 )
 
-// live takes two volumes, both on one share, through a life on a node: staged, published, used, given up. Failed calls are
-// repeated, as kubelet does.
+// live takes two volumes, both on one share, through a life on a node: staged, published, used, given up. Failed calls
+// are repeated, as kubelet does.
 func (d *shareDriver) live() {
 	d.t.Helper()
 	for _, dir := range []string{"pvc-1", "pvc-2"} { // the controller makes them on the server
@@ -280,7 +282,8 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 				if !testnode.Sampled(2*number+i, 0, every) && !(smbCall && testnode.Sampled(number+i, 0, 3)) {
 					continue
 				}
-				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1, Error: win32.ERROR_NOT_READY, After: late}
+				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1,
+					Error: win32.ERROR_NOT_READY, After: late}
 				t.Run(fmt.Sprintf("%03d %s %#x, late=%t", number, call.Function, call.Code, late), func(t *testing.T) {
 					t.Parallel()
 					d := newShareDriver(t, removesMapping)
@@ -293,8 +296,8 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 	})
 }
 
-// The server ends the node's sessions all the time, and mappings are listed as disconnected for a while after each use: the
-// share is mapped once.
+// The server ends the node's sessions all the time, and mappings are listed as disconnected for a while after each use:
+// the share is mapped once.
 func TestShareDriversWithLateStatus(t *testing.T) {
 	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
 		s := emulated.DefaultScenario()

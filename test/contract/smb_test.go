@@ -161,14 +161,16 @@ func TestSMBArguments(t *testing.T) {
 		{"the pipes' share", `\\fs.emulated\IPC$`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"WebDAV", `\\fs.emulated@SSL\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"WebDAV by the share", `\\fs.emulated\davwwwroot\dir`, "", smbUser, smbPassword, codes.InvalidArgument},
-		{"another network provider", `\\;WebDavRedirector\fs.emulated\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"another network provider", `\\;WebDavRedirector\fs.emulated\share`, "", smbUser, smbPassword,
+			codes.InvalidArgument},
 		{"the drive of a server", `\\fs.emulated\c$\Windows`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"the Windows of a server", `\\fs.emulated\Admin$`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"this machine", `\\LocalHost\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"this machine by its address", `\\127.0.0.1\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"this machine by a short address", `\\127.1\share`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"this machine by a number", `\\0x7f000001\share`, "", smbUser, smbPassword, codes.InvalidArgument},
-		{"this machine by its IPv6 address", `\\0--1.ipv6-literal.net\share`, "", smbUser, smbPassword, codes.InvalidArgument},
+		{"this machine by its IPv6 address", `\\0--1.ipv6-literal.net\share`, "", smbUser, smbPassword,
+			codes.InvalidArgument},
 		{"a quotation mark", `\\fs.emulated\share' OR '1'='1\"`, "", smbUser, smbPassword, codes.InvalidArgument},
 		{"a control character", share + "\\a\nb", "", smbUser, smbPassword, codes.InvalidArgument},
 		{"a NUL", share + "\x00", "", smbUser, smbPassword, codes.InvalidArgument},
@@ -254,7 +256,8 @@ func TestSMBConflict(t *testing.T) {
 
 // Somebody else maps the share between the agent's look and its call.
 func TestSMBMappedByAnother(t *testing.T) {
-	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT, win32.ERROR_GEN_FAILURE} {
+	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+		win32.ERROR_GEN_FAILURE} {
 		n := testnode.Start(t, testnode.Options{})
 		n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code, After: true})
 		noError(t, mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword))
@@ -352,7 +355,8 @@ func TestSMBStatusLate(t *testing.T) {
 	}
 }
 
-// The root of a share denies access while its folders work. It is staged without a word about the root, and stays mapped.
+// The root of a share denies access while its folders work. It is staged without a word about the root, and stays
+// mapped.
 func TestSMBClosedRoot(t *testing.T) {
 	s := emulated.DefaultScenario()
 	s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: true}}
@@ -401,7 +405,8 @@ func TestSMBClosedRoot(t *testing.T) {
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	noError(t, err)
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: "moved", PrintName: "moved", Relative: true}
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: "moved",
+		PrintName: "moved", Relative: true}
 	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
 	noError(t, errors.Join(err, h.Close()))
 	_, err = n.Filesystem.PathExists(t.Context(), &fs.PathExistsRequest{Path: stagedShare + `\dir`})
@@ -410,7 +415,9 @@ func TestSMBClosedRoot(t *testing.T) {
 
 func encrypting(encrypts bool) emulated.Options {
 	s := emulated.DefaultScenario()
-	s.SMBServers = []emulated.SMBServerSpec{{Name: "fs.emulated", Shares: []emulated.SMBShareSpec{{Name: "share"}, {Name: "closed", Users: []string{"admin"}}}, NoEncryption: !encrypts}}
+	s.SMBServers = []emulated.SMBServerSpec{{Name: "fs.emulated",
+		Shares:       []emulated.SMBShareSpec{{Name: "share"}, {Name: "closed", Users: []string{"admin"}}},
+		NoEncryption: !encrypts}}
 	s.SMBUsers = append(s.SMBUsers, emulated.SMBUserSpec{Name: "admin", Password: "admin-password"})
 	return emulated.Options{Scenario: &s}
 }
@@ -434,17 +441,21 @@ func TestSMBPrivacy(t *testing.T) {
 
 func TestSMBKernelFaults(t *testing.T) {
 	for code, want := range map[win32.Errno]codes.Code{
-		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable, win32.ERROR_NO_LOGON_SERVERS: codes.Unavailable,
-		win32.ERROR_BAD_NET_NAME: codes.NotFound, win32.ERROR_INVALID_PASSWORD: codes.Unauthenticated, win32.ERROR_LOGON_FAILURE: codes.Unauthenticated,
+		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable,
+		win32.ERROR_NO_LOGON_SERVERS: codes.Unavailable,
+		win32.ERROR_BAD_NET_NAME:     codes.NotFound, win32.ERROR_INVALID_PASSWORD: codes.Unauthenticated,
+		win32.ERROR_LOGON_FAILURE:       codes.Unauthenticated,
 		win32.ERROR_ACCOUNT_RESTRICTION: codes.Unauthenticated, win32.ERROR_ACCOUNT_LOCKED_OUT: codes.Unauthenticated,
-		win32.ERROR_ACCESS_DENIED: codes.PermissionDenied, win32.ERROR_INVALID_PARAMETER: codes.InvalidArgument, win32.ERROR_GEN_FAILURE: codes.Internal,
+		win32.ERROR_ACCESS_DENIED: codes.PermissionDenied, win32.ERROR_INVALID_PARAMETER: codes.InvalidArgument,
+		win32.ERROR_GEN_FAILURE: codes.Internal,
 	} {
 		t.Run(code.Name(), func(t *testing.T) {
 			n := testnode.Start(t, testnode.Options{})
 			n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code})
 			err := mapShare(t, n, share, podsPath+`\link`, smbUser, smbPassword)
 			wantCode(t, err, want)
-			if text := status.Convert(err).Message(); strings.Contains(text, "csi-password") || strings.Contains(text, "AZURE") || !strings.Contains(text, share) {
+			if text := status.Convert(err).Message(); strings.Contains(text, "csi-password") ||
+				strings.Contains(text, "AZURE") || !strings.Contains(text, share) {
 				t.Errorf("the error tells credentials, or not the share: %s", text)
 			}
 			if exists(t, n, podsPath+`\link`) {
@@ -469,7 +480,8 @@ func TestSMBKernelFaults(t *testing.T) {
 func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 	for _, code := range []win32.Errno{
 		win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED, win32.ERROR_LOGON_FAILURE, win32.ERROR_INVALID_PASSWORD,
-		win32.ERROR_NO_SUCH_LOGON_SESSION, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+		win32.ERROR_NO_SUCH_LOGON_SESSION, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_PASSWORD_EXPIRED,
+		win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
 	} {
 		n := startMapped(t)
 		noError(t, n.Emulated.AddSMBUser(emulated.SMBUserSpec{Name: "second", Password: smbPassword}))
@@ -487,8 +499,10 @@ func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 	}
 	// A mapping that fails for any other reason is kept, whatever Windows calls its state.
 	for code, want := range map[win32.Errno]codes.Code{
-		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable, win32.ERROR_SEM_TIMEOUT: codes.Unavailable,
-		win32.ERROR_NO_SYSTEM_RESOURCES: codes.Unavailable, win32.ERROR_DEV_NOT_EXIST: codes.Unavailable, win32.ERROR_BAD_NET_NAME: codes.NotFound,
+		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable,
+		win32.ERROR_SEM_TIMEOUT:         codes.Unavailable,
+		win32.ERROR_NO_SYSTEM_RESOURCES: codes.Unavailable, win32.ERROR_DEV_NOT_EXIST: codes.Unavailable,
+		win32.ERROR_BAD_NET_NAME: codes.NotFound,
 	} {
 		n := startMapped(t)
 		for range 2 {
@@ -512,7 +526,8 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 	// A link on the share, where workloads write, is not followed.
 	mkdir(t, n, podsPath+`\victim`)
-	_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\victim`, TargetPath: stagedShare + `\evil`})
+	_, err := n.Filesystem.CreateSymlink(t.Context(), &fs.CreateSymlinkRequest{SourcePath: podsPath + `\victim`,
+		TargetPath: stagedShare + `\evil`})
 	noError(t, err)
 	_, err = n.Filesystem.Mkdir(t.Context(), &fs.MkdirRequest{Path: stagedShare + `\evil\made`})
 	wantCode(t, err, codes.FailedPrecondition)

@@ -35,7 +35,8 @@ func TestSMBVersions(t *testing.T) {
 	}{
 		"v1alpha1": {
 			func(remote, local, user, password string) (string, error) {
-				r, err := alpha.NewSmbGlobalMapping(t.Context(), &v1alpha1api.NewSmbGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: user, Password: password})
+				r, err := alpha.NewSmbGlobalMapping(t.Context(), &v1alpha1api.NewSmbGlobalMappingRequest{RemotePath: remote,
+					LocalPath: local, Username: user, Password: password})
 				return r.GetError(), err
 			},
 			func(remote string) (string, error) {
@@ -45,7 +46,8 @@ func TestSMBVersions(t *testing.T) {
 		},
 		"v1beta1": {
 			func(remote, local, user, password string) (string, error) {
-				r, err := beta1.NewSmbGlobalMapping(t.Context(), &v1beta1api.NewSmbGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: user, Password: password})
+				r, err := beta1.NewSmbGlobalMapping(t.Context(), &v1beta1api.NewSmbGlobalMappingRequest{RemotePath: remote,
+					LocalPath: local, Username: user, Password: password})
 				return r.GetError(), err
 			},
 			func(remote string) (string, error) {
@@ -55,7 +57,8 @@ func TestSMBVersions(t *testing.T) {
 		},
 		"v1beta2": {
 			func(remote, local, user, password string) (string, error) {
-				_, err := beta2.NewSmbGlobalMapping(t.Context(), &v1beta2api.NewSmbGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: user, Password: password})
+				_, err := beta2.NewSmbGlobalMapping(t.Context(), &v1beta2api.NewSmbGlobalMappingRequest{RemotePath: remote,
+					LocalPath: local, Username: user, Password: password})
 				return "", err
 			},
 			func(remote string) (string, error) {

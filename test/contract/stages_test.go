@@ -47,9 +47,9 @@ func stage(ctx context.Context, n *node.Node, serial string) error {
 	return fmt.Errorf("no disk has the serial number %s", serial)
 }
 
-// TestStagesSideBySide: a node that starts gets its pods at once, and what they wait for is their own disks. The times are
-// those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still while
-// anything is computed.
+// TestStagesSideBySide: a node that starts gets its pods at once, and what they wait for is their own disks. The times
+// are those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still
+// while anything is computed.
 func TestStagesSideBySide(t *testing.T) {
 	pods := 16
 	if testnode.Long() {
@@ -59,17 +59,19 @@ func TestStagesSideBySide(t *testing.T) {
 		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 		noError(t, err)
 		defer func() { _ = k.Close() }()
-		n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: func(ctx context.Context, call kernel.Call, do func() error) error {
-			if call.Function == "ReadAt" {
-				return nil // the disks are blank: to read them all would only keep the host busy
-			}
-			return k.TakeTime(ctx, call, do)
-		}})
+		n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir},
+			Interceptor: func(ctx context.Context, call kernel.Call, do func() error) error {
+				if call.Function == "ReadAt" {
+					return nil // the disks are blank: to read them all would only keep the host busy
+				}
+				return k.TakeTime(ctx, call, do)
+			}})
 		noError(t, err)
 		n.EnablePrivileges(t.Context())
 		noError(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {
-			_, err := k.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("pod-", i), LUNAuto: true, Offline: true})
+			_, err := k.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("pod-", i),
+				LUNAuto: true, Offline: true})
 			noError(t, err)
 		}
 		staged := func(from, to int) time.Duration {

@@ -105,7 +105,8 @@ func TestBIOSSerialNumber(t *testing.T) {
 	} {
 		s := emulated.DefaultScenario()
 		s.SystemSerial = serial
-		if got, err := get(testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})); err != nil || got != want {
+		if got, err := get(testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})); err != nil ||
+			got != want {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
@@ -120,11 +121,15 @@ func TestGetService(t *testing.T) {
 		emulated.ServiceSpec{Name: "named", DisplayName: "A Service for Everyone", StartType: win32.SERVICE_DISABLED},
 		emulated.ServiceSpec{Name: "driver", StartType: win32.SERVICE_BOOT_START, Running: true})
 	for name, want := range map[string]*system.GetServiceResponse{
-		"LanmanWorkstation": {DisplayName: "LanmanWorkstation", StartType: system.StartType_AUTOMATIC, Status: system.ServiceStatus_RUNNING},
-		"msISCSI":           {DisplayName: "MSiSCSI", StartType: system.StartType_AUTOMATIC, Status: system.ServiceStatus_RUNNING},
-		"Spooler":           {DisplayName: "Spooler", StartType: system.StartType_MANUAL, Status: system.ServiceStatus_STOPPED},
-		"named":             {DisplayName: "A Service for Everyone", StartType: system.StartType_DISABLED, Status: system.ServiceStatus_STOPPED},
-		"driver":            {DisplayName: "driver", StartType: system.StartType_BOOT, Status: system.ServiceStatus_RUNNING},
+		"LanmanWorkstation": {DisplayName: "LanmanWorkstation", StartType: system.StartType_AUTOMATIC,
+			Status: system.ServiceStatus_RUNNING},
+		"msISCSI": {DisplayName: "MSiSCSI", StartType: system.StartType_AUTOMATIC,
+			Status: system.ServiceStatus_RUNNING},
+		"Spooler": {DisplayName: "Spooler", StartType: system.StartType_MANUAL,
+			Status: system.ServiceStatus_STOPPED},
+		"named": {DisplayName: "A Service for Everyone", StartType: system.StartType_DISABLED,
+			Status: system.ServiceStatus_STOPPED},
+		"driver": {DisplayName: "driver", StartType: system.StartType_BOOT, Status: system.ServiceStatus_RUNNING},
 	} {
 		if got := getService(t, n, name); got.String() != want.String() {
 			t.Errorf("%s: got %v, want %v", name, got, want)
@@ -176,7 +181,8 @@ func TestServicesSurviveTheAgentsDeath(t *testing.T) {
 
 func TestStoppingWithDependents(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "deep", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"csi-dependent"}, Running: true, PendingQueries: 2},
+		emulated.ServiceSpec{Name: "deep", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"csi-dependent"},
+			Running: true, PendingQueries: 2},
 		emulated.ServiceSpec{Name: "idle", StartType: win32.SERVICE_DEMAND_START, Dependencies: []string{"MSiSCSI"}})
 	all := []string{"MSiSCSI", "csi-dependent", "deep"}
 	err := stopService(t.Context(), n, "msiscsi", false)
@@ -188,7 +194,8 @@ func TestStoppingWithDependents(t *testing.T) {
 
 	noError(t, stopService(t.Context(), n, "msiscsi", true))
 	wantStatus(t, n, system.ServiceStatus_STOPPED, all...)
-	if got, want := kernelCalls(n, "StopService"), []string{"StopService deep", "StopService csi-dependent", "StopService msiscsi"}; !slices.Equal(got, want) {
+	if got, want := kernelCalls(n, "StopService"), []string{"StopService deep", "StopService csi-dependent",
+		"StopService msiscsi"}; !slices.Equal(got, want) {
 		t.Errorf("calls %q, want %q", got, want)
 	}
 	noError(t, stopService(t.Context(), n, "msiscsi", true))
@@ -221,7 +228,8 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		emulated.ServiceSpec{Name: "kept", Running: true, Unstoppable: true},
 		emulated.ServiceSpec{Name: "above-kept", Running: true, Unstoppable: true, Dependencies: []string{"W32Time"}},
 		emulated.ServiceSpec{Name: "crashes", PendingQueries: 2, StartExitCode: failed(win32.ERROR_PROCESS_ABORTED)},
-		emulated.ServiceSpec{Name: "own-code", StartExitCode: failed(win32.ERROR_SERVICE_SPECIFIC_ERROR), StartServiceExitCode: 4242},
+		emulated.ServiceSpec{Name: "own-code", StartExitCode: failed(win32.ERROR_SERVICE_SPECIFIC_ERROR),
+			StartServiceExitCode: 4242},
 		emulated.ServiceSpec{Name: "no-logon", StartExitCode: failed(win32.ERROR_SERVICE_LOGON_FAILED)},
 		emulated.ServiceSpec{Name: "above-crashes", PendingQueries: 1, Dependencies: []string{"crashes"}},
 	)
@@ -231,16 +239,22 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"disabled":            {startService(t.Context(), n, "disabled"), codes.FailedPrecondition, "SERVICE_DISABLED", "disabled"},
-		"dependency disabled": {startService(t.Context(), n, "above-disabled"), codes.FailedPrecondition, "SERVICE_DEPENDENCY_FAIL", ""},
-		"crashes":             {startService(t.Context(), n, "crashes"), codes.Internal, "SERVICE_FAILED", "exit code 1067"},
-		"own exit code":       {startService(t.Context(), n, "own-code"), codes.Internal, "SERVICE_FAILED", "exit code 4242"},
-		"account":             {startService(t.Context(), n, "no-logon"), codes.FailedPrecondition, "SERVICE_FAILED", "exit code 1069"},
-		"dependency crashes":  {startService(t.Context(), n, "above-crashes"), codes.FailedPrecondition, "SERVICE_FAILED", "exit code 1068"},
-		"unstoppable":         {stopService(t.Context(), n, "kept", true), codes.FailedPrecondition, "INVALID_SERVICE_CONTROL", "kept"},
-		"dependent is":        {stopService(t.Context(), n, "w32time", true), codes.FailedPrecondition, "INVALID_SERVICE_CONTROL", "w32time must wait: stopping service above-kept"},
-		"unknown, start":      {startService(t.Context(), n, "nobody"), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
-		"unknown, stop":       {stopService(t.Context(), n, "nobody", true), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
+		"disabled": {startService(t.Context(), n, "disabled"), codes.FailedPrecondition,
+			"SERVICE_DISABLED", "disabled"},
+		"dependency disabled": {startService(t.Context(), n, "above-disabled"), codes.FailedPrecondition,
+			"SERVICE_DEPENDENCY_FAIL", ""},
+		"crashes":       {startService(t.Context(), n, "crashes"), codes.Internal, "SERVICE_FAILED", "exit code 1067"},
+		"own exit code": {startService(t.Context(), n, "own-code"), codes.Internal, "SERVICE_FAILED", "exit code 4242"},
+		"account": {startService(t.Context(), n, "no-logon"), codes.FailedPrecondition,
+			"SERVICE_FAILED", "exit code 1069"},
+		"dependency crashes": {startService(t.Context(), n, "above-crashes"), codes.FailedPrecondition,
+			"SERVICE_FAILED", "exit code 1068"},
+		"unstoppable": {stopService(t.Context(), n, "kept", true), codes.FailedPrecondition,
+			"INVALID_SERVICE_CONTROL", "kept"},
+		"dependent is": {stopService(t.Context(), n, "w32time", true), codes.FailedPrecondition,
+			"INVALID_SERVICE_CONTROL", "w32time must wait: stopping service above-kept"},
+		"unknown, start": {startService(t.Context(), n, "nobody"), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
+		"unknown, stop":  {stopService(t.Context(), n, "nobody", true), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
 	} {
 		t.Run(name, func(t *testing.T) { wantReason(t, c.err, c.code, c.reason, c.words) })
 	}
@@ -257,18 +271,22 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 	}
 	// A call failed after it took effect: the next one finds the service in its state.
 	n.Faults.Release()
-	n.Faults.Add(testnode.Fault{Function: "StartService", Times: 1, Error: win32.ERROR_SERVICE_REQUEST_TIMEOUT, After: true})
+	n.Faults.Add(testnode.Fault{Function: "StartService", Times: 1,
+		Error: win32.ERROR_SERVICE_REQUEST_TIMEOUT, After: true})
 	wantCode(t, startService(t.Context(), n, "Spooler"), codes.DeadlineExceeded)
 	noError(t, startService(t.Context(), n, "Spooler"))
 }
 
 func TestAgentDoesNotStopItself(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "csiproxy", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"W32Time"}},
-		emulated.ServiceSpec{Name: "top", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"csiproxy"}})
+		emulated.ServiceSpec{Name: "csiproxy", StartType: win32.SERVICE_AUTO_START, Running: true,
+			Dependencies: []string{"W32Time"}},
+		emulated.ServiceSpec{Name: "top", StartType: win32.SERVICE_AUTO_START, Running: true,
+			Dependencies: []string{"csiproxy"}})
 	for _, name := range []string{"csiproxy", "CSIProxy", "C\u017fiproxy", " csiproxy", "W32Time"} {
 		for _, force := range []bool{false, true} {
-			wantReason(t, stopService(t.Context(), n, name, force), codes.FailedPrecondition, "OWN_SERVICE", "does not stop itself")
+			wantReason(t, stopService(t.Context(), n, name, force), codes.FailedPrecondition, "OWN_SERVICE",
+				"does not stop itself")
 		}
 	}
 	if got := kernelCalls(n, "StopService"); len(got) != 0 {
@@ -282,18 +300,24 @@ func TestAgentDoesNotStopItself(t *testing.T) {
 func TestHostileServiceNames(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	for what, name := range map[string]string{
-		"empty": "", "backslash": `..\MSiSCSI`, "slash": "a/b", "NUL": "MSiSCSI\x00", "line feed": "a\nb", "escape": "\x1b[2J",
-		"C1": "a\u0085b", "line separator": "a\u2028b", "too long": strings.Repeat("x", 257), "too long in UTF-16": strings.Repeat("\U0001F4BE", 129),
+		"empty": "", "backslash": `..\MSiSCSI`, "slash": "a/b", "NUL": "MSiSCSI\x00",
+		"line feed": "a\nb", "escape": "\x1b[2J",
+		"C1": "a\u0085b", "line separator": "a\u2028b", "too long": strings.Repeat("x", 257),
+		"too long in UTF-16": strings.Repeat("\U0001F4BE", 129),
 	} {
 		_, err := n.System.GetService(t.Context(), &system.GetServiceRequest{Name: name})
-		for verb, err := range map[string]error{"get": err, "start": startService(t.Context(), n, name), "stop": stopService(t.Context(), n, name, true)} {
-			t.Run(fmt.Sprintf("%s, %s", what, verb), func(t *testing.T) { wantReason(t, err, codes.InvalidArgument, "INVALID_SERVICE_NAME") })
+		for verb, err := range map[string]error{"get": err, "start": startService(t.Context(), n, name),
+			"stop": stopService(t.Context(), n, name, true)} {
+			t.Run(fmt.Sprintf("%s, %s", what, verb),
+				func(t *testing.T) { wantReason(t, err, codes.InvalidArgument, "INVALID_SERVICE_NAME") })
 		}
 	}
-	if calls := n.Faults.Calls(); slices.ContainsFunc(calls, func(c kernel.Call) bool { return strings.Contains(c.Function, "Service") }) {
+	if calls := n.Faults.Calls(); slices.ContainsFunc(calls,
+		func(c kernel.Call) bool { return strings.Contains(c.Function, "Service") }) {
 		t.Errorf("Windows was asked: %v", calls)
 	}
-	for _, name := range []string{strings.Repeat("x", 256), strings.Repeat("\U0001F4BE", 64), "*", "%s", "$(x)", "'; x", "MSiSCSI "} {
+	for _, name := range []string{strings.Repeat("x", 256), strings.Repeat("\U0001F4BE", 64), "*", "%s",
+		"$(x)", "'; x", "MSiSCSI "} {
 		wantReason(t, startService(t.Context(), n, name), codes.NotFound, "SERVICE_NOT_FOUND")
 	}
 }

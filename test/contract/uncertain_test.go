@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestUncertainLink: Windows makes a link's directory and reports a failure. The caller must not be told that something else is
-// in the link's place: it would believe that its call had no effect.
+// TestUncertainLink: Windows makes a link's directory and reports a failure. The caller must not be told that something
+// else is in the link's place: it would believe that its call had no effect.
 func TestUncertainLink(t *testing.T) {
 	const plugins = `C:\var\lib\kubelet\plugins`
 	for name, fault := range map[string]testnode.Fault{
@@ -25,7 +25,8 @@ func TestUncertainLink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := testnode.Start(t, testnode.Options{})
 			n.Faults.Add(fault)
-			_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: plugins, TargetPath: plugins + `\link`})
+			_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: plugins,
+				TargetPath: plugins + `\link`})
 			if code := status.Code(err); code != codes.Unavailable {
 				t.Errorf("%v, want %v", err, codes.Unavailable)
 			}

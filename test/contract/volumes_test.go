@@ -115,7 +115,8 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) { data(l).Attributes |= attribute; data(l).Rewrite = true })
 			number := data(new(driveLayout(t, n, 1, nil))).Number
 			for _, which := range []uint32{0, number} {
-				_, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1, PartitionNumber: which})
+				_, err := n.Volume.ListVolumesOnDisk(t.Context(),
+					&volume.ListVolumesOnDiskRequest{DiskNumber: 1, PartitionNumber: which})
 				wantReason(t, err, codes.FailedPrecondition, "NO_VOLUME")
 			}
 			noError(t, setState(t, n, 1, false))
@@ -135,8 +136,10 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 func TestMountPointGoesWhileItIsLookedAt(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, mount(t, n, formatted(t, n, 1), staging))
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_GET_REPARSE_POINT, Times: 1, Error: win32.ERROR_NOT_A_REPARSE_POINT})
-	_, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_GET_REPARSE_POINT, Times: 1,
+		Error: win32.ERROR_NOT_A_REPARSE_POINT})
+	_, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(),
+		&volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 	wantCode(t, err, codes.NotFound)
 	if !strings.Contains(err.Error(), "because it does not exist") {
 		t.Errorf("the error %v lacks the text that drivers match on", err)
@@ -262,7 +265,8 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 		_, err := n.Volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeId: id, SizeBytes: 3 << 30})
 		return err
 	}
-	hang, reached, err := n.Agent.Faults().Add(faults.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GROW_PARTITION, Times: 1, Hang: true})
+	hang, reached, err := n.Agent.Faults().Add(faults.Fault{Function: "DeviceIoControl",
+		Code: win32.IOCTL_DISK_GROW_PARTITION, Times: 1, Hang: true})
 	noError(t, err)
 	first := make(chan error, 1)
 	go func() { first <- resize(t.Context(), ids[0]) }()
@@ -304,7 +308,8 @@ func TestClosestVolume(t *testing.T) {
 	published(t, n)
 	mkdir(t, n, staging+`\inside\deep`)
 	closest := func(path string) (string, error) {
-		reply, err := n.Volume.GetClosestVolumeIDFromTargetPath(t.Context(), &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+		reply, err := n.Volume.GetClosestVolumeIDFromTargetPath(t.Context(),
+			&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 		return reply.GetVolumeId(), err
 	}
 	drive, err := closest(`C:\var\lib\kubelet`)

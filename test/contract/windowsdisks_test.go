@@ -30,7 +30,8 @@ func startChanged(t *testing.T, change func(*emulated.Scenario)) *testnode.Node 
 	t.Helper()
 	s := emulated.DefaultScenario()
 	s.Disks = []emulated.DiskSpec{
-		{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"}, {SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
+		{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"},
+		{SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
 	}
 	change(&s)
 	return testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
@@ -70,15 +71,21 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 		number uint32
 		change func(*emulated.Scenario)
 	}{
-		"it runs Windows":                           {0, func(*emulated.Scenario) {}},
-		"it runs Windows, with an MBR":              {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
-		"it runs Windows, which boots from another": {0, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
+		"it runs Windows":              {0, func(*emulated.Scenario) {}},
+		"it runs Windows, with an MBR": {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
+		"it runs Windows, which boots from another": {0,
+			func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
 		"it has a page file": {1, func(s *emulated.Scenario) {
 			s.Disks[0].Letter, s.PageFiles = "E", []string{`C:\pagefile.sys`, `E:\pagefile.sys`}
 		}},
-		"it has a dedicated dump file":       {1, func(s *emulated.Scenario) { s.Disks[0].Letter, s.DumpFile = "E", `e:\dedicated.sys` }},
-		"Windows boots from it":              {1, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
-		"Windows boots from it, with an MBR": {1, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Table, s.Disks[0].Adapter = true, tableMBR, 1 }},
+		"it has a dedicated dump file": {1,
+			func(s *emulated.Scenario) { s.Disks[0].Letter, s.DumpFile = "E", `e:\dedicated.sys` }},
+		"Windows boots from it": {1,
+			func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
+		"Windows boots from it, with an MBR": {1, func(s *emulated.Scenario) {
+			s.Disks[0].Boot, s.Disks[0].Table,
+				s.Disks[0].Adapter = true, tableMBR, 1
+		}},
 		"Windows may boot from it": {1, func(s *emulated.Scenario) {
 			s.Disks[0].Boot, s.Disks[0].Table, s.Switches.SystemPartitionUnknown = true, tableMBR, true
 		}},
@@ -107,7 +114,8 @@ func TestWhatWindowsNeedsIsNotGuessed(t *testing.T) {
 	n := startChanged(t, func(s *emulated.Scenario) {
 		s.Disks[0].Letter, s.PageFiles = "E", []string{`E:\pagefile.sys`, `Q:\pagefile.sys`}
 	})
-	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, Object: `\\.\E:`, Error: win32.ERROR_IO_DEVICE})
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
+		Object: `\\.\E:`, Error: win32.ERROR_IO_DEVICE})
 	for _, number := range []uint32{1, 2} {
 		wantCode(t, setState(t, n, number, false), codes.Unavailable)
 	}
@@ -177,20 +185,22 @@ func TestLUNsByBusAndAdapter(t *testing.T) {
 		adapters     []emulated.AdapterSpec
 		want         string
 	}{
-		"SCSI":                            {on(0, win32.BusTypeScsi), on(1, win32.BusTypeScsi), nil, "5"},
-		"Fibre Channel":                   {on(0, win32.BusTypeSata), on(1, win32.BusTypeFibre), nil, "5"},
-		"RAID":                            {on(0, win32.BusTypeSata), on(1, win32.BusTypeRAID), nil, "5"},
-		"iSCSI":                           {on(0, win32.BusTypeSata), on(1, win32.BusTypeiScsi), nil, "5"},
-		"SAS":                             {on(0, win32.BusTypeSata), on(1, win32.BusTypeSas), nil, "5"},
-		"NVMe":                            {on(0, win32.BusTypeSata), on(1, win32.BusTypeNvme), nil, ""},
-		"ATA":                             {on(0, win32.BusTypeScsi), on(1, win32.BusTypeAta), nil, ""},
-		"SATA":                            {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSata), nil, ""},
-		"USB":                             {on(0, win32.BusTypeScsi), on(1, win32.BusTypeUsb), nil, ""},
-		"virtual hard disk in a file":     {on(0, win32.BusTypeScsi), on(1, win32.BusTypeFileBackedVirtual), nil, ""},
-		"Storage Spaces":                  {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSpaces), nil, ""},
-		"beside the system disk":          {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), nil, "6"},
-		"beside it, another adapter":      {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), []emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSas}}, ""},
-		"beside it, another kind besides": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), []emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSata}}, "6"},
+		"SCSI":                        {on(0, win32.BusTypeScsi), on(1, win32.BusTypeScsi), nil, "5"},
+		"Fibre Channel":               {on(0, win32.BusTypeSata), on(1, win32.BusTypeFibre), nil, "5"},
+		"RAID":                        {on(0, win32.BusTypeSata), on(1, win32.BusTypeRAID), nil, "5"},
+		"iSCSI":                       {on(0, win32.BusTypeSata), on(1, win32.BusTypeiScsi), nil, "5"},
+		"SAS":                         {on(0, win32.BusTypeSata), on(1, win32.BusTypeSas), nil, "5"},
+		"NVMe":                        {on(0, win32.BusTypeSata), on(1, win32.BusTypeNvme), nil, ""},
+		"ATA":                         {on(0, win32.BusTypeScsi), on(1, win32.BusTypeAta), nil, ""},
+		"SATA":                        {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSata), nil, ""},
+		"USB":                         {on(0, win32.BusTypeScsi), on(1, win32.BusTypeUsb), nil, ""},
+		"virtual hard disk in a file": {on(0, win32.BusTypeScsi), on(1, win32.BusTypeFileBackedVirtual), nil, ""},
+		"Storage Spaces":              {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSpaces), nil, ""},
+		"beside the system disk":      {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), nil, "6"},
+		"beside it, another adapter": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6),
+			[]emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSas}}, ""},
+		"beside it, another kind besides": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6),
+			[]emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSata}}, "6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := startChanged(t, func(s *emulated.Scenario) {
@@ -216,10 +226,12 @@ func TestLocationsWithoutAnAnswer(t *testing.T) {
 		s.Adapters = []emulated.AdapterSpec{{Number: 7, BusType: win32.BusTypeSata}}
 	})
 	wantLUN(t, n, 1, "1")
-	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "dev_adapter#7#", Times: 1, Error: win32.ERROR_GEN_FAILURE})
+	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "dev_adapter#7#", Times: 1,
+		Error: win32.ERROR_GEN_FAILURE})
 	wantLUN(t, n, 1, "")
 	for _, fault := range []testnode.Fault{
-		{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Object: "prod_disk#0&", Error: win32.ERROR_IO_DEVICE},
+		{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, Object: "prod_disk#0&",
+			Error: win32.ERROR_IO_DEVICE},
 		{Function: "AdapterInterfaces", Error: win32.ERROR_IO_DEVICE},
 		{Function: "RegistryStrings", Error: win32.ERROR_IO_DEVICE},
 		{Function: "OpenDevice", Object: `\\.\C:`, Error: win32.ERROR_IO_DEVICE},
@@ -239,7 +251,8 @@ func TestTwoDisksWithOneName(t *testing.T) {
 	noError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	ask := func() (string, error) {
-		reply, err := client.GetDiskNumberByName(t.Context(), &olddisk.GetDiskNumberByNameRequest{DiskName: "EMULATED  disk-2"})
+		reply, err := client.GetDiskNumberByName(t.Context(),
+			&olddisk.GetDiskNumberByNameRequest{DiskName: "EMULATED  disk-2"})
 		return reply.GetDiskNumber(), err
 	}
 	if got, err := ask(); err != nil || got != "2" {
@@ -256,8 +269,8 @@ func TestTwoDisksWithOneName(t *testing.T) {
 	}
 }
 
-// TestMountHoldsItsDisk: no caller is told that a disk is offline while a mount of its volume runs. A caller that joins the
-// mount later would be told that the volume is mounted, after the disk has gone.
+// TestMountHoldsItsDisk: no caller is told that a disk is offline while a mount of its volume runs. A caller that joins
+// the mount later would be told that the volume is mounted, after the disk has gone.
 func TestMountHoldsItsDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := formatted(t, n, 1)

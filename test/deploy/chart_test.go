@@ -31,9 +31,11 @@ func TestChartLints(t *testing.T) {
 	}
 }
 
-// The chart carries its icon in itself: nobody fetches it from elsewhere, and icon.svg is what people look at and change.
+// The chart carries its icon in itself: nobody fetches it from elsewhere, and icon.svg is what people look at and
+// change.
 func TestChartHasItsIcon(t *testing.T) {
-	want := "\nicon: data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(read(t, "charts/csi-proxy/icon.svg")) + "\n"
+	want := "\nicon: data:image/svg+xml;base64," +
+		base64.StdEncoding.EncodeToString(read(t, "charts/csi-proxy/icon.svg")) + "\n"
 	if !strings.Contains(string(read(t, "charts/csi-proxy/Chart.yaml")), want) {
 		t.Errorf("Chart.yaml lacks icon.svg:%s", want)
 	}
@@ -74,18 +76,22 @@ func TestChartRefuses(t *testing.T) {
 		want []string
 	}{
 		{"a misspelt value", []string{`metric={}`}, []string{"metric", "additional properties"}},
-		{"a misspelt value further down", []string{`agent.workingDir="C:\\x"`}, []string{"agent", "workingDir", "additional properties"}},
+		{"a misspelt value further down", []string{`agent.workingDir="C:\\x"`},
+			[]string{"agent", "workingDir", "additional properties"}},
 		{"another mode", []string{`mode="job"`}, []string{"mode", "'daemonset', 'service'"}},
 		{"no image", []string{`image.repository=""`}, []string{"image.repository is required", "deploy/image"}},
 		{"a version that does not exist", []string{`agent.apis.disk=["v2"]`}, []string{"agent/apis/disk"}},
 		{"a group that does not exist", []string{`agent.apis.disks="off"`}, []string{"agent/apis", "disks"}},
 		{"a working directory without a drive", []string{`agent.workingDirs=["\\data"]`}, []string{"agent/workingDirs/0"}},
-		{"two agents at once on a node", []string{`updateStrategy={"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}`}, []string{"updateStrategy/rollingUpdate", "maxSurge"}},
-		{"a monitor that reaches nothing", []string{`metrics.podMonitor.enabled=true`}, []string{"metrics.podMonitor needs metrics.exposure: node"}},
+		{"two agents at once on a node", []string{`updateStrategy={"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}`},
+			[]string{"updateStrategy/rollingUpdate", "maxSurge"}},
+		{"a monitor that reaches nothing", []string{`metrics.podMonitor.enabled=true`},
+			[]string{"metrics.podMonitor needs metrics.exposure: node"}},
 		{"a port out of range", []string{`metrics.port=70000`}, []string{"metrics/port", "65,535"}},
 		{"a label that selects the pods", []string{`podLabels={"app.kubernetes.io/name":"x"}`}, []string{"podLabels"}},
 		{"a label that the chart sets", []string{`commonLabels={"helm.sh/chart":"x"}`}, []string{"commonLabels"}},
-		{"a variable that the chart sets", []string{`extraEnv=[{"name":"HOST_IP","value":"192.0.2.1"}]`}, []string{"extraEnv/0/name"}},
+		{"a variable that the chart sets", []string{`extraEnv=[{"name":"HOST_IP","value":"192.0.2.1"}]`},
+			[]string{"extraEnv/0/name"}},
 		{"a digest that is none", []string{`image.digest="latest"`}, []string{"image/digest"}},
 	}
 	for _, test := range tests {
@@ -107,8 +113,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// HostProcess starts a container's command through "cmd /c" where bindfltapi.dll exists. No text that the chart puts there
-// may have a character that cmd reads, not even between quotation marks.
+// HostProcess starts a container's command through "cmd /c" where bindfltapi.dll exists. No text that the chart puts
+// there may have a character that cmd reads, not even between quotation marks.
 // https://github.com/microsoft/hcsshim/blob/v0.11.0/internal/jobcontainers/jobcontainer.go
 func TestChartRefusesWhatCmdReads(t *testing.T) {
 	places := map[string]string{ // as JSON; the character comes after each @
@@ -156,7 +162,8 @@ func TestAgentTakesTheChartsFlags(t *testing.T) {
 		for i := range flags {
 			flags[i] = strings.ReplaceAll(flags[i], "$(HOST_IP)", "192.0.2.1")
 		}
-		if out, err := exec.CommandContext(t.Context(), agent, flags...).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "csi-proxy ") {
+		if out, err := exec.CommandContext(t.Context(), agent, flags...).CombinedOutput(); err != nil ||
+			!strings.HasPrefix(string(out), "csi-proxy ") {
 			t.Errorf("csi-proxy %q: %v\n%s", flags, err, out)
 		}
 	}

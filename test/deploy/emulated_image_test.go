@@ -17,9 +17,9 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 )
 
-// contained runs an image's entry point as a container runtime does with docker run --read-only: in the image's root, which is
-// mounted read-only, as the image's user, with volumes where the image has them. $1 is the root, $2 the directory of the
-// volumes, $3 the user; the rest is the command. The root must refuse what root itself writes.
+// contained runs an image's entry point as a container runtime does with docker run --read-only: in the image's root,
+// which is mounted read-only, as the image's user, with volumes where the image has them. $1 is the root, $2 the
+// directory of the volumes, $3 the user; the rest is the command. The root must refuse what root itself writes.
 const contained = `set -e
 root=$1 volumes=$2 user=$3
 shift 3
@@ -29,7 +29,8 @@ for at in node run/csi-proxy; do mount --bind "$volumes/$at" "$root/$at"; done
 if touch "$root/written" 2>/dev/null; then echo "the root is not read-only"; exit 1; fi
 exec chroot --userspec="$user" "$root" "$@"`
 
-// The image of the agent on an emulated node serves as a user without rights, with a root file system that is read-only.
+// The image of the agent on an emulated node serves as a user without rights, with a root file system that is
+// read-only.
 func TestEmulatedImage(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("require root, to mount and to change the user")
@@ -53,7 +54,8 @@ func TestEmulatedImage(t *testing.T) {
 		case *instructions.CopyCommand:
 			for _, source := range command.SourcePaths {
 				source = filepath.Join(root, "bin", "emulated", strings.ReplaceAll(source, "${TARGETARCH}", runtime.GOARCH))
-				sh(t, `mkdir -p "$2"; cp -r "$1" "$2"; if [ -n "$3" ]; then chown -R "$3" "$2"; fi`, source+asContent(source), filepath.Join(image, command.DestPath), command.Chown)
+				sh(t, `mkdir -p "$2"; cp -r "$1" "$2"; if [ -n "$3" ]; then chown -R "$3" "$2"; fi`, source+asContent(source),
+					filepath.Join(image, command.DestPath), command.Chown)
 			}
 		case *instructions.UserCommand:
 			user = command.User
@@ -72,11 +74,13 @@ func TestEmulatedImage(t *testing.T) {
 	}
 	// A new volume begins with the content and the owner of the image's directory.
 	for _, volume := range volumes {
-		sh(t, `mkdir -p "$(dirname "$2")"; cp -a "$1" "$2"`, filepath.Join(image, volume), filepath.Join(dir, "volumes", volume))
+		sh(t, `mkdir -p "$(dirname "$2")"; cp -a "$1" "$2"`, filepath.Join(image, volume),
+			filepath.Join(dir, "volumes", volume))
 	}
 	sh(t, `chmod 755 "$1"`, dir)
 
-	args := append([]string{"--mount", "bash", "-c", contained, "contained", image, filepath.Join(dir, "volumes"), user}, entry...)
+	args := append([]string{"--mount", "bash", "-c", contained, "contained", image, filepath.Join(dir, "volumes"), user},
+		entry...)
 	container := exec.CommandContext(t.Context(), "unshare", args...)
 	container.Env = env
 	container.Env = append(container.Env, "PATH="+os.Getenv("PATH")) // chroot looks for the entry point there
@@ -95,7 +99,8 @@ func TestEmulatedImage(t *testing.T) {
 	if line != "ready 24\n" {
 		t.Fatalf("the container says %q, %v\n%s", line, err, log.String())
 	}
-	control := exec.CommandContext(t.Context(), filepath.Join(image, "bin", "csi-proxyctl"), "node", "disk", "attach", "--size=1Gi")
+	control := exec.CommandContext(t.Context(), filepath.Join(image, "bin", "csi-proxyctl"), "node", "disk",
+		"attach", "--size=1Gi")
 	control.Env = []string{"CSI_PROXY_SOCKET_DIR=" + filepath.Join(dir, "volumes", "run", "csi-proxy")}
 	if out, err := control.CombinedOutput(); err != nil {
 		t.Errorf("from the volume of the sockets: %v\n%s", err, out)
@@ -118,7 +123,8 @@ func asContent(path string) string {
 
 func sh(t *testing.T, script string, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), "bash", append([]string{"-euc", script, "sh"}, args...)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "bash",
+		append([]string{"-euc", script, "sh"}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 }

@@ -48,7 +48,8 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	command.Stdout, command.Stderr = &out, &errs
 	// Helm sees no settings of this machine's own Helm, and no cluster.
 	home := t.TempDir()
-	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
+		"KUBECONFIG="+filepath.Join(home, "none"))
 	err = command.Run()
 	return out.String(), errs.String(), err
 }
@@ -56,7 +57,8 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 // The Helm that installs the chart on a real API server, in test/apiserver, is the one that renders it here.
 func TestHelmIsOneVersion(t *testing.T) {
 	pinned := regexp.MustCompile(`(?m)^\s*(?:require )?(helm\.sh/helm/v4 v\S+)`)
-	want, got := pinned.FindString(string(read(t, "tools/helm/go.mod"))), pinned.FindString(string(read(t, "test/apiserver/go.mod")))
+	want, got := pinned.FindString(string(read(t, "tools/helm/go.mod"))),
+		pinned.FindString(string(read(t, "test/apiserver/go.mod")))
 	if want == "" || strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("test/apiserver has %q, tools/helm has %q", got, want)
 	}
@@ -65,7 +67,8 @@ func TestHelmIsOneVersion(t *testing.T) {
 // template renders the chart with the values of a file of the repository and further arguments.
 func template(t *testing.T, values string, args ...string) []byte {
 	t.Helper()
-	args = append([]string{"template", "csi-proxy", chart, "--namespace", "csi-proxy", "--values", filepath.Join(root, values)}, args...)
+	args = append([]string{"template", "csi-proxy", chart, "--namespace", "csi-proxy", "--values",
+		filepath.Join(root, values)}, args...)
 	stdout, stderr, err := helm(t, args...)
 	if err != nil {
 		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, stderr)

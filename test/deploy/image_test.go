@@ -15,8 +15,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// dockerfile reads a Dockerfile of one stage as BuildKit does. Its images only copy: a RUN would need the image's system to
-// build it.
+// dockerfile reads a Dockerfile of one stage as BuildKit does. Its images only copy: a RUN would need the image's
+// system to build it.
 func dockerfile(t *testing.T, path string) []instructions.Command {
 	t.Helper()
 	parsed, err := parser.Parse(bytes.NewReader(read(t, path)))
@@ -64,14 +64,16 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	slices.Sort(copied)
-	if diff := cmp.Diff([]string{"LICENSE", "csi-proxy.exe", "csi-proxyctl.exe", "install.ps1", "uninstall.ps1"}, copied); diff != "" {
+	if diff := cmp.Diff([]string{"LICENSE", "csi-proxy.exe", "csi-proxyctl.exe", "install.ps1", "uninstall.ps1"},
+		copied); diff != "" {
 		t.Errorf("files in the image, want - got +:\n%s", diff)
 	}
 	if got := labels["org.opencontainers.image.licenses"]; got != "Apache-2.0" {
 		t.Errorf("license label %q", got)
 	}
 	// Everything that the pods start is in the image.
-	for _, values := range []string{required, "test/deploy/testdata/chart/service.values.yaml", "test/deploy/testdata/chart/service-absent.values.yaml"} {
+	for _, values := range []string{required, "test/deploy/testdata/chart/service.values.yaml",
+		"test/deploy/testdata/chart/service-absent.values.yaml"} {
 		pod := daemonSet(t, decode(t, template(t, values))).Spec.Template.Spec
 		for _, container := range append(pod.InitContainers, pod.Containers...) {
 			program := container.Command[0]

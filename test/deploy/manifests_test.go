@@ -46,7 +46,8 @@ func TestDriversMountPipes(t *testing.T) {
 		want []string
 	}{
 		{"deploy/kubernetes/driver-all-pipes.yaml", all},
-		{"deploy/kubernetes/driver-minimal.yaml", []string{"csi-proxy-disk-v1", "csi-proxy-filesystem-v1", "csi-proxy-volume-v1"}},
+		{"deploy/kubernetes/driver-minimal.yaml", []string{"csi-proxy-disk-v1", "csi-proxy-filesystem-v1",
+			"csi-proxy-volume-v1"}},
 		{exampleDriver, served(t, "examples/csi-driver/agent-values.yaml")},
 	}
 	for _, test := range tests {
@@ -92,7 +93,8 @@ func TestDriversMountPipes(t *testing.T) {
 func served(t *testing.T, values string) []string {
 	t.Helper()
 	var pipes []string
-	for _, arg := range daemonSet(t, decode(t, template(t, required, "--values", filepath.Join(root, values)))).Spec.Template.Spec.Containers[0].Args {
+	for _, arg := range daemonSet(t,
+		decode(t, template(t, required, "--values", filepath.Join(root, values)))).Spec.Template.Spec.Containers[0].Args {
 		group, versions, isAPI := strings.Cut(strings.TrimPrefix(arg, "-api="), "=")
 		if !isAPI || !strings.HasPrefix(arg, "-api=") || versions == "off" {
 			continue
@@ -115,7 +117,9 @@ func TestAgentManifestIsTheChartsDefault(t *testing.T) {
 	if diff := cmp.Diff(chart.Spec.UpdateStrategy, manifest.Spec.UpdateStrategy); diff != "" {
 		t.Errorf("update strategy, chart - manifest +:\n%s", diff)
 	}
-	if diff := cmp.Diff(account(t, decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml"))).AutomountServiceAccountToken, new(bool)); diff != "" {
+	if diff := cmp.Diff(account(t,
+		decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml"))).AutomountServiceAccountToken, new(
+		bool)); diff != "" {
 		t.Errorf("automountServiceAccountToken of the chart's account:\n%s", diff)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // A packaged chart cannot read outside its folder, so it has copies.
 func TestChartHasTheRulesAndTheDashboard(t *testing.T) {
 	for _, file := range []string{"csi-proxy-alerts.yaml", "csi-proxy-dashboard.json"} {
-		if diff := cmp.Diff(string(read(t, "deploy/monitoring/"+file)), string(read(t, "charts/csi-proxy/files/"+file))); diff != "" {
+		if diff := cmp.Diff(string(read(t, "deploy/monitoring/"+file)),
+			string(read(t, "charts/csi-proxy/files/"+file))); diff != "" {
 			t.Errorf("deploy/monitoring/%[1]s - charts/csi-proxy/files/%[1]s +:\n%[2]s\nRun make chart-files.", file, diff)
 		}
 	}
@@ -22,7 +23,8 @@ func TestChartHasTheRulesAndTheDashboard(t *testing.T) {
 // The rendered content is the file's: its own braces are for Prometheus and Grafana, not for the chart.
 func TestChartHandsRulesAndDashboardOnAsTheyAre(t *testing.T) {
 	var rules, dashboards int
-	for _, object := range decode(t, template(t, required, "--set", "metrics.rules.enabled=true,metrics.dashboard.enabled=true")) {
+	for _, object := range decode(t,
+		template(t, required, "--set", "metrics.rules.enabled=true,metrics.dashboard.enabled=true")) {
 		switch object := object.(type) {
 		case *monitoringv1.PrometheusRule:
 			rules++

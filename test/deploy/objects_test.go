@@ -30,7 +30,8 @@ func decode(t *testing.T, manifest []byte) []runtime.Object {
 			t.Fatal(err)
 		}
 	}
-	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known, json.SerializerOptions{Yaml: true, Strict: true})
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known,
+		json.SerializerOptions{Yaml: true, Strict: true})
 	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
 	var objects []runtime.Object
 	for {
@@ -81,7 +82,8 @@ func daemonSet(t *testing.T, objects []runtime.Object) *appsv1.DaemonSet {
 		t.Fatal("no DaemonSet")
 	}
 	for _, object := range objects {
-		if pod, ok := object.(*corev1.Pod); ok && labels.SelectorFromSet(found.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
+		if pod, ok := object.(*corev1.Pod); ok && labels.SelectorFromSet(found.Spec.Selector.MatchLabels).Matches(
+			labels.Set(pod.Labels)) {
 			t.Errorf("the DaemonSet %s selects the pod %s, and would take it for one of its own", found.Name, pod.Name)
 		}
 	}
@@ -97,8 +99,10 @@ func checkDaemonSet(t *testing.T, d *appsv1.DaemonSet) {
 		t.Errorf("os %v and node selector %v, want Windows nodes only", pod.OS, pod.NodeSelector)
 	}
 	for _, container := range append(pod.InitContainers, pod.Containers...) {
-		if container.Image == "" || container.Resources.Requests.Memory().IsZero() || container.Resources.Limits.Memory().IsZero() {
-			t.Errorf("container %s has image %q, requests %v, limits %v; want all three", container.Name, container.Image, container.Resources.Requests, container.Resources.Limits)
+		if container.Image == "" || container.Resources.Requests.Memory().IsZero() ||
+			container.Resources.Limits.Memory().IsZero() {
+			t.Errorf("container %s has image %q, requests %v, limits %v; want all three", container.Name, container.Image,
+				container.Resources.Requests, container.Resources.Limits)
 		}
 	}
 }

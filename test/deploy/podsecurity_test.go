@@ -18,16 +18,17 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// The API server's own admission decides about the pods of every manifest and of the chart with every set of values, at each
-// level of the Pod Security Standards. testdata/pod-security.txt has its words; docs/install.md tells which label a namespace
-// needs.
+// The API server's own admission decides about the pods of every manifest and of the chart with every set of values, at
+// each level of the Pod Security Standards. testdata/pod-security.txt has its words; docs/install.md tells which label
+// a namespace needs.
 func TestPodSecurity(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	got.WriteString("# What Pod Security admission says of each pod, by the level of the namespace; -update rewrites it.\n")
+	got.WriteString("# What Pod Security admission says of each pod, by the level of the namespace; -update " +
+		"rewrites it.\n")
 	judge := func(source string, objects []runtime.Object) {
 		for _, object := range objects {
 			var kind string
@@ -43,7 +44,8 @@ func TestPodSecurity(t *testing.T) {
 			}
 			fmt.Fprintf(&got, "\n%s: %s\n", source, kind)
 			for _, level := range []api.Level{api.LevelPrivileged, api.LevelBaseline, api.LevelRestricted} {
-				result := policy.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &meta, &spec))
+				result := policy.AggregateCheckResults(
+					evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &meta, &spec))
 				verdict := "admitted"
 				if !result.Allowed {
 					verdict = result.ForbiddenDetail()

@@ -14,14 +14,16 @@ import (
 
 // README.md is what helm-docs makes of README.md.gotmpl and the comments in values.yaml; every value has one.
 func TestChartReadmeIsGenerated(t *testing.T) {
-	generator := exec.CommandContext(t.Context(), tool(t, "helm-docs"), "--chart-search-root="+chart, "--dry-run", "--sort-values-order=file")
+	generator := exec.CommandContext(t.Context(), tool(t, "helm-docs"), "--chart-search-root="+chart, "--dry-run",
+		"--sort-values-order=file")
 	var errs strings.Builder
 	generator.Stderr = &errs
 	got, err := generator.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
-	if diff := cmp.Diff(strings.TrimSpace(string(read(t, "charts/csi-proxy/README.md"))), strings.TrimSpace(string(got))); diff != "" {
+	if diff := cmp.Diff(strings.TrimSpace(string(read(t, "charts/csi-proxy/README.md"))),
+		strings.TrimSpace(string(got))); diff != "" {
 		t.Errorf("README.md - helm-docs +; make chart-files writes it:\n%s", diff)
 	}
 	rows := regexp.MustCompile(`(?m)^\| ([a-z]\S+) \| \w+ \| .* \| *(.*?) *\|$`).FindAllSubmatch(got, -1)
@@ -75,7 +77,8 @@ func TestScriptParametersAreDescribed(t *testing.T) {
 		}
 		_, block, _ := strings.Cut(content, "\nparam(")
 		block, _, _ = strings.Cut(block, "\n)\n")
-		if diff := cmp.Diff(first(parameter.FindAllStringSubmatch(block, -1)), first(described.FindAllStringSubmatch(content, -1))); diff != "" {
+		if diff := cmp.Diff(first(parameter.FindAllStringSubmatch(block, -1)),
+			first(described.FindAllStringSubmatch(content, -1))); diff != "" {
 			t.Errorf("%s: parameters - help +:\n%s", script, diff)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validate returns what the API server would not accept in an object, as far as Kubernetes publishes its validation: names,
-// labels, annotations, selectors, ports, variables. The rest of a pod's validation is in k8s.io/kubernetes, which takes too
-// long to compile for each commit; the rules of it that our pods could break are written here once more, and test/apiserver
-// asks a real server each week.
+// validate returns what the API server would not accept in an object, as far as Kubernetes publishes its validation:
+// names, labels, annotations, selectors, ports, variables. The rest of a pod's validation is in k8s.io/kubernetes,
+// which takes too long to compile for each commit; the rules of it that our pods could break are written here once
+// more, and test/apiserver asks a real server each week.
 func validate(object runtime.Object) field.ErrorList {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -34,17 +34,23 @@ func validate(object runtime.Object) field.ErrorList {
 	case *corev1.Namespace, *storagev1.CSIDriver:
 		isNamespaced = false
 	}
-	errs := apivalidation.ValidateObjectMetaAccessor(accessor, isNamespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMetaAccessor(accessor, isNamespaced, apivalidation.NameIsDNSSubdomain,
+		field.NewPath("metadata"))
 	switch object := object.(type) {
 	case *appsv1.DaemonSet:
 		spec := field.NewPath("spec")
-		errs = append(errs, metav1validation.ValidateLabelSelector(object.Spec.Selector, metav1validation.LabelSelectorValidationOptions{}, spec.Child("selector"))...)
-		if selector := labels.SelectorFromSet(object.Spec.Selector.MatchLabels); selector.Empty() || !selector.Matches(labels.Set(object.Spec.Template.Labels)) {
-			errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), object.Spec.Template.Labels, "the selector does not match"))
+		errs = append(errs, metav1validation.ValidateLabelSelector(object.Spec.Selector,
+			metav1validation.LabelSelectorValidationOptions{}, spec.Child("selector"))...)
+		if selector := labels.SelectorFromSet(object.Spec.Selector.MatchLabels); selector.Empty() ||
+			!selector.Matches(labels.Set(object.Spec.Template.Labels)) {
+			errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), object.Spec.Template.Labels,
+				"the selector does not match"))
 		}
 		template := spec.Child("template")
-		errs = append(errs, metav1validation.ValidateLabels(object.Spec.Template.Labels, template.Child("metadata", "labels"))...)
-		errs = append(errs, apivalidation.ValidateAnnotations(object.Spec.Template.Annotations, template.Child("metadata", "annotations"))...)
+		errs = append(errs, metav1validation.ValidateLabels(object.Spec.Template.Labels,
+			template.Child("metadata", "labels"))...)
+		errs = append(errs, apivalidation.ValidateAnnotations(object.Spec.Template.Annotations,
+			template.Child("metadata", "annotations"))...)
 		errs = append(errs, validatePod(object.Spec.Template.Spec, corev1.RestartPolicyAlways, template.Child("spec"))...)
 	case *corev1.Pod:
 		errs = append(errs, validatePod(object.Spec, corev1.RestartPolicyNever, field.NewPath("spec"))...)
@@ -61,13 +67,17 @@ func validatePod(pod corev1.PodSpec, restart corev1.RestartPolicy, path *field.P
 		errs = append(errs, field.NotSupported(path.Child("restartPolicy"), got, []corev1.RestartPolicy{restart}))
 	}
 	if pod.PriorityClassName != "" {
-		errs = append(errs, invalid(path.Child("priorityClassName"), pod.PriorityClassName, apivalidation.NameIsDNSSubdomain(pod.PriorityClassName, false))...)
+		errs = append(errs, invalid(path.Child("priorityClassName"), pod.PriorityClassName,
+			apivalidation.NameIsDNSSubdomain(pod.PriorityClassName, false))...)
 	}
-	errs = append(errs, invalid(path.Child("serviceAccountName"), pod.ServiceAccountName, apivalidation.NameIsDNSSubdomain(pod.ServiceAccountName, false))...)
+	errs = append(errs, invalid(path.Child("serviceAccountName"), pod.ServiceAccountName,
+		apivalidation.NameIsDNSSubdomain(pod.ServiceAccountName, false))...)
 	errs = append(errs, metav1validation.ValidateLabels(pod.NodeSelector, path.Child("nodeSelector"))...)
 	for i, toleration := range pod.Tolerations {
-		if toleration.Operator == corev1.TolerationOpExists && toleration.Value != "" || toleration.Key == "" && toleration.Operator != corev1.TolerationOpExists {
-			errs = append(errs, field.Invalid(path.Child("tolerations").Index(i), toleration, "Exists has no value, and only Exists has no key"))
+		if toleration.Operator == corev1.TolerationOpExists && toleration.Value != "" || toleration.Key == "" &&
+			toleration.Operator != corev1.TolerationOpExists {
+			errs = append(errs, field.Invalid(path.Child("tolerations").Index(i), toleration,
+				"Exists has no value, and only Exists has no key"))
 		}
 	}
 	volumes := map[string]bool{}
@@ -83,7 +93,8 @@ func validatePod(pod corev1.PodSpec, restart corev1.RestartPolicy, path *field.P
 	if hostProcess(pod) {
 		// Windows' HostProcess pods: every container is one, on the host's network.
 		if !pod.HostNetwork || pod.SecurityContext.WindowsOptions.RunAsUserName == nil {
-			errs = append(errs, field.Invalid(path.Child("hostNetwork"), pod.HostNetwork, "HostProcess needs the host's network and a user"))
+			errs = append(errs, field.Invalid(path.Child("hostNetwork"), pod.HostNetwork,
+				"HostProcess needs the host's network and a user"))
 		}
 		if pod.SecurityContext.RunAsUser != nil || pod.SecurityContext.FSGroup != nil || pod.HostPID || pod.HostIPC {
 			errs = append(errs, field.Forbidden(path.Child("securityContext"), "not on Windows"))
@@ -92,15 +103,18 @@ func validatePod(pod corev1.PodSpec, restart corev1.RestartPolicy, path *field.P
 	return errs
 }
 
-func validateContainer(pod corev1.PodSpec, container corev1.Container, volumes, hostPorts map[string]bool, at *field.Path) (errs field.ErrorList) {
+func validateContainer(pod corev1.PodSpec, container corev1.Container, volumes, hostPorts map[string]bool,
+	at *field.Path) (errs field.ErrorList) {
 	ports, variables, mounts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i, port := range container.Ports {
 		at := at.Child("ports").Index(i)
 		errs = append(errs, invalid(at.Child("name"), port.Name, validation.IsValidPortName(port.Name))...)
 		errs = append(errs, once(at.Child("name"), port.Name, ports)...)
-		errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
+		errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort,
+			validation.IsValidPortNum(int(port.ContainerPort)))...)
 		if pod.HostNetwork && port.HostPort != port.ContainerPort {
-			errs = append(errs, field.Invalid(at.Child("hostPort"), port.HostPort, "must be the container's on the host's network"))
+			errs = append(errs, field.Invalid(at.Child("hostPort"), port.HostPort,
+				"must be the container's on the host's network"))
 		}
 		if number := fmt.Sprint(port.HostPort, port.Protocol); port.HostPort != 0 {
 			if hostPorts[number] {
@@ -132,10 +146,12 @@ func validateContainer(pod corev1.PodSpec, container corev1.Container, volumes, 
 	}
 	for name, request := range container.Resources.Requests {
 		if limit, ok := container.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
-			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), request.String(), "more than the limit"))
+			errs = append(errs, field.Invalid(at.Child("resources", "requests").Key(string(name)), request.String(),
+				"more than the limit"))
 		}
 	}
-	for name, probe := range map[string]*corev1.Probe{"startupProbe": container.StartupProbe, "livenessProbe": container.LivenessProbe, "readinessProbe": container.ReadinessProbe} {
+	for name, probe := range map[string]*corev1.Probe{"startupProbe": container.StartupProbe,
+		"livenessProbe": container.LivenessProbe, "readinessProbe": container.ReadinessProbe} {
 		if probe != nil && (probe.HTTPGet == nil) == (probe.Exec == nil) {
 			errs = append(errs, field.Invalid(at.Child(name), "", "needs one way to ask"))
 		}
@@ -164,7 +180,8 @@ func invalid(at *field.Path, value any, messages []string) (errs field.ErrorList
 func TestValidationFinds(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "a", Namespace: "a"}
 	pod := func(change func(*corev1.PodSpec)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: named, Spec: corev1.PodSpec{ServiceAccountName: "a", Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+		p := &corev1.Pod{ObjectMeta: named,
+			Spec: corev1.PodSpec{ServiceAccountName: "a", Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
 		change(&p.Spec)
 		return p
 	}
@@ -179,15 +196,19 @@ func TestValidationFinds(t *testing.T) {
 		"another port outside": pod(func(p *corev1.PodSpec) {
 			p.HostNetwork, p.Containers[0].Ports = true, []corev1.ContainerPort{{Name: "m", ContainerPort: 1, HostPort: 2}}
 		}),
-		"a variable twice":    pod(func(p *corev1.PodSpec) { p.Containers[0].Env = []corev1.EnvVar{{Name: "A"}, {Name: "A"}} }),
+		"a variable twice": pod(func(
+			p *corev1.PodSpec) {
+			p.Containers[0].Env = []corev1.EnvVar{{Name: "A"}, {Name: "A"}}
+		}),
 		"a restarted test":    pod(func(p *corev1.PodSpec) { p.RestartPolicy = corev1.RestartPolicyAlways }),
 		"an incomplete probe": pod(func(p *corev1.PodSpec) { p.Containers[0].StartupProbe = &corev1.Probe{} }),
 		"a toleration's value": pod(func(p *corev1.PodSpec) {
 			p.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Exists", Value: "b"}}
 		}),
-		"a label's value":      pod(func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"a": "b c"} }),
-		"a ConfigMap's key":    &corev1.ConfigMap{ObjectMeta: named, Data: map[string]string{"a b": ""}},
-		"a selector of others": &appsv1.DaemonSet{ObjectMeta: named, Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}},
+		"a label's value":   pod(func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"a": "b c"} }),
+		"a ConfigMap's key": &corev1.ConfigMap{ObjectMeta: named, Data: map[string]string{"a b": ""}},
+		"a selector of others": &appsv1.DaemonSet{ObjectMeta: named,
+			Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}},
 	} {
 		if len(validate(object)) == 0 {
 			t.Errorf("%s is accepted", name)

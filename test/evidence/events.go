@@ -23,9 +23,9 @@ type testRun struct {
 	lines          map[string][]string // by test, those that match the patterns below
 }
 
-// The lines by which tests report what they saw: a life of test/conformance names the methods that it used, and the calls
-// of test/operation on the machine itself report how each ended, and which went well when a fake stood in for what the
-// machine lacks.
+// The lines by which tests report what they saw: a life of test/conformance names the methods that it used, and the
+// calls of test/operation on the machine itself report how each ended, and which went well when a fake stood in for
+// what the machine lacks.
 var (
 	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
 	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
@@ -73,7 +73,8 @@ func readEvents(r io.Reader) (*testRun, error) {
 
 // marks returns the marks that conformance tests gave to a method: TestConformance/of/disk_v1/ListDiskIDs_success.
 func (r *testRun) marks() map[string]string {
-	name := regexp.MustCompile(`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
+	name := regexp.MustCompile(
+		`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
 	given := map[string][]string{}
 	for _, test := range r.passed {
 		if m := name.FindStringSubmatch(test); m != nil {

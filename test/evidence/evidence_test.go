@@ -31,7 +31,8 @@ func TestThePageIsThatOfTheRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(got), "\r\n", "\n"), want); diff != "" {
-		t.Errorf("docs/evidence.md differs from the records in docs/evidence; write it with: go run ./test/evidence page -o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
+		t.Errorf("docs/evidence.md differs from the records in docs/evidence; write it with: go run ./test/evidence page "+
+			"-o docs/evidence.md docs/evidence (-got +want):\n%s", diff)
 	}
 }
 
@@ -64,16 +65,21 @@ func TestRecords(t *testing.T) {
 		want                map[string]string
 		problem             string
 	}{
-		{name: "marks", level: "emulated", events: passing + end, want: map[string]string{"disk v1 Rescan": "SHL", "disk v1beta3 Rescan": "R"}},
+		{name: "marks", level: "emulated", events: passing + end,
+			want: map[string]string{"disk v1 Rescan": "SHL", "disk v1beta3 Rescan": "R"}},
 		{name: "lives alone", level: "windows", events: passing + end, want: map[string]string{"disk v1 Rescan": "L"}},
 		{name: "how calls ended", level: "wine-windows", events: passing + end, want: map[string]string{
-			"disk v1 GetDiskState": "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED", "iscsi v1alpha2 ConnectTarget": "OK, fake initiator", "iscsi v1alpha2 ListTargetPortals": "OK",
+			"disk v1 GetDiskState":         "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
+			"iscsi v1alpha2 ConnectTarget": "OK, fake initiator", "iscsi v1alpha2 ListTargetPortals": "OK",
 		}},
 		{name: "cut off", level: "emulated", events: passing, problem: "no package ended"},
 		{name: "no events", level: "emulated", events: "ok  p 1s\n", problem: "the events of go test"},
-		{name: "a failed test", level: "emulated", events: passing + `{"Action":"fail","Package":"p","Test":"TestOther"}` + "\n" + end, problem: "1 tests failed, the first of them TestOther"},
-		{name: "a failed package", level: "emulated", events: passing + `{"Action":"fail","Package":"p"}` + "\n", problem: "the tests of p failed"},
-		{name: "a method that never was", level: "emulated", events: strings.ReplaceAll(passing, "Rescan", "Format") + end, problem: `there is no method "disk v1`},
+		{name: "a failed test", level: "emulated", events: passing + `{"Action":"fail","Package":"p","Test":"TestOther"}` +
+			"\n" + end, problem: "1 tests failed, the first of them TestOther"},
+		{name: "a failed package", level: "emulated", events: passing + `{"Action":"fail","Package":"p"}` + "\n",
+			problem: "the tests of p failed"},
+		{name: "a method that never was", level: "emulated", events: strings.ReplaceAll(passing, "Rescan", "Format") + end,
+			problem: `there is no method "disk v1`},
 		{name: "nothing", level: "windows", events: end, problem: "prove nothing"},
 		{name: "no comparison", level: "pure", events: end, problem: "TestEveryMethodHasOnePlace did not run"},
 		{name: "no level", level: "mac", events: end, problem: `the level "mac" is not one of`},
@@ -133,11 +139,13 @@ func TestAPageWithoutWindowsSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := pageFrom(fstest.MapFS{"windows.json": {Data: []byte(`{"level":"windows","methods":{"disk v1 Rescan":"L"}}`)}})
+	full, err := pageFrom(fstest.MapFS{"windows.json": {Data: []byte(
+		`{"level":"windows","methods":{"disk v1 Rescan":"L"}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(empty, sentence) || strings.Contains(full, sentence) || !strings.Contains(full, fmt.Sprintf("| Windows | 1 of %d |", len(all))) {
+	if !strings.Contains(empty, sentence) || strings.Contains(full, sentence) ||
+		!strings.Contains(full, fmt.Sprintf("| Windows | 1 of %d |", len(all))) {
 		t.Errorf("without a record:\n%s\nwith one:\n%s", empty, full)
 	}
 	for name, content := range map[string]string{
@@ -167,7 +175,8 @@ func TestRecordingsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(page, "| Wine, recorded | 1 kernel calls,") || !strings.Contains(page, "| Wine 10.0, amd64 |") || strings.Contains(page, "19043") || !strings.Contains(page, "**The Windows column is empty") {
+	if !strings.Contains(page, "| Wine, recorded | 1 kernel calls,") || !strings.Contains(page, "| Wine 10.0, amd64 |") ||
+		strings.Contains(page, "19043") || !strings.Contains(page, "**The Windows column is empty") {
 		t.Errorf("the page is:\n%s", page)
 	}
 	if _, err := pageFrom(fstest.MapFS{"recordings/x.jsonl.gz": {Data: compressed(call)}}); err == nil {
@@ -207,8 +216,10 @@ func TestReportsFillTheColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"L 20348, 26100 |", "| Windows | 1 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.20348.1, amd64 | [csi-proxy-prove](evidence/reports/a.json.gz) |",
-		"| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.17763.1, amd64 |", "| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.19045.1, amd64 |",
+		"L 20348, 26100 |", "| Windows | 1 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.20348.1, amd64 | " +
+			"[csi-proxy-prove](evidence/reports/a.json.gz) |",
+		"| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.17763.1, amd64 |",
+		"| Windows | 0 of 145 | 2026-11-30 | v9.9.9 | Windows Server 10.0.19045.1, amd64 |",
 		"| Wine, reported | 1 of 145 | 2026-11-30 | v9.9.9 | Wine 10.0, amd64 |",
 	} {
 		if !strings.Contains(page, want) {
@@ -219,11 +230,12 @@ func TestReportsFillTheColumn(t *testing.T) {
 		t.Errorf("Wine is shown as Windows, or Windows as empty:\n%s", page)
 	}
 	for name, content := range map[string][]byte{
-		"emulated":    report(proof.Emulated, "", "lives-child", method, "proved", proof.Held),
-		"no method":   report(proof.Windows, "10.0.20348", "lives-child", "disk v9 Rescan", "proved", proof.Held),
-		"no report":   []byte("{}"),
-		"no JSON":     []byte("x"),
-		"wrong bytes": bytes.ReplaceAll(report(proof.Windows, "1", "lives", method, "proved", proof.Held), []byte{0}, []byte{1}),
+		"emulated":  report(proof.Emulated, "", "lives-child", method, "proved", proof.Held),
+		"no method": report(proof.Windows, "10.0.20348", "lives-child", "disk v9 Rescan", "proved", proof.Held),
+		"no report": []byte("{}"),
+		"no JSON":   []byte("x"),
+		"wrong bytes": bytes.ReplaceAll(report(proof.Windows, "1", "lives", method, "proved", proof.Held), []byte{0},
+			[]byte{1}),
 	} {
 		if _, err := pageFrom(fstest.MapFS{"reports/x.json.gz": file(content)}); err == nil {
 			t.Errorf("%s is accepted", name)

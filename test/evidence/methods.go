@@ -17,8 +17,8 @@ type method struct{ group, version, name string }
 
 func (m method) String() string { return m.group + " " + m.version + " " + m.name }
 
-// methods returns all that were ever released, with how each relates to its group's hub: by group, name and version, the
-// newest version first.
+// methods returns all that were ever released, with how each relates to its group's hub: by group, name and version,
+// the newest version first.
 func methods() (all []method, kinds map[method]string, err error) {
 	files, err := released.Descriptors()
 	if err != nil {

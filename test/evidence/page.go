@@ -69,10 +69,12 @@ func pageFrom(dir fs.FS) (string, error) {
 		b.WriteString(r.row())
 	}
 	if _, there := records[windows]; !there {
-		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have never run on Windows.**\n")
+		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have " +
+			"never run on Windows.**\n")
 	}
 	for _, rows := range grouped(all, records) {
-		fmt.Fprintf(&b, "\n## %s\n\n| method | versions | pure | emulated | Wine, pipes | Wine, kernel | Windows |\n|---|---|---|---|---|---|---|\n", rows[0].group)
+		fmt.Fprintf(&b, "\n## %s\n\n| method | versions | pure | emulated | Wine, pipes | Wine, kernel | Windows "+
+			"|\n|---|---|---|---|---|---|---|\n", rows[0].group)
 		for _, r := range rows {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.name, strings.Join(r.versions, " "), strings.Join(r.cells, " | "))
 		}
@@ -83,7 +85,8 @@ func pageFrom(dir fs.FS) (string, error) {
 // runs writes the table of the test runs, without Windows' if reports of it were sent.
 func runs(b *strings.Builder, records map[string]record, total int, sent bool) {
 	b.WriteString("| | methods | date | commit | on | command |\n|---|--:|---|---|---|---|\n")
-	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes", wineWindows: "Wine, kernel", windows: "Windows"}
+	titles := map[string]string{pure: "pure", emulated: "emulated", wineEmulated: "Wine, pipes",
+		wineWindows: "Wine, kernel", windows: "Windows"}
 	for _, level := range levels() {
 		r, there := records[level]
 		if level == windows && sent {
@@ -128,7 +131,8 @@ func grouped(all []method, records map[string]record) [][]row {
 			groups = append(groups, nil)
 		}
 		last := &groups[len(groups)-1]
-		same := slices.IndexFunc(*last, func(other row) bool { return other.name == r.name && slices.Equal(other.cells, r.cells) })
+		same := slices.IndexFunc(*last,
+			func(other row) bool { return other.name == r.name && slices.Equal(other.cells, r.cells) })
 		if same >= 0 {
 			(*last)[same].versions = append((*last)[same].versions, m.version)
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 )
 
-// A recordedRun is a recording of kernel calls, beside the records. It proves nothing about a method, but decides what the
-// emulated node answers.
+// A recordedRun is a recording of kernel calls, beside the records. It proves nothing about a method, but decides what
+// the emulated node answers.
 type recordedRun struct {
 	recording.Header
 	calls int
@@ -53,6 +53,7 @@ func (r recordedRun) row() string {
 	if r.Host == recording.Wine {
 		system, command = "Wine "+r.WineVersion, "`hack/record-wine.sh`"
 	}
-	return fmt.Sprintf("| %s, recorded | %d kernel calls, [compared with the emulated node](emulated-node-recorded.md) | %s | | %s, %s | %s |\n",
+	return fmt.Sprintf("| %s, recorded | %d kernel calls, [compared with the emulated node](emulated-node-recorded.md) "+
+		"| %s | | %s, %s | %s |\n",
 		r.Host, r.calls, r.Date, system, r.Architecture, command)
 }

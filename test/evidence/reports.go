@@ -26,8 +26,8 @@ type machineReport struct {
 	methods map[string]bool // by "group version Method": every check that used it held
 }
 
-// readReports reads the reports of Windows machines, and of Wine, oldest first. One of an emulated node is refused: it says
-// nothing about a machine.
+// readReports reads the reports of Windows machines, and of Wine, oldest first. One of an emulated node is refused: it
+// says nothing about a machine.
 func readReports(dir fs.FS) (all []machineReport, err error) {
 	entries, err := fs.ReadDir(dir, reportsDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,8 @@ func readReport(file string, content []byte) (machineReport, error) {
 	if r.Machine.System == proof.Emulated {
 		return machineReport{}, errors.New("the report is one of emulated nodes")
 	}
-	one := machineReport{file: file, machine: r.Machine, kit: r.Kit.Version, date: r.Begun.UTC().Format("2006-01-02"), methods: map[string]bool{}}
+	one := machineReport{file: file, machine: r.Machine, kit: r.Kit.Version, date: r.Begun.UTC().Format("2006-01-02"),
+		methods: map[string]bool{}}
 	for _, p := range r.Parts {
 		for _, c := range p.Checks {
 			for name, how := range c.Methods {
@@ -77,8 +78,8 @@ func readReport(file string, content []byte) (machineReport, error) {
 	return one, nil
 }
 
-// uses reports whether a part of the kit shows about the machine that a method works: the lives on Windows, and the single
-// calls on Wine. The other parts are about emulated nodes, or ask and prove nothing.
+// uses reports whether a part of the kit shows about the machine that a method works: the lives on Windows, and the
+// single calls on Wine. The other parts are about emulated nodes, or ask and prove nothing.
 func (r machineReport) uses(part, how string) bool {
 	if r.machine.System == proof.Wine {
 		return part == "calls" && how == "OK"
@@ -101,8 +102,8 @@ func (r machineReport) build() string {
 	return parts[min(2, len(parts)-1)]
 }
 
-// reported returns the Windows column that reports fill: for each method L and the builds on which all lives held that used
-// it. There is none without a report of Windows.
+// reported returns the Windows column that reports fill: for each method L and the builds on which all lives held that
+// used it. There is none without a report of Windows.
 func reported(all []machineReport) (record, bool) {
 	column, there := record{Level: windows, Methods: map[string]string{}}, false
 	for _, r := range all {
@@ -133,5 +134,6 @@ func (r machineReport) row(total int) string {
 	if r.machine.System == proof.Wine {
 		title = "Wine, reported"
 	}
-	return fmt.Sprintf("| %s | %d of %d | %s | %s | %s | [csi-proxy-prove](evidence/%s/%s) |\n", title, held, total, r.date, r.kit, r.system(), reportsDir, r.file)
+	return fmt.Sprintf("| %s | %d of %d | %s | %s | %s | [csi-proxy-prove](evidence/%s/%s) |\n", title, held, total,
+		r.date, r.kit, r.system(), reportsDir, r.file)
 }

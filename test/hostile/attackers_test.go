@@ -22,8 +22,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// An attacker is a copy of this program, because the agent tells clients apart by their process. It prints a line when it
-// has begun, and goes on until its standard input ends.
+// An attacker is a copy of this program, because the agent tells clients apart by their process. It prints a line when
+// it has begun, and goes on until its standard input ends.
 const (
 	attackVariable = "HOSTILE_ATTACK"  // a name in attacks
 	attackSockets  = "HOSTILE_SOCKETS" // the directory of the agent's sockets
@@ -70,8 +70,8 @@ func attacker(name string) int {
 	return 0
 }
 
-// connections keeps many connections open, on each of which something is sent and nothing is read. A connection that the agent
-// closes is opened again.
+// connections keeps many connections open, on each of which something is sent and nothing is read. A connection that
+// the agent closes is opened again.
 func connections(n int, send func(f *http2.Framer) error) func(ctx context.Context, a agentAddress) {
 	return func(ctx context.Context, a agentAddress) {
 		var all sync.WaitGroup
@@ -117,7 +117,8 @@ func calls(n int, body []byte, end bool) func(f *http2.Framer) error {
 func resets(f *http2.Framer) error {
 	err := f.WriteSettings()
 	for stream := uint32(1); err == nil && stream < 1<<30; stream += 2 {
-		if err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(), EndHeaders: true}); err == nil {
+		if err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(),
+			EndHeaders: true}); err == nil {
 			err = f.WriteRSTStream(stream, http2.ErrCodeCancel)
 		}
 	}

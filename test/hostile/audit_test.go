@@ -44,14 +44,16 @@ func TestAuditOfHostileCalls(t *testing.T) {
 	g := attack(t, testnode.Options{Audit: audit.New(file, klog.Background()).Record})
 	begin := len(file.lines())
 	calls := 0
-	for _, path := range []string{`C:\Windows`, "C:\\x\"}\n{\"code\":\"OK\"}", pods + "\xff", strings.Repeat("x", 10000), pods} {
+	for _, path := range []string{`C:\Windows`, "C:\\x\"}\n{\"code\":\"OK\"}", pods + "\xff",
+		strings.Repeat("x", 10000), pods} {
 		for _, m := range methodsNamed(t, "PathExists") {
 			_, _ = g.call(t.Context(), m, m.encode(t, values{"path": path}))
 			calls++
 		}
 	}
 	const password = "hush-hush-hush"
-	_, err := g.SMB.NewSmbGlobalMapping(t.Context(), &smb.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi", Password: password})
+	_, err := g.SMB.NewSmbGlobalMapping(t.Context(), &smb.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
+		Username: "csi", Password: password})
 	wantCode(t, "a wrong password", err, codes.Unauthenticated)
 	calls++
 	noError(t, g.Agent.Stop(t.Context())) // a line is written after the answer

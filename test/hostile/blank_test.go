@@ -148,13 +148,15 @@ func TestDamagedGPTsAreNotPartitioned(t *testing.T) {
 		want   codes.Code
 		found  string
 	}{
-		"only a backup GPT":                      {[]mark{zeros(0, 34*512)}, codes.FailedPrecondition, "GPT"},
-		"a GPT without its protective MBR":       {[]mark{zeros(0, 512)}, codes.FailedPrecondition, "GPT"},
-		"a GPT whose first header is broken":     {[]mark{{512 + 24, "\xff\xff"}}, codes.OK, ""},
-		"a GPT whose first header is gone":       {[]mark{zeros(512, 512)}, codes.OK, ""},
-		"a GPT whose backup is gone":             {[]mark{zeros(-33*512, 33*512)}, codes.OK, ""},
-		"a GPT whose headers are both gone":      {[]mark{zeros(512, 512), zeros(-512, 512)}, codes.FailedPrecondition, "MBR"},
-		"a GPT whose entries are both scribbled": {[]mark{{1024, "scribble"}, {-33 * 512, "scribble"}}, codes.FailedPrecondition, "GPT"},
+		"only a backup GPT":                  {[]mark{zeros(0, 34*512)}, codes.FailedPrecondition, "GPT"},
+		"a GPT without its protective MBR":   {[]mark{zeros(0, 512)}, codes.FailedPrecondition, "GPT"},
+		"a GPT whose first header is broken": {[]mark{{512 + 24, "\xff\xff"}}, codes.OK, ""},
+		"a GPT whose first header is gone":   {[]mark{zeros(512, 512)}, codes.OK, ""},
+		"a GPT whose backup is gone":         {[]mark{zeros(-33*512, 33*512)}, codes.OK, ""},
+		"a GPT whose headers are both gone": {[]mark{zeros(512, 512), zeros(-512, 512)},
+			codes.FailedPrecondition, "MBR"},
+		"a GPT whose entries are both scribbled": {[]mark{{1024, "scribble"}, {-33 * 512, "scribble"}},
+			codes.FailedPrecondition, "GPT"},
 	} {
 		number, err := g.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: diskBytes, LUNAuto: true})
 		noError(t, err)
@@ -272,7 +274,8 @@ func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 	g.alive()
 }
 
-// A boot sector that claims NTFS and makes no sense is a damaged file system: not unformatted, and not fatal to the agent.
+// A boot sector that claims NTFS and makes no sense is a damaged file system: not unformatted, and not fatal to the
+// agent.
 func TestDamagedNTFS(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	for name, damage := range map[string][]mark{

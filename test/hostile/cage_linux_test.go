@@ -19,8 +19,9 @@ import (
 // chartLimit is the memory limit that the chart gives the agent.
 const chartLimit = 256 << 20
 
-// cage is a memory cgroup with the chart's limit, as kubelet makes one for a container: beyond it, the kernel kills. Where
-// none can be made, because the test is not root or the hierarchy is read-only, the process's own peak is all there is.
+// cage is a memory cgroup with the chart's limit, as kubelet makes one for a container: beyond it, the kernel kills.
+// Where none can be made, because the test is not root or the hierarchy is read-only, the process's own peak is all
+// there is.
 type cage struct {
 	group string // its directory; empty: there is none
 	peak  string // the file with the highest use, page cache and the kernel's own included
@@ -50,7 +51,8 @@ func newCage(t *testing.T) *cage {
 	return &cage{}
 }
 
-// command returns the command that starts a program in the cage. It enters it first: memory is charged where it was asked for.
+// command returns the command that starts a program in the cage. It enters it first: memory is charged where it was
+// asked for.
 func (c *cage) command(program string, args ...string) *exec.Cmd {
 	if c.group == "" {
 		return exec.Command(program, args...)
@@ -126,7 +128,8 @@ func (a *caged) lives(during string) {
 		text, err := os.ReadFile(a.peak)
 		noError(a.t, err)
 		peak, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-		witness = fmt.Sprintf("in a cgroup of %d MiB, with page cache and kernel memory at most %d MiB", chartLimit>>20, peak>>20)
+		witness = fmt.Sprintf("in a cgroup of %d MiB, with page cache and kernel memory at most %d MiB",
+			chartLimit>>20, peak>>20)
 	}
 	a.t.Logf("%s: resident at most %d MiB, now %d MiB (%s)", during, highest>>20, present>>20, witness)
 	if highest >= chartLimit {

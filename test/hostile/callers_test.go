@@ -36,7 +36,10 @@ func accomplice(socket string) int {
 	var callers sync.WaitGroup
 	for range accompliceCalls / 100 {
 		conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return testnode.DialRaw(ctx, socket) }))
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+				error) {
+				return testnode.DialRaw(ctx, socket)
+			}))
 		if err != nil {
 			return 1
 		}
@@ -93,7 +96,8 @@ func TestFloodOfHungCalls(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}
-	g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 16, ClientOperations: 8, Wait: 100 * time.Millisecond}})
+	g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 16, ClientOperations: 8,
+		Wait: 100 * time.Millisecond}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
 	g.attackFrom(g.Socket("disk", "v1"))

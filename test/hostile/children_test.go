@@ -21,7 +21,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// childCalls is how many calls a child has under way when it ends: as many as a connection allows, and a process may have.
+// childCalls is how many calls a child has under way when it ends: as many as a connection allows, and a process may
+// have.
 const childCalls = 64
 
 // child asks for as many paths at once, and ends when its standard input does, with its calls under way.
@@ -77,8 +78,8 @@ func (g *target) metric(name string) (sum int) {
 // children is how many there are: go test ./test/hostile -run ThatLeaveCalls -children 90.
 var children = flag.Int("children", inLongRun(20, 3), "processes that leave hanging calls behind, one after the other")
 
-// Children of one process make 64 calls each that hang in Windows, and end one after the other. Their operations go on and keep
-// their slots. A driver that was there before is served after each of them, and so is one that comes then.
+// Children of one process make 64 calls each that hang in Windows, and end one after the other. Their operations go on
+// and keep their slots. A driver that was there before is served after each of them, and so is one that comes then.
 func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
@@ -94,7 +95,8 @@ func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 			return begun >= childCalls && g.metric("csi_proxy_calls_queued") == 0
 		})
 		end()
-		eventually(t, "the child's calls have no caller any more", func() bool { return g.metric("csi_proxy_calls_in_flight") == 0 })
+		eventually(t, "the child's calls have no caller any more",
+			func() bool { return g.metric("csi_proxy_calls_in_flight") == 0 })
 		_, err := g.Disk.GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 2})
 		if err == nil {
 			_, err = g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: kubelet + `\plugins`})

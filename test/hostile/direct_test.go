@@ -23,7 +23,8 @@ const scratch = pods + `\victim\scratch`
 
 // linksRefused are the ways in which a system may answer an open that refuses links on the way.
 func linksRefused() []emulated.LinksRefused {
-	return []emulated.LinksRefused{emulated.LinksRefusedOnTheWay, emulated.LinksRefusedEverywhere, emulated.LinksRefusedNever}
+	return []emulated.LinksRefused{emulated.LinksRefusedOnTheWay, emulated.LinksRefusedEverywhere,
+		emulated.LinksRefusedNever}
 }
 
 // attackRefusing is attack on a node with the answer.
@@ -54,8 +55,8 @@ func (g *target) opensDirectly(path string) bool {
 	return false
 }
 
-// TestSwappedInOneCall is TestSwappedComponents where paths are opened in one call, on systems with each answer, and on one
-// that stops refusing links in the middle of it.
+// TestSwappedInOneCall is TestSwappedComponents where paths are opened in one call, on systems with each answer, and on
+// one that stops refusing links in the middle of it.
 func TestSwappedInOneCall(t *testing.T) {
 	links := map[string]func(g *target, path string){
 		"symlink":  func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
@@ -103,8 +104,8 @@ func TestSwappedInOneCall(t *testing.T) {
 	}
 }
 
-// TestLinksRefusedNoMore: a system refuses links on the way when the agent starts, and follows them later. The first thing
-// that is opened through one is noticed, and left as it is.
+// TestLinksRefusedNoMore: a system refuses links on the way when the agent starts, and follows them later. The first
+// thing that is opened through one is noticed, and left as it is.
 func TestLinksRefusedNoMore(t *testing.T) {
 	number := 0
 	for _, m := range methods(t) {

@@ -42,7 +42,8 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 	for _, m := range named {
 		known := tests[m[1]]
 		if m[2] != "" { // the beginning of several
-			known = slices.ContainsFunc(slices.Collect(maps.Keys(tests)), func(name string) bool { return strings.HasPrefix(name, m[1]) })
+			known = slices.ContainsFunc(slices.Collect(maps.Keys(tests)),
+				func(name string) bool { return strings.HasPrefix(name, m[1]) })
 		}
 		if !known {
 			t.Errorf("there is no %s%s", m[1], m[2])

@@ -21,7 +21,8 @@ func documentedDisks() map[string][]mark {
 		"mdadm 1.0":  {{diskBytes - 8<<10, raid1(diskBytes - 8<<10)}},
 		"mdadm 1.1":  {{0, raid1(0)}},
 		"mdadm 1.2":  {{4096, raid1(4096)}},
-		// The anchor headers of the SNIA's Common RAID Disk Data Format and of Intel's matrix storage, which mdadm writes too.
+		// The anchor headers of the SNIA's Common RAID Disk Data Format and of Intel's matrix storage, which mdadm writes
+		// too.
 		"mdadm ddf":  {{-512, "\xde\x11\xde\x11"}},
 		"mdadm imsm": {{-1024, "Intel Raid ISM Cfg Sig. 1.3.00"}},
 		// "ZFS On-Disk Specification", 1.2: four labels of 256 KiB, the second half of each uberblocks.

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// eachExtent reads only the beginning and the end of a file, where file systems and partition tables are. Reading all of
-// a 64 GiB image would take minutes where holes cannot be skipped.
+// eachExtent reads only the beginning and the end of a file, where file systems and partition tables are. Reading all
+// of a 64 GiB image would take minutes where holes cannot be skipped.
 func eachExtent(f *os.File, each func(offset int64, data []byte)) error {
 	const probe = 32 << 20
 	info, err := f.Stat()

@@ -107,7 +107,8 @@ func TestForeignDisks(t *testing.T) {
 	number := 0
 	for i, name := range slices.Sorted(maps.Keys(images)) {
 		image := images[name]
-		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true}, {SectorSize: 512, Offline: true}, {SectorSize: 4096}} {
+		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true},
+			{SectorSize: 512, Offline: true}, {SectorSize: 4096}} {
 			if testnode.Sampled(j, i, 4) {
 				number++
 				spec.ImagePath, spec.LUNAuto = image, true
@@ -156,7 +157,8 @@ func (g *target) leftAlone(name string, spec emulated.DiskSpec) (image string) {
 // TestForeignVolumes: no volume that another system has formatted is formatted, and neither is an NTFS of another tool.
 func TestForeignVolumes(t *testing.T) {
 	g := attack(t, testnode.Options{})
-	atTheEnd := []string{"mdadm 0.90", "mdadm 1.0", "mdadm ddf", "mdadm imsm", "drbd"} // which is another one in a larger volume
+	// which is another one in a larger volume
+	atTheEnd := []string{"mdadm 0.90", "mdadm 1.0", "mdadm ddf", "mdadm imsm", "drbd"}
 	images := foreignDisks(t, 1)
 	for _, name := range slices.Sorted(maps.Keys(images)) {
 		if slices.Contains(atTheEnd, name) {

@@ -68,13 +68,15 @@ func headerField(name, value string) []byte {
 }
 
 func (p *peer) begin(stream uint32, end bool) error {
-	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(), EndHeaders: true, EndStream: end})
+	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(),
+		EndHeaders: true, EndStream: end})
 }
 
 // announce begins a call of a method and sends nothing of its request.
 func (p *peer) announce(stream uint32, path string) {
 	p.t.Helper()
-	noError(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headersOf(path), EndHeaders: true}))
+	noError(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream,
+		BlockFragment: headersOf(path), EndHeaders: true}))
 }
 
 // drain reads whatever the agent sends, so that it never waits for the test, and reports how it ended the connection.
@@ -138,7 +140,8 @@ func TestFloodsOfFrames(t *testing.T) {
 			}
 			return p.WriteRSTStream(uint32(2*i+1), http2.ErrCodeCancel)
 		}, 5000, http2.ErrCodeNo},
-		"pings":    {func(p *peer, i int) error { return p.WritePing(false, [8]byte{byte(i)}) }, 20000, http2.ErrCodeEnhanceYourCalm},
+		"pings": {func(p *peer, i int) error { return p.WritePing(false, [8]byte{byte(i)}) }, 20000,
+			http2.ErrCodeEnhanceYourCalm},
 		"settings": {func(p *peer, _ int) error { return p.WriteSettings() }, 20000, http2.ErrCodeNo},
 		"continuations": {func(p *peer, i int) error { // CVE-2023-45288
 			if i == 0 {
@@ -195,7 +198,8 @@ func TestCallsOfOneConnection(t *testing.T) {
 	if stream, code := p.refused(); stream != 2*64+1 || code != http2.ErrCodeRefusedStream {
 		t.Errorf("the first stream that is reset is %d, with %v; want %d, refused", stream, code, 2*64+1)
 	}
-	_ = p.conn.Close() // or its calls, of the same process, keep all slots until they have waited for their requests for 5 s
+	// or its calls, of the same process, keep all slots until they have waited for their requests for 5 s
+	_ = p.conn.Close()
 	g.alive()
 }
 
@@ -209,7 +213,8 @@ func TestHeadersOfOneCall(t *testing.T) {
 		noError(t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block, EndHeaders: true}))
 	}
 	if stream, code := p.refused(); stream != 3 || code != http2.ErrCodeFrameSize {
-		t.Errorf("the first stream that is reset is %d, with %v; want 3, which has 6 KiB of headers, for its size", stream, code)
+		t.Errorf("the first stream that is reset is %d, with %v; want 3, which has 6 KiB of headers, for its size", stream,
+			code)
 	}
 	g.alive()
 }

@@ -116,7 +116,8 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 		}
 	}
 	// Through the publish link of a driver, on kubelet's file system, the result is the same.
-	_, err := g.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: pods + `\publish`})
+	_, err := g.Filesystem.CreateSymlink(t.Context(),
+		&filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: pods + `\publish`})
 	noError(t, err)
 	g.through(pods+`\publish\canary`, g.snapshot())
 	g.alive()
@@ -143,7 +144,8 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 		}
 		_, err = g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: path})
 		wantCode(t, "RmdirContents of "+path, err, codes.FailedPrecondition)
-		_, err = g.Filesystem.CreateSymlink(t.Context(), &filesystem.CreateSymlinkRequest{SourcePath: pods + `\peer`, TargetPath: path})
+		_, err = g.Filesystem.CreateSymlink(t.Context(),
+			&filesystem.CreateSymlinkRequest{SourcePath: pods + `\peer`, TargetPath: path})
 		want := codes.AlreadyExists
 		if l.name == "peer" { // the very link
 			want = codes.OK

@@ -24,7 +24,8 @@ const (
 )
 
 // copies are what such copies do with the value of their variable.
-var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child, driverSocket: driver, attackVariable: attacker}
+var copies = map[string]func(string) int{accompliceSocket: accomplice, probeSocket: probe, childSocket: child,
+	driverSocket: driver, attackVariable: attacker}
 
 func TestMain(m *testing.M) {
 	for variable, do := range copies {

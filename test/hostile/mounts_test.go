@@ -34,8 +34,8 @@ func onEitherWindows(t *testing.T, subject int, test func(t *testing.T, switches
 }
 
 // TestSwappedMountPoints mounts and unmounts a volume at a directory while a workload swaps that directory, as fast as
-// Windows lets it, for links, mount points of other volumes and other directories. Nothing outside changes, and Windows'
-// own volume is mounted nowhere else.
+// Windows lets it, for links, mount points of other volumes and other directories. Nothing outside changes, and
+// Windows' own volume is mounted nowhere else.
 func TestSwappedMountPoints(t *testing.T) {
 	onEitherWindows(t, 0, func(t *testing.T, switches *emulated.Switches) {
 		g := attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}})
@@ -67,7 +67,8 @@ func TestSwappedMountPoints(t *testing.T) {
 		for i := range *raceRounds {
 			m := calls[i%len(calls)]
 			leaf := scratch + `\leaf`
-			_, err := g.call(t.Context(), m, m.encode(t, values{"volume_id": g.volume, "target_path": leaf, "path": leaf, "force": uint64(1)}))
+			_, err := g.call(t.Context(), m,
+				m.encode(t, values{"volume_id": g.volume, "target_path": leaf, "path": leaf, "force": uint64(1)}))
 			code := codeOf(err)
 			seen[code]++
 			if code == codes.Internal || code == codes.Unknown {

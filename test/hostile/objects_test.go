@@ -106,8 +106,8 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 	}
 }
 
-// Many listings at once leave out a disk that hangs as one alone does: those that find its places taken by calls that hang wait no
-// longer for it than these. Nothing of them is left, and later listings are answered.
+// Many listings at once leave out a disk that hangs as one alone does: those that find its places taken by calls that
+// hang wait no longer for it than these. Nothing of them is left, and later listings are answered.
 func TestManyListingsBesideADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	n := attack(t, testnode.Options{})
@@ -161,13 +161,17 @@ func newLooks(t *testing.T) *looks {
 
 func (n *looks) all() []look {
 	diskCall := func(call func(ctx context.Context, number uint32) error) (dead, other func(context.Context) error) {
-		return func(ctx context.Context) error { return call(ctx, 1) }, func(ctx context.Context) error { return call(ctx, 0) }
+		return func(ctx context.Context) error { return call(ctx, 1) },
+			func(ctx context.Context) error { return call(ctx, 0) }
 	}
 	volumeCall := func(call func(ctx context.Context, id string) error) (dead, other func(context.Context) error) {
-		return func(ctx context.Context) error { return call(ctx, n.volume) }, func(ctx context.Context) error { return call(ctx, n.second) }
+		return func(ctx context.Context) error { return call(ctx, n.volume) },
+			func(ctx context.Context) error { return call(ctx, n.second) }
 	}
-	pathCall := func(dead, other string, call func(ctx context.Context, path string) error) (func(context.Context) error, func(context.Context) error) {
-		return func(ctx context.Context) error { return call(ctx, dead) }, func(ctx context.Context) error { return call(ctx, other) }
+	pathCall := func(dead, other string, call func(ctx context.Context, path string) error) (func(context.Context) error,
+		func(context.Context) error) {
+		return func(ctx context.Context) error { return call(ctx, dead) },
+			func(ctx context.Context) error { return call(ctx, other) }
 	}
 	var all []look
 	add := func(name, function, object string, dead, other func(context.Context) error) {
@@ -222,7 +226,8 @@ func (n *looks) all() []look {
 	})
 	add("IsSymlink", "OpenFile", `victim\mount`, dead, other)
 	closest := func(ctx context.Context, path string) error {
-		_, err := n.Volume.GetClosestVolumeIDFromTargetPath(ctx, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+		_, err := n.Volume.GetClosestVolumeIDFromTargetPath(ctx,
+			&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 		return err
 	}
 	dead, other = pathCall(pods+`\one`, pods+`\two`, closest)

@@ -36,40 +36,56 @@ func hostilePaths(g *target) map[string]hostilePath {
 	}
 	in := func(name string) string { return pods + `\` + name }
 
-	bad("", " ", ".", "..", `.\pods`, `..\..\Windows`, `pods`, `C:`, `C:pods`, `C:var\lib\kubelet\pods\x`, `:\x`, `1:\x`, `CC:\x`, ` `+in("x"), `é:\x`)
+	bad("", " ", ".", "..", `.\pods`, `..\..\Windows`, `pods`, `C:`, `C:pods`, `C:var\lib\kubelet\pods\x`, `:\x`, `1:\x`,
+		`CC:\x`, ` `+in("x"), `é:\x`)
 	// Every form of ..
-	bad(kubelet+`\..`, kubelet+`\..\`, in(`..\..\..\..\..\Windows`), in(`..\pods\x`), in(`x\..\y`), in(`x\..`), in(`...`), in(`.. `), in(`..  \x`),
-		in(`.`), in(`.\x`), in(`..:$I30`), `C:\..\var\lib\kubelet\pods\x`, `C:\var\lib\kubelet\pods\..\..\kubelet-evil`, `\..\Windows`, `\.\x`, in(`. .`), in(`.. .`))
+	bad(kubelet+`\..`, kubelet+`\..\`, in(`..\..\..\..\..\Windows`), in(`..\pods\x`), in(`x\..\y`), in(`x\..`), in(`...`),
+		in(`.. `), in(`..  \x`),
+		in(`.`), in(`.\x`), in(`..:$I30`), `C:\..\var\lib\kubelet\pods\x`, `C:\var\lib\kubelet\pods\..\..\kubelet-evil`,
+		`\..\Windows`, `\.\x`, in(`. .`), in(`.. .`))
 	// Control and reserved characters.
 	for _, r := range "\x00\x01\x07\t\n\r\x1b\x1f\x7f\u0085\u009f" {
 		bad(in("a"+string(r)+"b"), in("a"+string(r)), string(r)+in("x"), in("a"+string(r)+`\b`))
 	}
-	bad(kubelet+"\x00"+`\pods\x`, in("x\x00"), in(`a*`), in(`a?`), in(`<a`), in(`a>`), in(`"a"`), in(`a|b`), in(`$(Remove-Item C:\)`))
+	bad(kubelet+"\x00"+`\pods\x`, in("x\x00"), in(`a*`), in(`a?`), in(`<a`), in(`a>`), in(`"a"`), in(`a|b`),
+		in(`$(Remove-Item C:\)`))
 	// Look-alikes of the working directory.
-	outside(`C:\var\lib\kubelet-evil\x`, `C:\var\lib\kubele\x`, `C:\var\lib\kubeletx`, `C:\var\lib\kubelet1\pods`, `C:\var\lib\Kubelets\x`,
-		"C:\\var\\lib\\\u212aubelet\\x", "C:\\var\\l\u0131b\\kubelet\\x", "C:\\var\\lib\\kubelet\u200b\\x", "C:\\var\\lib\\\uff4bubelet\\x", "C:\\var\\lib\\kubele\u0442\\x",
+	outside(`C:\var\lib\kubelet-evil\x`, `C:\var\lib\kubele\x`, `C:\var\lib\kubeletx`, `C:\var\lib\kubelet1\pods`,
+		`C:\var\lib\Kubelets\x`,
+		"C:\\var\\lib\\\u212aubelet\\x", "C:\\var\\l\u0131b\\kubelet\\x", "C:\\var\\lib\\kubelet\u200b\\x",
+		"C:\\var\\lib\\\uff4bubelet\\x", "C:\\var\\lib\\kubele\u0442\\x",
 		`C:\ var\lib\kubelet\x`, `C:\kubelet\x`, `C:\var\var\lib\kubelet\x`)
-	bad(`C:\var\lib\kubelet.`, `C:\var\lib\kubelet.\x`, `C:\var\lib\kubelet \x`, `C:\var\lib\kubelet. .\x`, `C:\var.\lib\kubelet\x`)
+	bad(`C:\var\lib\kubelet.`, `C:\var\lib\kubelet.\x`, `C:\var\lib\kubelet \x`, `C:\var\lib\kubelet. .\x`,
+		`C:\var.\lib\kubelet\x`)
 	// Above and beside.
-	outside(`\`, `C:\`, `c:\`, `C:\\`, `C:\var`, `C:\var\lib`, `C:\var\lib\`, `C:\Windows`, `C:\Windows\System32`, `\Windows`, `C:\canary\victim`,
+	outside(`\`, `C:\`, `c:\`, `C:\\`, `C:\var`, `C:\var\lib`, `C:\var\lib\`, `C:\Windows`, `C:\Windows\System32`,
+		`\Windows`, `C:\canary\victim`,
 		`\Device\HarddiskVolume1\x`, `\GLOBALROOT\x`, `\var\lib`)
 	// Other drives.
 	outside(`D:\var\lib\kubelet\x`, `d:\var\lib\kubelet`, `Z:\`, `A:\x`, `B:\var\lib\kubelet\pods\x`)
 	// The network, and the device namespace.
-	bad(`\\server\share`, `\\server\share\var\lib\kubelet\x`, `\\localhost\C$\var\lib\kubelet\x`, `\\127.0.0.1\C$\Windows`, `\\`, `\\\`, `\\x`,
-		`\\?\`, `\\?\`+in("x"), `\\?\UNC\server\share\x`, `\\?\C:`, `\\.\`+in("x"), `\\.\PhysicalDrive0`, `\\.\pipe\csi-proxy-disk-v1`, `\\.\C:\Windows`,
-		`\??\`+in("x"), `\??\UNC\server\share`, `\\?\GLOBALROOT\Device\HarddiskVolume1\x`, `\\?\globalroot\x`, g.volume, g.system, g.system+`Windows`,
-		strings.TrimSuffix(g.system, `\`), `\??\`+strings.TrimPrefix(g.system, `\\?\`), `//?/C:/Windows`, `//server/share`, `/\?\x`, `\/?\x`, `\\;LanmanRedirector\server\share`)
+	bad(`\\server\share`, `\\server\share\var\lib\kubelet\x`, `\\localhost\C$\var\lib\kubelet\x`,
+		`\\127.0.0.1\C$\Windows`, `\\`, `\\\`, `\\x`,
+		`\\?\`, `\\?\`+in("x"), `\\?\UNC\server\share\x`, `\\?\C:`, `\\.\`+in("x"), `\\.\PhysicalDrive0`,
+		`\\.\pipe\csi-proxy-disk-v1`, `\\.\C:\Windows`,
+		`\??\`+in("x"), `\??\UNC\server\share`, `\\?\GLOBALROOT\Device\HarddiskVolume1\x`, `\\?\globalroot\x`, g.volume,
+		g.system, g.system+`Windows`,
+		strings.TrimSuffix(g.system, `\`), `\??\`+strings.TrimPrefix(g.system, `\\?\`), `//?/C:/Windows`, `//server/share`,
+		`/\?\x`, `\/?\x`, `\\;LanmanRedirector\server\share`)
 	// Names that Windows reads as other names.
-	bad(`C:\var\lib\KUBELE~1\x`, in(`KUBELE~1`), in(`ABCDEF~1\x`), in(`A~12.TXT`), in(`x~9`), in(`a.b~1`), in(`~1`), `C:\PROGRA~1`)
+	bad(`C:\var\lib\KUBELE~1\x`, in(`KUBELE~1`), in(`ABCDEF~1\x`), in(`A~12.TXT`), in(`x~9`), in(`a.b~1`),
+		in(`~1`), `C:\PROGRA~1`)
 	delete(m, in(`a.b~1`)) // the ~1 is in the extension: no short name
-	bad(in(`a:b`), in(`a::$DATA`), in(`a:$DATA`), in(`::$INDEX_ALLOCATION`), `C:\var\lib\kubelet::$INDEX_ALLOCATION\x`, `C:\var\lib\kubelet:x`, in(`x\`+`y:z`), in(`C:\x`))
-	for _, device := range []string{"NUL", "nul", "CON", "con", "PRN", "AUX", "COM1", "com9", "COM0", "LPT1", "lpt9", "COM¹", "LPT³", "CONIN$", "CONOUT$", "NUL.txt", "nul.a.b", "COM1 .x", "Aux.", "NUL "} {
+	bad(in(`a:b`), in(`a::$DATA`), in(`a:$DATA`), in(`::$INDEX_ALLOCATION`), `C:\var\lib\kubelet::$INDEX_ALLOCATION\x`,
+		`C:\var\lib\kubelet:x`, in(`x\`+`y:z`), in(`C:\x`))
+	for _, device := range []string{"NUL", "nul", "CON", "con", "PRN", "AUX", "COM1", "com9", "COM0", "LPT1", "lpt9",
+		"COM¹", "LPT³", "CONIN$", "CONOUT$", "NUL.txt", "nul.a.b", "COM1 .x", "Aux.", "NUL "} {
 		bad(in(device), in(device+`\x`), in(`x\`+device))
 	}
 	bad(in(`x.`), in(`x `), in(`x.\y`), in(`x \y`), in(`x. `), in(`x . . `), in(" "), in("x\u0020"))
 	// Too long: 260 UTF-16 units are the maximum.
-	bad(fill(261, "a"), fill(1000, "a"), fill(261, "😀"), strings.Repeat(`C:\`, 100), in(strings.Repeat("a", 32<<10)), strings.Repeat(`\`, 32<<10), strings.Repeat("A", 32<<10))
+	bad(fill(261, "a"), fill(1000, "a"), fill(261, "😀"), strings.Repeat(`C:\`, 100), in(strings.Repeat("a", 32<<10)),
+		strings.Repeat(`\`, 32<<10), strings.Repeat("A", 32<<10))
 	return m
 }
 
@@ -190,10 +206,12 @@ func TestForwardSlashes(t *testing.T) {
 func TestWorkingDirectoryItself(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
-	for _, path := range []string{kubelet, kubelet + `\`, `c:\VAR\LIB\KUBELET`, `\var\lib\kubelet`, `\\var\lib\kubelet`[1:] + `\\`} {
+	for _, path := range []string{kubelet, kubelet + `\`, `c:\VAR\LIB\KUBELET`, `\var\lib\kubelet`,
+		`\\var\lib\kubelet`[1:] + `\\`} {
 		g.eachField(kind.isPath, func(m method, f field, request values) {
 			want := map[string]codes.Code{
-				"Rmdir": codes.FailedPrecondition, "RmdirContents": codes.FailedPrecondition, "MountVolume": codes.FailedPrecondition,
+				"Rmdir": codes.FailedPrecondition, "RmdirContents": codes.FailedPrecondition,
+				"MountVolume":   codes.FailedPrecondition,
 				"CreateSymlink": codes.FailedPrecondition, "GetVolumeIDFromTargetPath": codes.NotFound,
 			}[m.name]
 			request[f.name] = path
@@ -210,8 +228,10 @@ func TestOddNamesAreOnlyNames(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	for i, name := range []string{
-		"a..b", "..a", "%SystemRoot%", "$(calc.exe)", "`calc`", "; calc #", "' OR '1'='1", "{}", "kubernetes.io~csi", "😀", "a~b",
-		"-Force", "nulx", "COM", "COM10", "conin", "LPT1a", "e\u0301", "\u202etxt", "ſ", "kubelet", strings.Repeat("n", 200), fill(260, "a")[len(pods)+1:],
+		"a..b", "..a", "%SystemRoot%", "$(calc.exe)", "`calc`", "; calc #", "' OR '1'='1", "{}",
+		"kubernetes.io~csi", "😀", "a~b",
+		"-Force", "nulx", "COM", "COM10", "conin", "LPT1a", "e\u0301", "\u202etxt", "ſ", "kubelet", strings.Repeat("n", 200),
+		fill(260, "a")[len(pods)+1:],
 		fill(260, "😀")[len(pods)+1:],
 	} {
 		if !testnode.Sampled(i, 0, 1) {

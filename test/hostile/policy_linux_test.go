@@ -28,8 +28,8 @@ const twoUsers = `- name: root
   methods: [disk/v1/ListDiskIDs]
 `
 
-// dialAs opens a connection as another user, which needs root. The thread that does it keeps root's capabilities, so that it
-// gets past the socket's mode, and ends afterwards.
+// dialAs opens a connection as another user, which needs root. The thread that does it keeps root's capabilities, so
+// that it gets past the socket's mode, and ends afterwards.
 func dialAs(t *testing.T, socket string, uid uintptr) net.Conn {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -19,15 +19,16 @@ func (g *target) steps() *client.Client {
 	return c
 }
 
-// A rule that allows the steps allows all calls of which they are made, and where the rule ends, each of these ends, too. What
-// others have staged counts, although the client may not look there.
+// A rule that allows the steps allows all calls of which they are made, and where the rule ends, each of these ends,
+// too. What others have staged counts, although the client may not look there.
 func TestPolicyOfSteps(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(own)
 	g.hostDir(others + `\secret`)
 	g.plantOne(own, planted{name: "symlink", point: symlink(`\??\` + others)})
 	stageShare := func(remote, at string) error {
-		_, err := g.steps().StageShare(t.Context(), &steps.StageShareRequest{RemotePath: remote, TargetPath: at, Username: "csi", Password: "csi-password"})
+		_, err := g.steps().StageShare(t.Context(), &steps.StageShareRequest{RemotePath: remote, TargetPath: at,
+			Username: "csi", Password: "csi-password"})
 		return err
 	}
 	noError(t, stageShare(`\\fs.emulated\other`, others+`\share`))
@@ -40,7 +41,8 @@ func TestPolicyOfSteps(t *testing.T) {
   smbServers: [fs.emulated]
 `)
 	stageDisk := func(at string) error {
-		_, err := g.steps().StageDisk(t.Context(), &steps.StageDiskRequest{TargetPath: at, Disk: &steps.StageDiskRequest_DiskNumber{DiskNumber: disk}})
+		_, err := g.steps().StageDisk(t.Context(),
+			&steps.StageDiskRequest{TargetPath: at, Disk: &steps.StageDiskRequest_DiskNumber{DiskNumber: disk}})
 		return err
 	}
 	publish := func(from, at string) error {

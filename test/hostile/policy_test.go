@@ -59,8 +59,8 @@ func wantPolicy(t *testing.T, what any, err error) {
 	t.Errorf("%v: got %s, want PermissionDenied with the reason POLICY", what, clip(fmt.Sprint(err)))
 }
 
-// Each of the API's methods is refused to a client without a rule and to one whose rule has another version of the method
-// or another method, before it looks at the request. Health stays open.
+// Each of the API's methods is refused to a client without a rule and to one whose rule has another version of the
+// method or another method, before it looks at the request. Health stays open.
 func TestPolicyOfMethods(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	for name, rules := range map[string]string{
@@ -95,7 +95,10 @@ func TestPolicyOfMethods(t *testing.T) {
 func (g *target) dial(socket string) *grpc.ClientConn {
 	g.t.Helper()
 	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return testnode.DialRaw(ctx, socket) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+			error) {
+			return testnode.DialRaw(ctx, socket)
+		}))
 	noError(g.t, err)
 	return conn
 }
@@ -129,14 +132,19 @@ func TestPolicyOfDirectories(t *testing.T) {
 	before := g.snapshot()
 	number := 0
 	for _, path := range []string{
-		others + `\victim`, strings.ToLower(others) + `\VICTIM`, strings.ReplaceAll(others, `\`, "/") + "/victim", strings.TrimPrefix(others, "C:") + `\victim`,
-		own + `\..\others\victim`, own + `\.\..\others\victim`, own + `2\victim`, own + `.\..\others`, own + ` \x`, own + `\\..\\others\victim`,
-		`C:\var\lib\kubelet\plugins\KUBERN~1.IO\csi\others\victim`, `\\?\` + others + `\victim`, `\??\` + others, `\\localhost\C$\var\lib\kubelet`,
+		others + `\victim`, strings.ToLower(others) + `\VICTIM`, strings.ReplaceAll(others, `\`, "/") + "/victim",
+		strings.TrimPrefix(others, "C:") + `\victim`,
+		own + `\..\others\victim`, own + `\.\..\others\victim`, own + `2\victim`, own + `.\..\others`, own + ` \x`,
+		own + `\\..\\others\victim`,
+		`C:\var\lib\kubelet\plugins\KUBERN~1.IO\csi\others\victim`, `\\?\` + others + `\victim`, `\??\` + others,
+		`\\localhost\C$\var\lib\kubelet`,
 		own + `\x:y`, kubelet, pods, pods + `\peer\victim`, mount, `C:\`, `C:\Windows`, own + "\x00" + `\x`,
-		own + `\symlink\victim`, own + `\case\victim`, own + `\junction\victim`, own + `\above\kubernetes.io\csi\others\victim`, own + `\lookalike\victim`,
+		own + `\symlink\victim`, own + `\case\victim`, own + `\junction\victim`,
+		own + `\above\kubernetes.io\csi\others\victim`, own + `\lookalike\victim`,
 		own + `\pods\victim`, own + `\twice\victim`, own + `\twice\new`,
 	} {
-		throughLink := slices.Contains([]string{"symlink", "case", "junction", "above", "lookalike", "pods", "twice"}, first(strings.TrimPrefix(path, own+`\`)))
+		throughLink := slices.Contains([]string{"symlink", "case", "junction", "above", "lookalike", "pods", "twice"},
+			first(strings.TrimPrefix(path, own+`\`)))
 		g.eachField(kind.isPath, func(m method, f field, request values) {
 			if number++; !testnode.Sampled(number, 0, 3) {
 				return
@@ -157,7 +165,8 @@ func TestPolicyOfDirectories(t *testing.T) {
 		before = g.unchanged(path, before)
 	}
 	// What it may reach goes on working.
-	for _, path := range []string{own + `\dir\victim`, own + `\inside\victim`, strings.ToUpper(own) + `\DIR`, strings.TrimPrefix(own, "C:") + `\dir`} {
+	for _, path := range []string{own + `\dir\victim`, own + `\inside\victim`, strings.ToUpper(own) + `\DIR`,
+		strings.TrimPrefix(own, "C:") + `\dir`} {
 		exists, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})
 		if err != nil || !exists.GetExists() {
 			t.Errorf("PathExists(%s): %v, %v, want true", path, exists.GetExists(), err)
@@ -207,7 +216,8 @@ func TestPolicyOfServers(t *testing.T) {
 			return err
 		},
 		"the volume behind it": func() error {
-			_, err := g.Volume.GetClosestVolumeIDFromTargetPath(t.Context(), &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: shareLink + `\new`})
+			_, err := g.Volume.GetClosestVolumeIDFromTargetPath(t.Context(),
+				&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: shareLink + `\new`})
 			return err
 		},
 	} {
@@ -232,7 +242,8 @@ func TestPolicyIsAudited(t *testing.T) {
 		noError(t, json.Unmarshal([]byte(text), &line))
 		seen[line.Method+" "+line.Rule+" "+line.Code+" "+line.Reason]++
 	}
-	want := "map[/v2alpha1.Filesystem/PathExists readers OK :1 /v2alpha1.Filesystem/PathExists readers PermissionDenied POLICY:1 " +
+	want := "map[/v2alpha1.Filesystem/PathExists readers OK :1 /v2alpha1.Filesystem/PathExists readers PermissionDenied " +
+		"POLICY:1 " +
 		"/v2alpha1.Filesystem/Rmdir readers PermissionDenied POLICY:2]"
 	if got := fmt.Sprint(seen); got != want {
 		t.Errorf("got %s\nwant %s", got, want)

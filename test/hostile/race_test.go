@@ -49,14 +49,16 @@ func TestSwappedComponents(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(links)) {
 		t.Run(name, func(t *testing.T) {
 			onEitherWindows(t, i, func(t *testing.T, switches *emulated.Switches) {
-				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}}), mount, links[name], *raceRounds, nil)
+				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}}), mount,
+					links[name], *raceRounds, nil)
 			})
 		})
 	}
 }
 
 // race swaps a directory of the attacked one while calls go through it. Each is told to meanwhile before.
-func race(t *testing.T, g *target, dir string, link func(g *target, path string), rounds int, meanwhile func(round int)) {
+func race(t *testing.T, g *target, dir string, link func(g *target, path string), rounds int,
+	meanwhile func(round int)) {
 	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
 	g.WriteFile(`C:\victim\inner\file`, "canary")
 	content := g.HostPath(dir)
@@ -86,7 +88,8 @@ func race(t *testing.T, g *target, dir string, link func(g *target, path string)
 		if meanwhile != nil {
 			meanwhile(i)
 		}
-		_, err := g.call(t.Context(), m, m.encode(t, values{"path": path, "force": uint64(1), "source_path": dir + `\source`, "target_path": path}))
+		_, err := g.call(t.Context(), m,
+			m.encode(t, values{"path": path, "force": uint64(1), "source_path": dir + `\source`, "target_path": path}))
 		code := codeOf(err)
 		seen[code]++
 		if code == codes.Internal || code == codes.Unknown {
@@ -135,7 +138,8 @@ func (g *target) outside(content string) snapshot {
 	inside, err := filepath.Rel(g.StateDir, content)
 	noError(g.t, err)
 	for name := range s {
-		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) || strings.HasPrefix(name, "tree of disk ") || name == "node/node.json" {
+		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) ||
+			strings.HasPrefix(name, "tree of disk ") || name == "node/node.json" {
 			delete(s, name)
 		}
 	}

@@ -45,9 +45,9 @@ func mapShare(ctx context.Context, n *testnode.Node, remote, local string) error
 	return err
 }
 
-// Eight clients ask for a path through a link to a share, two more ask about the link and make a directory behind it, while
-// another unmaps and maps the share as fast as it can. No server is met without a mapping: it would be shown the account of
-// the machine. The file server counts.
+// Eight clients ask for a path through a link to a share, two more ask about the link and make a directory behind it,
+// while another unmaps and maps the share as fast as it can. No server is met without a mapping: it would be shown the
+// account of the machine. The file server counts.
 func TestUnmappingUnderWalks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, mapShare(t.Context(), n, share, shareLink))
@@ -87,7 +87,8 @@ func TestUnmappingUnderWalks(t *testing.T) {
 		return err
 	})
 	rounds := attackFor(60, func(int) {
-		if _, err := n.SMB.RemoveSmbGlobalMapping(t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: share}); err != nil {
+		if _, err := n.SMB.RemoveSmbGlobalMapping(t.Context(),
+			&smb.RemoveSmbGlobalMappingRequest{RemotePath: share}); err != nil {
 			t.Errorf("unmapping: %v", err)
 		}
 		if err := mapShare(t.Context(), n, share, ""); err != nil {
@@ -105,8 +106,8 @@ func TestUnmappingUnderWalks(t *testing.T) {
 	t.Logf("%d times unmapped and mapped; %d calls answered, %d refused", rounds, answered.Load(), refused.Load())
 }
 
-// A pod has a file open on a share, and other pods' volumes are staged on it again and again while the share's root fails
-// to open for reasons that have nothing to do with credentials. The mapping is never taken from under the pod.
+// A pod has a file open on a share, and other pods' volumes are staged on it again and again while the share's root
+// fails to open for reasons that have nothing to do with credentials. The mapping is never taken from under the pod.
 func TestStagingUnderAPod(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, mapShare(t.Context(), n, share, ""))
@@ -116,7 +117,8 @@ func TestStagingUnderAPod(t *testing.T) {
 	noError(t, err)
 	defer file.Close()
 	failures := []win32.Errno{
-		win32.ERROR_NO_SYSTEM_RESOURCES, win32.ERROR_NOT_ENOUGH_MEMORY, win32.ERROR_TOO_MANY_OPEN_FILES, win32.ERROR_GEN_FAILURE,
+		win32.ERROR_NO_SYSTEM_RESOURCES, win32.ERROR_NOT_ENOUGH_MEMORY, win32.ERROR_TOO_MANY_OPEN_FILES,
+		win32.ERROR_GEN_FAILURE,
 		win32.ERROR_SHARING_VIOLATION, win32.ERROR_BAD_NETPATH, win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR,
 		win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT, win32.ERROR_DEV_NOT_EXIST, win32.ERROR_BAD_NET_NAME,
 		win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_IO_DEVICE, win32.ERROR_INTERNAL_ERROR, win32.ERROR_FILE_NOT_FOUND, 4711,
@@ -146,8 +148,8 @@ func TestStagingUnderAPod(t *testing.T) {
 	t.Logf("%d failures", rounds)
 }
 
-// Somebody else has mapped names that lead out of the working directories. Links to them are not followed, and the mapping
-// can be removed.
+// Somebody else has mapped names that lead out of the working directories. Links to them are not followed, and the
+// mapping can be removed.
 func TestMappingsThatLeadBack(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	for _, name := range []string{`localhost\share`, `127.0.0.1\share`, `fs.emulated\c$`, `fs.emulated\davwwwroot`} {

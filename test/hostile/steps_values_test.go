@@ -29,7 +29,8 @@ func (g *target) stepPaths() map[string]func(ctx context.Context, path string) e
 			return err
 		},
 		"StageShare": func(ctx context.Context, path string) error {
-			_, err := c.StageShare(ctx, &steps.StageShareRequest{RemotePath: `\\fs.emulated\share`, TargetPath: path, Username: "csi", Password: stepSecret})
+			_, err := c.StageShare(ctx, &steps.StageShareRequest{RemotePath: `\\fs.emulated\share`, TargetPath: path,
+				Username: "csi", Password: stepSecret})
 			return err
 		},
 		"Unstage": func(ctx context.Context, path string) error {
@@ -70,7 +71,8 @@ func TestHostileSteps(t *testing.T) {
 			if got := status.Code(err); got != want[0] && got != want[len(want)-1] {
 				t.Errorf("%s: %v, want %v", what, clip(fmt.Sprint(err)), want)
 			}
-			if text := fmt.Sprint(err); len(text) > 5000 || strings.ContainsAny(text, "\x00\n\r\x1b") || strings.Contains(text, stepSecret) {
+			if text := fmt.Sprint(err); len(text) > 5000 || strings.ContainsAny(text, "\x00\n\r\x1b") ||
+				strings.Contains(text, stepSecret) {
 				t.Errorf("%s: the error is %d bytes long, has control characters in it, or the password", what, len(text))
 			}
 		}
@@ -107,10 +109,14 @@ func TestHostileStepTexts(t *testing.T) {
 		before = g.unchanged(what, before)
 	}
 	for _, r := range []*steps.StageDiskRequest{
-		{Disk: &steps.StageDiskRequest_SerialNumber{SerialNumber: long}}, {Disk: &steps.StageDiskRequest_Page83Id{Page83Id: long}},
-		{Disk: &steps.StageDiskRequest_EbsVolumeId{EbsVolumeId: long}}, {Disk: &steps.StageDiskRequest_GceDeviceName{GceDeviceName: long}},
-		{Disk: &steps.StageDiskRequest_VsphereUuid{VsphereUuid: long}}, {Disk: &steps.StageDiskRequest_SerialNumber{}}, {Disk: &steps.StageDiskRequest_Eui64{}},
-		{Disk: &steps.StageDiskRequest_IscsiDisk{IscsiDisk: &steps.ISCSIDisk{TargetAddress: long, Iqn: "iqn.2026-01.emulated:open"}}},
+		{Disk: &steps.StageDiskRequest_SerialNumber{SerialNumber: long}},
+		{Disk: &steps.StageDiskRequest_Page83Id{Page83Id: long}},
+		{Disk: &steps.StageDiskRequest_EbsVolumeId{EbsVolumeId: long}},
+		{Disk: &steps.StageDiskRequest_GceDeviceName{GceDeviceName: long}},
+		{Disk: &steps.StageDiskRequest_VsphereUuid{VsphereUuid: long}}, {Disk: &steps.StageDiskRequest_SerialNumber{}},
+		{Disk: &steps.StageDiskRequest_Eui64{}},
+		{Disk: &steps.StageDiskRequest_IscsiDisk{IscsiDisk: &steps.ISCSIDisk{TargetAddress: long,
+			Iqn: "iqn.2026-01.emulated:open"}}},
 		{Disk: &steps.StageDiskRequest_IscsiDisk{IscsiDisk: &steps.ISCSIDisk{TargetAddress: "192.0.2.10", Iqn: long}}}, {},
 	} {
 		r.TargetPath = at
@@ -119,24 +125,28 @@ func TestHostileStepTexts(t *testing.T) {
 		cancel()
 		check(fmt.Sprintf("%.40v", r), err, codes.InvalidArgument)
 	}
-	_, err := c.StageDisk(t.Context(), &steps.StageDiskRequest{TargetPath: at, Disk: &steps.StageDiskRequest_DiskNumber{DiskNumber: 0xffffffff}})
+	_, err := c.StageDisk(t.Context(),
+		&steps.StageDiskRequest{TargetPath: at, Disk: &steps.StageDiskRequest_DiskNumber{DiskNumber: 0xffffffff}})
 	check("the last disk number", err, codes.NotFound)
 	_, err = c.Expand(t.Context(), &steps.ExpandRequest{TargetPath: mount, SizeBytes: -1})
 	check("a negative size", err, codes.InvalidArgument)
 	_, err = c.Expand(t.Context(), &steps.ExpandRequest{TargetPath: mount, SizeBytes: 1<<63 - 1})
 	check("the largest size", err, codes.OutOfRange)
 	for _, r := range []*steps.StageShareRequest{
-		{RemotePath: long}, {RemotePath: `\\` + long + `\share`}, {RemotePath: `\\fs.emulated\C$`}, {RemotePath: `\\localhost\share`}, {RemotePath: `\\fs.emulated\share`, Username: long},
+		{RemotePath: long}, {RemotePath: `\\` + long + `\share`}, {RemotePath: `\\fs.emulated\C$`},
+		{RemotePath: `\\localhost\share`}, {RemotePath: `\\fs.emulated\share`, Username: long},
 		{RemotePath: `C:\Windows`}, {RemotePath: `\\?\C:\Windows`}, {RemotePath: "\\\\fs.emulated\\sh\x01are"},
 	} {
 		r.TargetPath, r.Password = at, stepSecret
 		r.Username += "csi"
 		_, err := c.StageShare(t.Context(), r)
-		if got := status.Code(err); got != codes.InvalidArgument || strings.Contains(fmt.Sprint(err), stepSecret) || len(fmt.Sprint(err)) > 5000 {
+		if got := status.Code(err); got != codes.InvalidArgument || strings.Contains(fmt.Sprint(err), stepSecret) ||
+			len(fmt.Sprint(err)) > 5000 {
 			t.Errorf("%.60v: %s", r.GetRemotePath(), clip(fmt.Sprint(err)))
 		}
 	}
-	_, err = c.StageShare(t.Context(), &steps.StageShareRequest{RemotePath: `\\fs.emulated\share`, TargetPath: at, Username: "csi", Password: stepSecret})
+	_, err = c.StageShare(t.Context(), &steps.StageShareRequest{RemotePath: `\\fs.emulated\share`, TargetPath: at,
+		Username: "csi", Password: stepSecret})
 	if status.Code(err) != codes.Unauthenticated || strings.Contains(fmt.Sprint(err), stepSecret) {
 		t.Errorf("a wrong password: %v", err)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// beside is a way to ask for something beside the API. It returns when the agent has answered for the first time; what it
-// opened stays open until the context ends.
+// beside is a way to ask for something beside the API. It returns when the agent has answered for the first time; what
+// it opened stays open until the context ends.
 type beside struct {
 	name string
 	ask  func(ctx context.Context, conn grpc.ClientConnInterface) error
@@ -44,7 +44,8 @@ func besides() []beside {
 			if err != nil {
 				return err
 			}
-			_ = s.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}) // Recv has the cause
+			// Recv has the cause
+			_ = s.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
 			_, err = s.Recv()
 			return err
 		}},
@@ -70,7 +71,10 @@ func besides() []beside {
 
 func newConn(socket string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return testnode.DialRaw(ctx, socket) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+			error) {
+			return testnode.DialRaw(ctx, socket)
+		}))
 }
 
 // probe asks for everything beside the API once, as a process of its own, and prints the results.
@@ -121,8 +125,8 @@ func (g *target) takeAll(p *peer, path string) {
 	})
 }
 
-// The calls and streams that a process may have open are limited, over all its connections and sockets. One more is refused;
-// other processes are served; and when a stream ends, in whatever way, there is room for another.
+// The calls and streams that a process may have open are limited, over all its connections and sockets. One more is
+// refused; other processes are served; and when a stream ends, in whatever way, there is room for another.
 func TestStreamsOfOneProcess(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
@@ -137,10 +141,12 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		for i := range most {
 			e := endpoints[i%len(endpoints)]
 			conn, b := g.newConn(e[0], e[1]), streams[i/2]
-			eventually(t, fmt.Sprintf("%s: stream %d of %d is served", what, i+1, most), func() bool { return b.ask(ctx, conn) == nil })
+			eventually(t, fmt.Sprintf("%s: stream %d of %d is served", what, i+1, most),
+				func() bool { return b.ask(ctx, conn) == nil })
 		}
 		for _, b := range besides() {
-			if err := b.ask(ctx, g.newConn("volume", "v1")); codeOf(err) != codes.ResourceExhausted || reason(err) != "TOO_MANY_CALLS" {
+			if err := b.ask(ctx, g.newConn("volume", "v1")); codeOf(err) != codes.ResourceExhausted ||
+				reason(err) != "TOO_MANY_CALLS" {
 				t.Errorf("%s: %s with all places taken: got %v, want ResourceExhausted, TOO_MANY_CALLS", what, b.name, err)
 			}
 		}

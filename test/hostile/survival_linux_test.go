@@ -21,8 +21,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// In the memory that the chart allows, the agent survives what other processes do to it, serves every call of a good client
-// meanwhile, half of them within two seconds, and goes on serving it afterwards.
+// In the memory that the chart allows, the agent survives what other processes do to it, serves every call of a good
+// client meanwhile, half of them within two seconds, and goes on serving it afterwards.
 func TestSurvivesAttacks(t *testing.T) {
 	if !testnode.Long() {
 		t.Skip("make test-long runs it")
@@ -64,8 +64,8 @@ func TestSurvivesAttacks(t *testing.T) {
 	}
 }
 
-// clientSockets makes a copy of this program a client of the agent whose sockets are in a directory. For each line that it
-// gets, a number, it makes so many calls, 100 ms apart, and answers with a clientReport.
+// clientSockets makes a copy of this program a client of the agent whose sockets are in a directory. For each line that
+// it gets, a number, it makes so many calls, 100 ms apart, and answers with a clientReport.
 const clientSockets = "HOSTILE_CLIENT_SOCKETS"
 
 func init() { copies[clientSockets] = goodClient } //nolint:gochecknoinits // only Linux has it

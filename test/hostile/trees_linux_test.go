@@ -27,8 +27,9 @@ var (
 	treeLevels = flag.Int("tree-levels", inLongRun(4_000, 1_000), "levels of the deep tree")
 )
 
-// TestTreesWithoutEnd removes trees that a workload made as wide or as deep as it could, with callers that give up after a
-// second and ask again. Seen from outside, the agent's process needs no more memory and handles than for any other call.
+// TestTreesWithoutEnd removes trees that a workload made as wide or as deep as it could, with callers that give up
+// after a second and ask again. Seen from outside, the agent's process needs no more memory and handles than for any
+// other call.
 func TestTreesWithoutEnd(t *testing.T) {
 	const (
 		mostMemory  = 16 << 20
@@ -108,8 +109,8 @@ func TestTreesWithoutEnd(t *testing.T) {
 	}
 }
 
-// memoryDir returns a temporary directory in memory, if the host has that: a node makes every removal durable, and a disk
-// would be measured.
+// memoryDir returns a temporary directory in memory, if the host has that: a node makes every removal durable, and a
+// disk would be measured.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "csi") //nolint:usetesting // not where the host has its temporary files

@@ -17,16 +17,25 @@ import (
 func malformedVolumeIDs(g *target) []string {
 	guid := strings.TrimSuffix(strings.TrimPrefix(g.volume, `\\?\Volume{`), `}\`)
 	ids := []string{
-		"", " ", `\`, `\\?\`, `Volume`, `Volume{}`, `\\?\Volume{}\`, guid, `{` + guid + `}`, `{` + guid + `}\`, `Volume` + guid, `Volume{` + guid,
-		`Volume(` + guid + `)`, `\\?\Volume{` + guid[1:] + `}\`, `\\?\Volume{0` + guid + `}\`, `\\?\Volume{` + strings.ReplaceAll(guid, "-", "") + `}\`,
-		`\\?\Volume{` + strings.Repeat("g", 8) + guid[8:] + `}\`, `\\?\Volume{ ` + guid[1:] + `}\`, `\\?\Volume{+` + guid[1:] + `}\`, `\\?\Volume{0x` + guid[2:] + `}\`,
-		g.volume + `\`, g.volume + `Windows`, g.volume + `..\`, g.volume + `..\..\Windows`, g.volume + `..`, g.volume + `data`, g.volume + ` `, g.volume + "\x00", g.volume + "\n",
-		strings.TrimSuffix(g.volume, `\`) + `/`, strings.TrimSuffix(g.volume, `\`) + `:x`, strings.TrimSuffix(g.volume, `\`) + "\x00" + `\`,
-		` ` + g.volume, "\t" + g.volume, `\\?\` + g.volume, `\\?\\Volume{` + guid + `}\`, `\\.\Volume{` + guid + `}\`, `\??\Volume{` + guid + `}\`, `\Volume{` + guid + `}\`,
+		"", " ", `\`, `\\?\`, `Volume`, `Volume{}`, `\\?\Volume{}\`, guid, `{` + guid + `}`, `{` + guid + `}\`,
+		`Volume` + guid, `Volume{` + guid,
+		`Volume(` + guid + `)`, `\\?\Volume{` + guid[1:] + `}\`, `\\?\Volume{0` + guid + `}\`, `\\?\Volume{` +
+			strings.ReplaceAll(guid, "-", "") + `}\`,
+		`\\?\Volume{` + strings.Repeat("g", 8) + guid[8:] + `}\`, `\\?\Volume{ ` + guid[1:] + `}\`, `\\?\Volume{+` +
+			guid[1:] + `}\`, `\\?\Volume{0x` + guid[2:] + `}\`,
+		g.volume + `\`, g.volume + `Windows`, g.volume + `..\`, g.volume + `..\..\Windows`, g.volume + `..`,
+		g.volume + `data`, g.volume + ` `, g.volume + "\x00", g.volume + "\n",
+		strings.TrimSuffix(g.volume, `\`) + `/`, strings.TrimSuffix(g.volume, `\`) + `:x`,
+		strings.TrimSuffix(g.volume, `\`) + "\x00" + `\`,
+		` ` + g.volume, "\t" + g.volume, `\\?\` + g.volume, `\\?\\Volume{` + guid + `}\`, `\\.\Volume{` + guid + `}\`,
+		`\??\Volume{` + guid + `}\`, `\Volume{` + guid + `}\`,
 		`//?/Volume{` + guid + `}/`, `\\?\GLOBALROOT\Volume{` + guid + `}\`, `\\server\Volume{` + guid + `}\`, `X` + g.volume,
-		`\\?\Ｖolume{` + guid + `}\`, `\\?\Volume{` + strings.Replace(guid, guid[:1], "１", 1) + `}\`, "\\?\\Vo\u200blume{" + guid + `}\`,
-		`C:`, `C:\`, `\\.\C:`, `\\.\PhysicalDrive1`, `\\?\PhysicalDrive0`, `\\?\Harddisk0Partition1\`, `\Device\HarddiskVolume1`, mount, mount + `\`, `*`, `%`,
-		`\\?\Volume{` + guid + `}\' OR 1=1 --`, `' OR UniqueId LIKE '%`, `"; Clear-Disk -Number 1; "`, `$(calc)`, strings.Repeat(g.volume, 2),
+		`\\?\Ｖolume{` + guid + `}\`, `\\?\Volume{` + strings.Replace(guid, guid[:1], "１", 1) + `}\`,
+		"\\?\\Vo\u200blume{" + guid + `}\`,
+		`C:`, `C:\`, `\\.\C:`, `\\.\PhysicalDrive1`, `\\?\PhysicalDrive0`, `\\?\Harddisk0Partition1\`,
+		`\Device\HarddiskVolume1`, mount, mount + `\`, `*`, `%`,
+		`\\?\Volume{` + guid + `}\' OR 1=1 --`, `' OR UniqueId LIKE '%`, `"; Clear-Disk -Number 1; "`, `$(calc)`,
+		strings.Repeat(g.volume, 2),
 		strings.Repeat("A", 32<<10), `\\?\Volume{` + strings.Repeat(guid, 900) + `}\`,
 	}
 	return ids
@@ -53,7 +62,8 @@ func TestMalformedVolumeIDs(t *testing.T) {
 func TestUnknownVolumes(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
-	for _, id := range []string{`\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`, `\\?\Volume{00000000-0000-0000-0000-000000000000}\`, `Volume{FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF}`} {
+	for _, id := range []string{`\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`,
+		`\\?\Volume{00000000-0000-0000-0000-000000000000}\`, `Volume{FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF}`} {
 		g.eachField(kind.isVolume, func(m method, f field, request values) {
 			want := codes.NotFound
 			if m.name == "UnmountVolume" {
@@ -172,7 +182,8 @@ func TestDiskNumbers(t *testing.T) {
 	}
 	for _, m := range methodsNamed(t, "ListVolumesOnDisk") {
 		for partition, want := range map[uint64]codes.Code{
-			0: codes.OK, 1: codes.FailedPrecondition, 2: codes.OK, 3: codes.NotFound, 128: codes.NotFound, 129: codes.NotFound, math.MaxUint32: codes.NotFound, 1 << 32: codes.OK,
+			0: codes.OK, 1: codes.FailedPrecondition, 2: codes.OK, 3: codes.NotFound, 128: codes.NotFound, 129: codes.NotFound,
+			math.MaxUint32: codes.NotFound, 1 << 32: codes.OK,
 		} {
 			_, err := g.call(t.Context(), m, m.encode(t, values{"disk_number": uint64(1), "partition_number": partition}))
 			wantCode(t, fmt.Sprintf("%v, partition %d", m, partition), err, want)

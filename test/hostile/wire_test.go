@@ -16,8 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// An empty request names nothing: it is refused by all methods that need a path or volume, and means disk 0 to those that
-// take a disk.
+// An empty request names nothing: it is refused by all methods that need a path or volume, and means disk 0 to those
+// that take a disk.
 func TestEmptyRequests(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
@@ -76,13 +76,15 @@ func TestMalformedMessages(t *testing.T) {
 	}{
 		"a cut-off length":        {[]byte{0x0a, 0xff}, codes.InvalidArgument},
 		"a length beyond the end": {[]byte{0x0a, 0x7f, 'C', ':'}, codes.InvalidArgument},
-		"a negative length":       {[]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, codes.InvalidArgument},
-		"an endless varint":       {bytes.Repeat([]byte{0xff}, 32), codes.InvalidArgument},
-		"field number 0":          {[]byte{0x02, 0x00}, codes.InvalidArgument},
-		"wire type 7":             {[]byte{0x0f, 0x00}, codes.InvalidArgument},
-		"an end without a group":  {[]byte{0x0c}, codes.InvalidArgument},
-		"groups 20000 deep":       {deep, codes.InvalidArgument},
-		"5 MiB":                   {protowire.AppendBytes(protowire.AppendTag(nil, 900, protowire.BytesType), make([]byte, 5<<20)), codes.ResourceExhausted},
+		"a negative length": {[]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+			codes.InvalidArgument},
+		"an endless varint":      {bytes.Repeat([]byte{0xff}, 32), codes.InvalidArgument},
+		"field number 0":         {[]byte{0x02, 0x00}, codes.InvalidArgument},
+		"wire type 7":            {[]byte{0x0f, 0x00}, codes.InvalidArgument},
+		"an end without a group": {[]byte{0x0c}, codes.InvalidArgument},
+		"groups 20000 deep":      {deep, codes.InvalidArgument},
+		"5 MiB": {protowire.AppendBytes(protowire.AppendTag(nil, 900, protowire.BytesType),
+			make([]byte, 5<<20)), codes.ResourceExhausted},
 	} {
 		for _, m := range methods(t) {
 			_, err := g.call(t.Context(), m, c.request)
@@ -115,7 +117,10 @@ func TestMethodsElsewhere(t *testing.T) {
 	all := methods(t)
 	for _, m := range all {
 		for _, api := range apis() {
-			if slices.ContainsFunc(all, func(o method) bool { return o.path == m.path && o.group == api.group && o.version == api.version }) {
+			if slices.ContainsFunc(all, func(o method) bool {
+				return o.path == m.path && o.group == api.group &&
+					o.version == api.version
+			}) {
 				continue
 			}
 			elsewhere := m
@@ -124,7 +129,8 @@ func TestMethodsElsewhere(t *testing.T) {
 			wantCode(t, fmt.Sprintf("%v on the socket of %s %s", m, api.group, api.version), err, codes.Unimplemented)
 		}
 	}
-	for _, path := range []string{"/v1.Disk/", "/v1.Disk/partitionDisk", "/v1.Disk/PartitionDisk/", "/V1.Disk/PartitionDisk", "/v1.Disk/../v1.Disk/PartitionDisk", "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"} {
+	for _, path := range []string{"/v1.Disk/", "/v1.Disk/partitionDisk", "/v1.Disk/PartitionDisk/",
+		"/V1.Disk/PartitionDisk", "/v1.Disk/../v1.Disk/PartitionDisk", "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"} {
 		m := method{group: "disk", version: "v1", path: path}
 		_, err := g.call(t.Context(), m, []byte{0x08, 0x01})
 		wantCode(t, path, err, codes.Unimplemented)
@@ -137,7 +143,9 @@ func TestMethodsElsewhere(t *testing.T) {
 func TestOddConnections(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	socket := g.Socket("filesystem", "v2alpha1")
-	for _, greeting := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff", string(make([]byte, 64<<10)), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"} {
+	for _, greeting := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff", string(make([]byte, 64<<10)),
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"} {
 		for range 20 {
 			conn, err := testnode.DialRaw(t.Context(), socket)
 			noError(t, err)

@@ -76,7 +76,8 @@ func dashboardExpressions(t *testing.T) map[string]string {
 	}
 	for _, v := range d.Templating.List {
 		if query, ok := v.Query.(map[string]any); ok {
-			expressions["variable "+v.Name] = strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(query["query"]), "label_values("), ", instance)")
+			expressions["variable "+v.Name] = strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(query["query"]), "label_values("),
+				", instance)")
 		}
 	}
 	return expressions

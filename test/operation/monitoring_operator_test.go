@@ -63,7 +63,8 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	noError(t, err)
 	_, err = w.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
 	noError(t, err)
-	_, err = w.ISCSI.ConnectTarget(t.Context(), &iscsi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
+	_, err = w.ISCSI.ConnectTarget(t.Context(),
+		&iscsi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 	noError(t, err)
 
 	p := w.scrape(t)
@@ -95,7 +96,8 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	if up := strings.Count(string(p), "\ncsi_proxy_endpoint_up{"); up != w.Agent.Ready()+1 {
 		t.Errorf("%d endpoints, want %d", up, w.Agent.Ready()+1)
 	}
-	if build := regexp.MustCompile(`csi_proxy_build_info\{go_version="go[^"]+",revision="[^"]+",version="[^"]+"\} 1`); !build.MatchString(string(p)) {
+	if build := regexp.MustCompile(
+		`csi_proxy_build_info\{go_version="go[^"]+",revision="[^"]+",version="[^"]+"\} 1`); !build.MatchString(string(p)) {
 		t.Error("the build is not in the metrics")
 	}
 	if strings.Contains(string(p), "csi-password") {
@@ -118,8 +120,8 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 	}
 }
 
-// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that join it, wait behind
-// it and give up. The node stays ready, as others are served.
+// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that join it, wait
+// behind it and give up. The node stays ready, as others are served.
 func TestHungOperation(t *testing.T) {
 	w := startWatched(t)
 	id := volumeOnDisk(t, w)
@@ -193,8 +195,10 @@ func TestHungWindows(t *testing.T) {
 		t.Errorf("healthz: got %d %s", code, text)
 	}
 	w.scrape(t).has(t, `csi_proxy_kernel_up 0`)
-	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`) // a scrape makes this call, too
-	for range 20 {                                                                            // a storm of checks does not ask Windows
+	// a scrape makes this call, too
+	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`)
+	// a storm of checks does not ask Windows
+	for range 20 {
 		if code, _ := w.get(t, "/readyz"); code != http.StatusServiceUnavailable {
 			t.Errorf("readyz in the storm: %d", code)
 		}
@@ -237,10 +241,12 @@ func TestFailingWindows(t *testing.T) {
 	w := startWatched(t)
 	w.Faults.Add(testnode.Fault{Function: "VolumeNames", Error: win32.ERROR_GEN_FAILURE})
 	code, text := w.get(t, "/readyz")
-	if code != http.StatusServiceUnavailable || !strings.Contains(text, "kernel: listing the volumes: ") || !strings.Contains(text, "ERROR_GEN_FAILURE") {
+	if code != http.StatusServiceUnavailable || !strings.Contains(text, "kernel: listing the volumes: ") ||
+		!strings.Contains(text, "ERROR_GEN_FAILURE") {
 		t.Errorf("readyz: got %d %s", code, text)
 	}
-	w.scrape(t).has(t, `csi_proxy_kernel_up 0`, `csi_proxy_collect_success{collector="volumes"} 0`, `csi_proxy_collect_success{collector="disks"} 1`)
+	w.scrape(t).has(t, `csi_proxy_kernel_up 0`, `csi_proxy_collect_success{collector="volumes"} 0`,
+		`csi_proxy_collect_success{collector="disks"} 1`)
 	if n, _ := w.scrape(t).value(`csi_proxy_kernel_calls_total{code="ERROR_GEN_FAILURE",control_code="",function="VolumeNames"}`); n < 2 {
 		t.Errorf("%v calls failed, want 2 at least: the check's and the one that counts", n)
 	}
@@ -250,10 +256,12 @@ func TestStoppedAgentIsNotReady(t *testing.T) {
 	w := startWatched(t)
 	w.get(t, "/readyz") // Windows has answered, and still
 	noError(t, w.Agent.Stop(t.Context()))
-	if code, text := w.get(t, "/readyz"); code != http.StatusServiceUnavailable || !strings.HasPrefix(text, "not ready\nendpoints: 25 of 25 do not accept: csi-proxy-") {
+	if code, text := w.get(t, "/readyz"); code != http.StatusServiceUnavailable ||
+		!strings.HasPrefix(text, "not ready\nendpoints: 25 of 25 do not accept: csi-proxy-") {
 		t.Errorf("readyz: got %d %s", code, text)
 	}
-	w.scrape(t).has(t, `csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 0`, `csi_proxy_collect_success{collector="disks"} 0`)
+	w.scrape(t).has(t, `csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 0`,
+		`csi_proxy_collect_success{collector="disks"} 0`)
 	if code, _ := w.get(t, "/healthz"); code != http.StatusOK {
 		t.Errorf("healthz of an agent that was told to stop: %d", code)
 	}
@@ -283,8 +291,10 @@ func TestCallersMakeNoSeries(t *testing.T) {
 		_, _ = w.System.GetService(ctx, &system.GetServiceRequest{Name: name})
 		_, _ = w.System.StartService(ctx, &system.StartServiceRequest{Name: name})
 		_, _ = w.Filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: podsDir + `\` + name})
-		_, _ = w.Filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: podsDir + `\` + name, TargetPath: podsDir + `\l\` + name})
-		_, _ = w.SMB.NewSmbGlobalMapping(ctx, &smb.NewSmbGlobalMappingRequest{RemotePath: `\\` + name + `\share`, Username: name, Password: name})
+		_, _ = w.Filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: podsDir + `\` + name,
+			TargetPath: podsDir + `\l\` + name})
+		_, _ = w.SMB.NewSmbGlobalMapping(ctx, &smb.NewSmbGlobalMappingRequest{RemotePath: `\\` + name + `\share`,
+			Username: name, Password: name})
 		_, _ = w.Volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeId: name, TargetPath: name})
 		_, _ = w.ISCSI.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
 			TargetPortal: &iscsi.TargetPortal{TargetAddress: name, TargetPort: 1}, Iqn: "iqn.2026-01.com:" + name,

@@ -18,7 +18,8 @@ func TestClientExamples(t *testing.T) {
 	p.pipes = "" // the examples know the usual names only
 	p.start()
 	// Compiled as the other tests are, so that most of it is in Go's cache.
-	examples := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-count=1", "-run=^Example", "-v", "./csiproxy")
+	examples := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-count=1",
+		"-run=^Example", "-v", "./csiproxy")
 	examples.Dir = filepath.Join("..", "..", "client")
 	examples.Env = append(os.Environ(), "GOWORK=off", dial.SocketDirVariable+"="+filepath.Join(p.dir, "run"))
 	out, err := examples.CombinedOutput()

@@ -63,7 +63,8 @@ func lifeSteps() []step {
 		}},
 		{"ids of the disks", func(ctx context.Context, l *life) (string, error) {
 			r, err := l.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-			return fmt.Sprint(len(r.GetDiskIDs()), r.GetDiskIDs()[freshID].GetPage83(), r.GetDiskIDs()[freshID].GetSerialNumber()), err
+			return fmt.Sprint(len(r.GetDiskIDs()), r.GetDiskIDs()[freshID].GetPage83(),
+				r.GetDiskIDs()[freshID].GetSerialNumber()), err
 		}},
 		{"locations of the disks", func(ctx context.Context, l *life) (string, error) {
 			r, err := l.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{})
@@ -94,7 +95,8 @@ func lifeSteps() []step {
 			return "", err
 		}},
 		{"volumes of one partition", func(ctx context.Context, l *life) (string, error) {
-			r, err := l.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: freshID, PartitionNumber: 2})
+			r, err := l.Volume.ListVolumesOnDisk(ctx,
+				&volumeapi.ListVolumesOnDiskRequest{DiskNumber: freshID, PartitionNumber: 2})
 			return fmt.Sprint(len(r.GetVolumeIds())), err
 		}},
 		{"volumes of the disk", func(ctx context.Context, l *life) (string, error) {
@@ -123,7 +125,8 @@ func lifeSteps() []step {
 		{"mount again", mount},
 		{"volume at the mount point", volumeAt},
 		{"closest volume", func(ctx context.Context, l *life) (string, error) {
-			r, err := l.Volume.GetClosestVolumeIDFromTargetPath(ctx, &volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging})
+			r, err := l.Volume.GetClosestVolumeIDFromTargetPath(ctx,
+				&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging})
 			return fmt.Sprint(r.GetVolumeId() == l.volume), err
 		}},
 		{"disk of the volume", func(ctx context.Context, l *life) (string, error) {
@@ -185,11 +188,13 @@ func lifeSteps() []step {
 			return "", err
 		}},
 		{"map a share with a wrong password", func(ctx context.Context, l *life) (string, error) {
-			_, err := l.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{RemotePath: share, Username: "csi", Password: "wrong"})
+			_, err := l.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{RemotePath: share,
+				Username: "csi", Password: "wrong"})
 			return "", err
 		}},
 		{"map a share", func(ctx context.Context, l *life) (string, error) {
-			_, err := l.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{RemotePath: share, LocalPath: pods + `\share`, Username: "csi", Password: "csi-password"})
+			_, err := l.SMB.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{RemotePath: share,
+				LocalPath: pods + `\share`, Username: "csi", Password: "csi-password"})
 			return "", err
 		}},
 		{"remove the mapping", func(ctx context.Context, l *life) (string, error) {
@@ -209,7 +214,8 @@ func lifeSteps() []step {
 			return "", err
 		}},
 		{"log in without CHAP", func(ctx context.Context, l *life) (string, error) {
-			_, err := l.ISCSI.ConnectTarget(ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portal(), Iqn: "iqn.2026-01.emulated:chap"})
+			_, err := l.ISCSI.ConnectTarget(ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portal(),
+				Iqn: "iqn.2026-01.emulated:chap"})
 			return "", err
 		}},
 		{"serial number", func(ctx context.Context, l *life) (string, error) {
@@ -243,6 +249,7 @@ func volumeAt(ctx context.Context, l *life) (string, error) {
 }
 
 func link(ctx context.Context, l *life) (string, error) {
-	_, err := l.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: pods + `\mount`})
+	_, err := l.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: staging,
+		TargetPath: pods + `\mount`})
 	return "", err
 }

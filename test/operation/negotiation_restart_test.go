@@ -53,7 +53,8 @@ func TestAgentComesLater(t *testing.T) {
 	}
 }
 
-// TestRestart: drivers do not notice that the agent is replaced, whether the new one has the same versions, newer or older.
+// TestRestart: drivers do not notice that the agent is replaced, whether the new one has the same versions, newer or
+// older.
 func TestRestart(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -131,7 +132,8 @@ func TestAgentStaysAway(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
-	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) || status.Code(err) != codes.DeadlineExceeded {
+	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) ||
+		status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("a call past its deadline gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// BenchmarkTransport shows the cost of the way to the node: the same call of the same node in process, through a socket,
-// and through a socket to an agent of an older version, which needs translation.
+// BenchmarkTransport shows the cost of the way to the node: the same call of the same node in process, through a
+// socket, and through a socket to an agent of an older version, which needs translation.
 func BenchmarkTransport(b *testing.B) {
 	n := csiproxytest.Start(b, csiproxytest.Options{})
 	old := newPlace(b)

@@ -34,7 +34,8 @@ func run(t *testing.T, apis ...string) (outcomes map[string]string, versions map
 func TestOldAgents(t *testing.T) {
 	newest, versions := run(t)
 	if diff := cmp.Diff(map[string]string{
-		"disk": "v1", "filesystem": "v2alpha1", "iscsi": "v1alpha2", "nodesteps": "v1alpha1", "smb": "v1", "system": "v1alpha1", "volume": "v2alpha1",
+		"disk": "v1", "filesystem": "v2alpha1", "iscsi": "v1alpha2", "nodesteps": "v1alpha1", "smb": "v1",
+		"system": "v1alpha1", "volume": "v2alpha1",
 	}, versions); diff != "" {
 		t.Errorf("versions found (-want +got):\n%s", diff)
 	}
@@ -43,11 +44,13 @@ func TestOldAgents(t *testing.T) {
 	}
 
 	const (
-		closest  = "unsupported: GetClosestVolumeIDFromTargetPath needs version v2alpha1 of the volume API; the agent's newest is "
+		closest = "unsupported: GetClosestVolumeIDFromTargetPath needs version v2alpha1 of the volume API; the agent's " +
+			"newest is "
 		contents = "unsupported: RmdirContents needs version v2alpha1 of the filesystem API; the agent's newest is "
-		one      = "unsupported: listing the volumes of one partition needs version v1beta3 of the volume API; the agent's newest is "
-		state    = " needs version v1beta2 of the disk API; the agent's newest is "
-		mutual   = "unsupported: SetMutualChapSecret needs version v1alpha2 of the iscsi API; the agent's newest is "
+		one      = "unsupported: listing the volumes of one partition needs version v1beta3 of the volume API; the agent's " +
+			"newest is "
+		state  = " needs version v1beta2 of the disk API; the agent's newest is "
+		mutual = "unsupported: SetMutualChapSecret needs version v1alpha2 of the iscsi API; the agent's newest is "
 	)
 	tests := []struct {
 		name     string
@@ -62,13 +65,17 @@ func TestOldAgents(t *testing.T) {
 		},
 		{
 			"v1beta1 only", []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1", "smb=v1beta1", "iscsi=v1alpha1"},
-			map[string]string{"disk": "v1beta1", "filesystem": "v1beta1", "volume": "v1beta1", "smb": "v1beta1", "iscsi": "v1alpha1"},
+			map[string]string{"disk": "v1beta1", "filesystem": "v1beta1", "volume": "v1beta1",
+				"smb": "v1beta1", "iscsi": "v1alpha1"},
 			map[string]string{
-				"closest volume": closest + "v1beta1", "clear the directory": contents + "v1beta1", "volumes of one partition": one + "v1beta1",
-				"online": "unsupported: SetDiskState" + state + "v1beta1", "offline": "unsupported: SetDiskState" + state + "v1beta1",
-				"state of the disk": "unsupported: GetDiskState" + state + "v1beta1",
-				"write cache":       "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the agent's newest is v1beta1",
-				"mutual secret":     mutual + "v1alpha1",
+				"closest volume": closest + "v1beta1", "clear the directory": contents + "v1beta1",
+				"volumes of one partition": one + "v1beta1",
+				"online":                   "unsupported: SetDiskState" + state + "v1beta1",
+				"offline":                  "unsupported: SetDiskState" + state + "v1beta1",
+				"state of the disk":        "unsupported: GetDiskState" + state + "v1beta1",
+				"write cache": "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the agent's newest " +
+					"is v1beta1",
+				"mutual secret": mutual + "v1alpha1",
 			},
 		},
 		{
@@ -78,20 +85,31 @@ func TestOldAgents(t *testing.T) {
 		},
 		{
 			"the oldest", []string{"disk=v1alpha1", "filesystem=v1alpha1", "volume=v1alpha1", "smb=v1alpha1", "iscsi=v1alpha1"},
-			map[string]string{"disk": "v1alpha1", "filesystem": "v1alpha1", "volume": "v1alpha1", "smb": "v1alpha1", "iscsi": "v1alpha1"},
+			map[string]string{"disk": "v1alpha1", "filesystem": "v1alpha1", "volume": "v1alpha1",
+				"smb": "v1alpha1", "iscsi": "v1alpha1"},
 			map[string]string{
-				"closest volume": closest + "v1alpha1", "clear the directory": contents + "v1alpha1", "volumes of one partition": one + "v1alpha1",
-				"online": "unsupported: SetDiskState" + state + "v1alpha1", "offline": "unsupported: SetDiskState" + state + "v1alpha1",
-				"state of the disk":                "unsupported: GetDiskState" + state + "v1alpha1",
-				"ids of the disks":                 "unsupported: ListDiskIDs needs version v1beta1 of the disk API; the agent's newest is v1alpha1",
-				"size of the disk":                 "unsupported: GetDiskStats needs version v1beta1 of the disk API; the agent's newest is v1alpha1",
-				"size of a disk that is not there": "unsupported: GetDiskStats needs version v1beta1 of the disk API; the agent's newest is v1alpha1",
-				"write cache":                      "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the agent's newest is v1alpha1",
-				"stats":                            "unsupported: GetVolumeStats needs version v1beta1 of the volume API; the agent's newest is v1alpha1",
-				"nothing mounted":                  "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume API; the agent's newest is v1alpha1",
-				"volume at the mount point":        "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume API; the agent's newest is v1alpha1",
-				"disk of the volume":               "unsupported: GetDiskNumberFromVolumeID needs version v1beta1 of the volume API; the agent's newest is v1alpha1",
-				"mutual secret":                    mutual + "v1alpha1",
+				"closest volume": closest + "v1alpha1", "clear the directory": contents + "v1alpha1",
+				"volumes of one partition": one + "v1alpha1",
+				"online":                   "unsupported: SetDiskState" + state + "v1alpha1",
+				"offline":                  "unsupported: SetDiskState" + state + "v1alpha1",
+				"state of the disk":        "unsupported: GetDiskState" + state + "v1alpha1",
+				"ids of the disks": "unsupported: ListDiskIDs needs version v1beta1 of the disk API; the agent's " +
+					"newest is v1alpha1",
+				"size of the disk": "unsupported: GetDiskStats needs version v1beta1 of the disk API; the " +
+					"agent's newest is v1alpha1",
+				"size of a disk that is not there": "unsupported: GetDiskStats needs version v1beta1 of the disk API; the " +
+					"agent's newest is v1alpha1",
+				"write cache": "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the " +
+					"agent's newest is v1alpha1",
+				"stats": "unsupported: GetVolumeStats needs version v1beta1 of the volume API; the " +
+					"agent's newest is v1alpha1",
+				"nothing mounted": "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume " +
+					"API; the agent's newest is v1alpha1",
+				"volume at the mount point": "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume " +
+					"API; the agent's newest is v1alpha1",
+				"disk of the volume": "unsupported: GetDiskNumberFromVolumeID needs version v1beta1 of the volume " +
+					"API; the agent's newest is v1alpha1",
+				"mutual secret": mutual + "v1alpha1",
 			},
 		},
 	}

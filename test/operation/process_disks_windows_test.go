@@ -21,9 +21,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, with versions of the groups disk, volume and
-// filesystem and each time another reading of what Microsoft's pages leave open. The disks that it partitions are judged by sgdisk
-// afterwards.
+// TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, with versions of the groups
+// disk, volume and filesystem and each time another reading of what Microsoft's pages leave open. The disks that it
+// partitions are judged by sgdisk afterwards.
 func TestDisksOnThisMachine(t *testing.T) {
 	disks := installDisks(t)
 	disks.installLinks()
@@ -31,11 +31,14 @@ func TestDisksOnThisMachine(t *testing.T) {
 	disks.world("disk 0 64G system", "raw unrecognized")
 	testnode.Launch(t, "-v=2")
 	for i, run := range []struct{ disk, volume, files, reading string }{
-		{"v1", "v2alpha1", "v2alpha1", ""}, {"v1beta3", "v1", "v1", "msr none"}, {"v1beta2", "v1beta2", "v1beta2", "attributes-version 16"},
-		{"v1beta1", "v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "v1alpha1", "volume-guid own"}, {"v1", "v1beta3", "v1", "layout-small mismatch"},
+		{"v1", "v2alpha1", "v2alpha1", ""}, {"v1beta3", "v1", "v1", "msr none"},
+		{"v1beta2", "v1beta2", "v1beta2", "attributes-version 16"},
+		{"v1beta1", "v1beta1", "v1beta1", "volumes-late 2"}, {"v1alpha1", "v1alpha1", "v1alpha1", "volume-guid own"},
+		{"v1", "v1beta3", "v1", "layout-small mismatch"},
 	} {
 		t.Run("disk "+run.disk+" volume "+run.volume, func(t *testing.T) {
-			l := &diskLife{t: t, disks: disksOf(t), wmi: wmiOf(t), number: uint32(i + 1), reading: run.reading, used: map[string]bool{}}
+			l := &diskLife{t: t, disks: disksOf(t), wmi: wmiOf(t), number: uint32(i + 1), reading: run.reading,
+				used: map[string]bool{}}
 			l.disk, l.volume, l.files = l.dial("disk", run.disk), l.dial("volume", run.volume), l.dial("filesystem", run.files)
 			l.arrive()
 			l.identify()
@@ -57,7 +60,8 @@ func TestDisksOnThisMachine(t *testing.T) {
 	}
 }
 
-// A diskLife is the life of one disk, by one version of each group. The versions' messages differ, so requests are JSON.
+// A diskLife is the life of one disk, by one version of each group. The versions' messages differ, so requests are
+// JSON.
 type diskLife struct {
 	t                   *testing.T
 	disks               *fakeDisks
@@ -164,7 +168,8 @@ func (l *diskLife) path() string {
 func (l *diskLife) world(more ...string) {
 	l.disks.world(append([]string{
 		"images " + judgedFolder, "disk 0 64G system", "raw unrecognized", l.reading,
-		fmt.Sprintf("disk %d 10G late offline readonly port 2 path 1 target 3 lun %d serial ser-%d id port:0001 id naa:6002248000000000000000000000a%03d", l.number, l.number+10, l.number, l.number),
+		fmt.Sprintf("disk %d 10G late offline readonly port 2 path 1 target 3 lun %d serial ser-%d id port:0001 id "+
+			"naa:6002248000000000000000000000a%03d", l.number, l.number+10, l.number, l.number),
 	}, more...)...)
 }
 
@@ -193,7 +198,8 @@ func (l *diskLife) identify() {
 			}
 		}
 	}
-	l.answers(fmt.Sprintf(`{"diskNumber":"%d"}`, l.number), l.disk, "GetDiskNumberByName", fmt.Sprintf(`{"disk_name":%q}`, page83))
+	l.answers(fmt.Sprintf(`{"diskNumber":"%d"}`, l.number), l.disk, "GetDiskNumberByName",
+		fmt.Sprintf(`{"disk_name":%q}`, page83))
 	l.answers(fmt.Sprintf(`{"totalBytes":"%d"}`, 10<<30), l.disk, "GetDiskStats", l.aboutDisk(""))
 	l.answers(fmt.Sprintf(`{"diskSize":"%d"}`, 10<<30), l.disk, "DiskStats", l.aboutDisk(""))
 }
@@ -224,7 +230,8 @@ func (l *diskLife) partition() {
 	if !slices.Equal(table, l.disks.image(l.path(), 0, 34*512)) {
 		l.t.Error("a second PartitionDisk wrote the table again")
 	}
-	l.call(codes.FailedPrecondition, l.disk, "PartitionDisk", strings.Replace(l.aboutDisk(""), fmt.Sprint(l.number), "0", 1))
+	l.call(codes.FailedPrecondition, l.disk, "PartitionDisk",
+		strings.Replace(l.aboutDisk(""), fmt.Sprint(l.number), "0", 1))
 }
 
 func (l *diskLife) volumes() {

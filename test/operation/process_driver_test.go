@@ -57,7 +57,8 @@ func newTeam(t *testing.T, size int) drivers {
 	defer func() { _ = control.Close() }()
 	team := make(drivers, size)
 	for i := range team {
-		attached, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
+		attached, err := control.AttachDisk(t.Context(),
+			&admin.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,8 @@ func open[C interface{ Close() error }](t *testing.T, newClient func() (C, error
 }
 
 // call makes a call that waits for the agent, and repeats it when the agent died meanwhile.
-func call[Request, Response any](ctx context.Context, d *driver, do func(context.Context, Request, ...grpc.CallOption) (Response, error), r Request) (Response, error) {
+func call[Request, Response any](ctx context.Context, d *driver,
+	do func(context.Context, Request, ...grpc.CallOption) (Response, error), r Request) (Response, error) {
 	d.calls++
 	for range again {
 		answer, err := do(ctx, r, grpc.WaitForReady(true))
@@ -109,17 +111,21 @@ func (d *driver) live(ctx context.Context) error {
 	if _, err := call(ctx, d, d.files.Mkdir, &fileapi.MkdirRequest{Path: d.target}); err != nil {
 		return fmt.Errorf("mkdir: %w", err)
 	}
-	if _, err := call(ctx, d, d.volumes.MountVolume, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
+	if _, err := call(ctx, d, d.volumes.MountVolume,
+		&volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
 		return fmt.Errorf("mount: %w", err)
 	}
-	mounted, err := call(ctx, d, d.volumes.GetVolumeIDFromTargetPath, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: d.target})
+	mounted, err := call(ctx, d, d.volumes.GetVolumeIDFromTargetPath,
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: d.target})
 	if err != nil || mounted.GetVolumeId() != id {
 		return fmt.Errorf("mounted is %q, want %q: %w", mounted.GetVolumeId(), id, err)
 	}
-	if _, err := call(ctx, d, d.volumes.UnmountVolume, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
+	if _, err := call(ctx, d, d.volumes.UnmountVolume,
+		&volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: d.target}); err != nil {
 		return fmt.Errorf("unmount: %w", err)
 	}
-	if _, err := call(ctx, d, d.files.Rmdir, &fileapi.RmdirRequest{Path: d.target, Force: true}); err != nil && status.Code(err) != codes.NotFound {
+	if _, err := call(ctx, d, d.files.Rmdir, &fileapi.RmdirRequest{Path: d.target, Force: true}); err != nil &&
+		status.Code(err) != codes.NotFound {
 		return fmt.Errorf("rmdir: %w", err)
 	}
 	left, err := call(ctx, d, d.files.PathExists, &fileapi.PathExistsRequest{Path: d.target})

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// A fakeDisks is the fake of test/windows/fakes/disks, in the place of the two DLLs of Windows' through which a program meets it. Its README
-// describes the files and the lines of control.txt.
+// A fakeDisks is the fake of test/windows/fakes/disks, in the place of the two DLLs of Windows' through which a program
+// meets it. Its README describes the files and the lines of control.txt.
 type fakeDisks struct{ fakeFolder }
 
 const (
@@ -24,8 +24,8 @@ const (
 
 func disksOf(t *testing.T) *fakeDisks { return &fakeDisks{fakeFolder{t, disksFolder}} }
 
-// installDisks installs the fake until the end of the test, for agents that start after it. The test fails if a call broke a rule
-// of its page.
+// installDisks installs the fake until the end of the test, for agents that start after it. The test fails if a call
+// broke a rule of its page.
 func installDisks(t *testing.T) *fakeDisks {
 	t.Helper()
 	requireWine(t, "disks of its own")
@@ -66,7 +66,8 @@ func (d *fakeDisks) installLinks() {
 // override makes Wine take a DLL of the system's folder for csi-proxy.exe instead of its own.
 func override(t *testing.T, name string) (undo func()) {
 	t.Helper()
-	k, _, err := registry.CreateKey(registry.CURRENT_USER, `Software\Wine\AppDefaults\csi-proxy.exe\DllOverrides`, registry.SET_VALUE)
+	k, _, err := registry.CreateKey(registry.CURRENT_USER,
+		`Software\Wine\AppDefaults\csi-proxy.exe\DllOverrides`, registry.SET_VALUE)
 	if err == nil {
 		err = k.SetStringValue(name, "native")
 	}

@@ -24,9 +24,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine itself,
-// and compares its result with the known result on Wine. It also fails when Wine has changed: then remove the row
-// from answersOnWine, or enter the new result.
+// TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine
+// itself, and compares its result with the known result on Wine. It also fails when Wine has changed: then remove the
+// row from answersOnWine, or enter the new result.
 func TestEveryCallOnThisMachine(t *testing.T) {
 	if !testnode.OnWine() {
 		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An initiator is the fake iscsidsc.dll of test/windows/fakes/iscsidsc, in the place where Windows has its own. Its README
-// describes the files and the lines of control.txt.
+// An initiator is the fake iscsidsc.dll of test/windows/fakes/iscsidsc, in the place where Windows has its own. Its
+// README describes the files and the lines of control.txt.
 type initiator struct{ fakeFolder }
 
 const (
@@ -16,8 +16,8 @@ const (
 	initiatorDLL    = `C:\windows\system32\iscsidsc.dll`
 )
 
-// fakeInitiator installs the fake until the end of the test, for agents that start after it. The test fails if a call broke a rule
-// of its function's page.
+// fakeInitiator installs the fake until the end of the test, for agents that start after it. The test fails if a call
+// broke a rule of its function's page.
 func fakeInitiator(t *testing.T) *initiator {
 	t.Helper()
 	requireWine(t, "an initiator of its own")

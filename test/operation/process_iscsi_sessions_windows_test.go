@@ -28,7 +28,8 @@ func (l *iscsiLife) connect(want codes.Code, target string, how *iscsi.ConnectTa
 
 func (l *iscsiLife) disconnect(target string) {
 	l.t.Helper()
-	l.call(codes.OK, "DisconnectTarget", &iscsi.DisconnectTargetRequest{TargetPortal: at(portalA), Iqn: target}, &iscsi.DisconnectTargetResponse{})
+	l.call(codes.OK, "DisconnectTarget", &iscsi.DisconnectTargetRequest{TargetPortal: at(portalA), Iqn: target},
+		&iscsi.DisconnectTargetResponse{})
 }
 
 // wantCall fails unless the last call of a function in the log begins with a text.
@@ -51,8 +52,10 @@ func (l *iscsiLife) sessions() {
 	if again := len(l.initiator.calls("LoginIScsiTargetW")); again != made {
 		l.t.Errorf("connecting again logged in %d times", again-made)
 	}
-	// Another program logs in between the two calls that read the list, and has this target's logins repeated after restarts.
-	l.initiator.world(network("after GetIScsiSessionListW session "+chap+" "+portalA+" 3260", "login "+plain+" "+portalA+" 3260",
+	// Another program logs in between the two calls that read the list, and has this target's logins repeated after
+	// restarts.
+	l.initiator.world(network("after GetIScsiSessionListW session "+chap+" "+portalA+" 3260",
+		"login "+plain+" "+portalA+" 3260",
 		"login "+plain+" "+portalB+" 3260", "login "+mutual+" "+portalA+" 3260")...)
 	l.disconnect(plain)
 	l.wantCall("LogoutIScsiTarget", plain+" = 0x00000000")
@@ -91,7 +94,8 @@ func (l *iscsiLife) authentication() {
 		l.t.Fatal(err)
 	}
 	node := "iqn.1991-05.com.microsoft:" + strings.ToLower(name)
-	l.initiator.world(network("target iqn.2026-01.invalid:node "+portalA+" 3260", "chap iqn.2026-01.invalid:node "+node+" "+targetSecret)...)
+	l.initiator.world(network("target iqn.2026-01.invalid:node "+portalA+" 3260",
+		"chap iqn.2026-01.invalid:node "+node+" "+targetSecret)...)
 	l.wantTargets(portalA, plain, chap, mutual, "iqn.2026-01.invalid:node")
 	l.connect(codes.OK, "iqn.2026-01.invalid:node", with(oneWay, "", targetSecret))
 	l.disconnect("iqn.2026-01.invalid:node")
@@ -100,7 +104,8 @@ func (l *iscsiLife) authentication() {
 	if l.version == "v1alpha2" {
 		set := func(want codes.Code, secret string) {
 			l.t.Helper()
-			l.call(want, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: secret}, &iscsi.SetMutualChapSecretResponse{})
+			l.call(want, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: secret},
+				&iscsi.SetMutualChapSecretResponse{})
 		}
 		set(codes.InvalidArgument, "too-short-1")
 		set(codes.InvalidArgument, "this-is-too-long-")
@@ -136,7 +141,8 @@ func (l *iscsiLife) disks() {
 	l.connect(codes.OK, plain, &iscsi.ConnectTargetRequest{})
 	l.wantDisks(plain, "41", "42", "43", "44", "45", "46")
 	// Windows answers for a moment that a device or the session is busy, or that a buffer is too small whatever its size.
-	l.initiator.world(network(append(disks, "once GetDevicesForIScsiSessionW 0xEFFF001F", "once GetDevicesForIScsiSessionW 0xEFFF0040")...)...)
+	l.initiator.world(network(append(disks, "once GetDevicesForIScsiSessionW 0xEFFF001F",
+		"once GetDevicesForIScsiSessionW 0xEFFF0040")...)...)
 	l.wantDisks(plain, "41", "42", "43", "44", "45", "46")
 	// One more arrives between two calls.
 	l.initiator.world(network(append(disks, "after GetDevicesForIScsiSessionW lun "+plain+" 47")...)...)
@@ -148,7 +154,8 @@ func (l *iscsiLife) disks() {
 func (l *iscsiLife) failures() {
 	none := func() *iscsi.ConnectTargetRequest { return &iscsi.ConnectTargetRequest{} }
 	// What passes is waited out: a busy session, a buffer that is too small although a login has none.
-	l.initiator.world(network("once LoginIScsiTargetW 0xEFFF001F", "once LoginIScsiTargetW 122", "once LogoutIScsiTarget 0xEFFF0040")...)
+	l.initiator.world(network("once LoginIScsiTargetW 0xEFFF001F", "once LoginIScsiTargetW 122",
+		"once LogoutIScsiTarget 0xEFFF0040")...)
 	l.connect(codes.OK, plain, none())
 	l.disconnect(plain)
 	// A login whose answer is lost is found when the caller comes again.
@@ -159,9 +166,11 @@ func (l *iscsiLife) failures() {
 	l.initiator.world(network("lost LogoutIScsiTarget 0xEFFF001C")...)
 	l.disconnect(plain)
 	// The service is not running.
-	l.initiator.world(network("answer GetIScsiSessionListW 0xEFFF003E", "answer ReportIScsiSendTargetPortalsW 0xEFFF003E")...)
+	l.initiator.world(network("answer GetIScsiSessionListW 0xEFFF003E", "answer ReportIScsiSendTargetPortalsW "+
+		"0xEFFF003E")...)
 	l.connect(codes.FailedPrecondition, plain, none())
-	l.call(codes.FailedPrecondition, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{})
+	l.call(codes.FailedPrecondition, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
+		&iscsi.ListTargetPortalsResponse{})
 	// Nor does it answer, and nobody can tell whether it runs: Wine has no such service.
 	l.initiator.world(network("answer GetIScsiSessionListW 1722")...)
 	l.connect(codes.Unavailable, plain, none())
@@ -173,15 +182,18 @@ func (l *iscsiLife) failures() {
 	l.wantTargets(portalA, plain, chap, mutual)
 	l.initiator.world(network("lost SetIScsiInitiatorCHAPSharedSecret 0xAFFF0048")...)
 	if l.version == "v1alpha2" {
-		l.call(codes.OK, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: mutualSecret}, &iscsi.SetMutualChapSecretResponse{})
+		l.call(codes.OK, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: mutualSecret},
+			&iscsi.SetMutualChapSecretResponse{})
 	}
 	// A code that nobody foresaw.
 	l.initiator.world(network("answer RemoveIScsiSendTargetPortalW 31")...)
-	l.call(codes.Internal, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(portalA)}, &iscsi.RemoveTargetPortalResponse{})
+	l.call(codes.Internal, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(portalA)},
+		&iscsi.RemoveTargetPortalResponse{})
 	l.wantPortals(portalA+" 3260", portalB+" 3260")
 	l.initiator.world(network()...)
 	for _, address := range []string{portalA, portalB} {
-		l.call(codes.OK, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(address)}, &iscsi.RemoveTargetPortalResponse{})
+		l.call(codes.OK, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(address)},
+			&iscsi.RemoveTargetPortalResponse{})
 	}
 	l.wantPortals()
 	l.connect(codes.NotFound, plain, none()) // known no more

@@ -17,9 +17,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestISCSIOnThisMachine lives the life of iSCSI targets with the Windows kernel on the fake initiator, once for each version
-// of the API, and checks after each call what the initiator knows. v1alpha1 meets an initiator whose lists answer as
-// documented, v1alpha2 one that answers as Windows was seen to.
+// TestISCSIOnThisMachine lives the life of iSCSI targets with the Windows kernel on the fake initiator, once for each
+// version of the API, and checks after each call what the initiator knows. v1alpha1 meets an initiator whose lists
+// answer as documented, v1alpha2 one that answers as Windows was seen to.
 func TestISCSIOnThisMachine(t *testing.T) {
 	initiator := fakeInitiator(t)
 	testnode.Launch(t, "-v=2")
@@ -43,7 +43,8 @@ func TestISCSIOnThisMachine(t *testing.T) {
 				return
 			}
 			for _, method := range []string{
-				"AddTargetPortal", "ConnectTarget", "DisconnectTarget", "DiscoverTargetPortal", "GetTargetDisks", "ListTargetPortals",
+				"AddTargetPortal", "ConnectTarget", "DisconnectTarget", "DiscoverTargetPortal",
+				"GetTargetDisks", "ListTargetPortals",
 				"RemoveTargetPortal", "SetMutualChapSecret",
 			} {
 				if l.used[method] {
@@ -106,7 +107,8 @@ func network(more ...string) []string {
 		"portal " + portalA + " 3260", "portal " + portalB + " 3260",
 		"target " + plain + " " + portalA + " 3260", "target " + plain + " " + portalB + " 3260",
 		"target " + chap + " " + portalA + " 3260", "target " + mutual + " " + portalA + " 3260",
-		"chap " + chap + " the-user " + targetSecret, "chap " + mutual + " the-user " + targetSecret, "mutual " + mutual + " " + mutualSecret,
+		"chap " + chap + " the-user " + targetSecret, "chap " + mutual + " the-user " + targetSecret,
+		"mutual " + mutual + " " + mutualSecret,
 	}
 	return append(lines, more...)
 }
@@ -127,7 +129,8 @@ func (l *iscsiLife) wantPortals(want ...string) {
 func (l *iscsiLife) portals() {
 	t, add := l.t, func(want codes.Code, address string) {
 		l.t.Helper()
-		l.call(want, "AddTargetPortal", &iscsi.AddTargetPortalRequest{TargetPortal: at(address)}, &iscsi.AddTargetPortalResponse{})
+		l.call(want, "AddTargetPortal", &iscsi.AddTargetPortalRequest{TargetPortal: at(address)},
+			&iscsi.AddTargetPortalResponse{})
 	}
 	l.initiator.world(network()...)
 	l.wantPortals()
@@ -150,12 +153,14 @@ func (l *iscsiLife) portals() {
 	}
 	l.initiator.world(network("after ReportIScsiSendTargetPortalsW registered 192.0.2.27 3260")...)
 	l.call(codes.OK, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{})
-	l.wantPortals(portalA+" 3260", portalB+" 3260", "192.0.2.20 3260", "192.0.2.21 3260", "192.0.2.22 3260", "192.0.2.23 3260",
+	l.wantPortals(portalA+" 3260", portalB+" 3260", "192.0.2.20 3260", "192.0.2.21 3260",
+		"192.0.2.22 3260", "192.0.2.23 3260",
 		"192.0.2.24 3260", "192.0.2.25 3260", "192.0.2.26 3260", "192.0.2.27 3260")
 
 	remove := func(address string) {
 		l.t.Helper()
-		l.call(codes.OK, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(address)}, &iscsi.RemoveTargetPortalResponse{})
+		l.call(codes.OK, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(address)},
+			&iscsi.RemoveTargetPortalResponse{})
 	}
 	for n := range 8 {
 		remove(fmt.Sprintf("192.0.2.2%d", n))
@@ -185,8 +190,10 @@ func (l *iscsiLife) discovery() {
 	l.wantTargets(portalB, plain, late)
 	l.initiator.world(network()...)
 	l.wantTargets(portalB, plain)
-	l.call(codes.NotFound, "DiscoverTargetPortal", &iscsi.DiscoverTargetPortalRequest{TargetPortal: at("192.0.2.99")}, &iscsi.DiscoverTargetPortalResponse{})
+	l.call(codes.NotFound, "DiscoverTargetPortal", &iscsi.DiscoverTargetPortalRequest{TargetPortal: at("192.0.2.99")},
+		&iscsi.DiscoverTargetPortalResponse{})
 	l.initiator.world() // the array is off
-	l.call(codes.Unavailable, "DiscoverTargetPortal", &iscsi.DiscoverTargetPortalRequest{TargetPortal: at(portalB)}, &iscsi.DiscoverTargetPortalResponse{})
+	l.call(codes.Unavailable, "DiscoverTargetPortal", &iscsi.DiscoverTargetPortalRequest{TargetPortal: at(portalB)},
+		&iscsi.DiscoverTargetPortalResponse{})
 	l.initiator.world(network()...)
 }

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// linkFile holds the reparse data of the directory that it is in: the test meets the fakes' files, because links are what the agent alone sees.
+// linkFile holds the reparse data of the directory that it is in: the test meets the fakes' files, because links are
+// what the agent alone sees.
 const linkFile = ".csi-proxy-reparse"
 
 func (l *diskLife) staging() string {
@@ -50,16 +51,19 @@ func (l *diskLife) done(more string) string {
 
 // mountedAt reports whether the mount manager has recorded that the volume is mounted at a folder.
 func (l *diskLife) mountedAt(path string) bool {
-	return slices.ContainsFunc(l.disks.lines("mounts.txt", ""), func(line string) bool { return strings.EqualFold(line, l.id+" "+path+`\`) })
+	return slices.ContainsFunc(l.disks.lines("mounts.txt", ""),
+		func(line string) bool { return strings.EqualFold(line, l.id+" "+path+`\`) })
 }
 
-// wantVolumeAt checks which volume is mounted at a folder, as the agent and the mount manager say: the life's, or with a code none.
+// wantVolumeAt checks which volume is mounted at a folder, as the agent and the mount manager say: the life's, or with
+// a code none.
 func (l *diskLife) wantVolumeAt(path string, code codes.Code) {
 	l.t.Helper()
 	if got := l.mountedAt(path); got != (code == codes.OK) {
 		l.t.Errorf("the mount manager has recorded the folder %s: %t\n%s", path, got, l.disks.read("mounts.txt"))
 	}
-	for method, field := range map[string]string{"GetVolumeIDFromTargetPath": "target_path", "GetVolumeIDFromMount": "mount"} {
+	for method, field := range map[string]string{"GetVolumeIDFromTargetPath": "target_path",
+		"GetVolumeIDFromMount": "mount"} {
 		if !l.volume.has(method) {
 			continue
 		}
@@ -91,7 +95,8 @@ func (l *diskLife) mount() {
 	if info, err := os.Stat(l.onVolume("data")); err != nil || !info.IsDir() {
 		l.t.Errorf("the directory is not on the volume: %v", err)
 	}
-	l.answers(fmt.Sprintf(`{"volumeId":%q}`, l.id), l.volume, "GetClosestVolumeIDFromTargetPath", fmt.Sprintf(`{"target_path":%q}`, l.staging()+`\data`))
+	l.answers(fmt.Sprintf(`{"volumeId":%q}`, l.id), l.volume, "GetClosestVolumeIDFromTargetPath",
+		fmt.Sprintf(`{"target_path":%q}`, l.staging()+`\data`))
 }
 
 // link publishes the folder to a pod by a link, which goes without what it leads to.
@@ -131,7 +136,8 @@ func (l *diskLife) unmount() {
 	}
 }
 
-// The reparse tags of links: https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/c8e77b37-3909-4fe6-a4ea-2b9d423b1ee4
+// The reparse tags of links:
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/c8e77b37-3909-4fe6-a4ea-2b9d423b1ee4
 const (
 	mountPoint   = 0xA0000003
 	symbolicLink = 0xA000000C

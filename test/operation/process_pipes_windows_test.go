@@ -99,13 +99,17 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 		args    []string
 		want    []string
 	}{
-		{"prose for a security descriptor", "csi-proxy", []string{"-pipe-security=administrators"}, []string{"-pipe-security", `"administrators"`, "SDDL"}},
+		{"prose for a security descriptor", "csi-proxy", []string{"-pipe-security=administrators"},
+			[]string{"-pipe-security", `"administrators"`, "SDDL"}},
 		{"an empty one", "csi-proxy", []string{"-pipe-security="}, []string{"-pipe-security", "no access control list"}},
-		{"one that lets everybody in", "csi-proxy", []string{"-pipe-security=O:SYG:SY"}, []string{"-pipe-security", "let everybody in"}},
-		{"a socket directory", "csi-proxy-emulated", []string{`-state-dir=C:\x`, `-socket-dir=C:\x\run`}, []string{"-socket-dir", "named pipes"}},
+		{"one that lets everybody in", "csi-proxy", []string{"-pipe-security=O:SYG:SY"},
+			[]string{"-pipe-security", "let everybody in"}},
+		{"a socket directory", "csi-proxy-emulated", []string{`-state-dir=C:\x`, `-socket-dir=C:\x\run`},
+			[]string{"-socket-dir", "named pipes"}},
 		{"no state directory", "csi-proxy-emulated", nil, []string{"-state-dir=DIR is required"}},
 		{"a host", "csi-proxy", []string{"-host=windows"}, []string{"for an emulated node run csi-proxy-emulated"}},
-		{"a host for the emulated node", "csi-proxy-emulated", []string{"-host=emulated"}, []string{"csi-proxy serves the Windows machine"}},
+		{"a host for the emulated node", "csi-proxy-emulated", []string{"-host=emulated"},
+			[]string{"csi-proxy serves the Windows machine"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, text := fails(t, tt.program, tt.args...)
@@ -121,14 +125,16 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 func TestPipeSecurity(t *testing.T) {
 	const more = transport.Administrators + "(A;;GRGW;;;S-1-5-93-2-2)"
 	testnode.Launch(t, "-pipe-security="+more)
-	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more, "csiproxy-admin": transport.Administrators} {
+	for name, want := range map[string]string{"csi-proxy-disk-v1": more, "csi-proxy-system-v1alpha1": more,
+		"csiproxy-admin": transport.Administrators} {
 		if got := security(t, `\\.\pipe\`+name); got != want {
 			t.Errorf("%s has %s, want %s", name, got, want)
 		}
 	}
 }
 
-// security returns the access control list of a pipe, in SDDL with generic rights: Windows has mapped them, Wine has not.
+// security returns the access control list of a pipe, in SDDL with generic rights: Windows has mapped them, Wine has
+// not.
 func security(t *testing.T, path string) string {
 	t.Helper()
 	c, err := winio.DialPipeContext(t.Context(), path)

@@ -32,14 +32,15 @@ func prepareMachine(t *testing.T) {
 	}
 }
 
-// sensible returns a request that a driver could make, its fields filled by their names: about disk 0, the volume of drive C
-// and a directory below kubelet's.
+// sensible returns a request that a driver could make, its fields filled by their names: about disk 0, the volume of
+// drive C and a directory below kubelet's.
 func sensible(t *testing.T, message protoreflect.MessageDescriptor, volumeID string) proto.Message {
 	t.Helper()
 	texts := map[string]string{
 		"path": target, "target_path": target, "mount": target, "source_path": kubeletDir + `\plugins`,
 		"volume_id": volumeID, "disk_id": "0", "diskID": "0", "disk_number": "0", "disk_name": "1",
-		"remote_path": `\\server.invalid\share`, "local_path": kubeletDir + `\plugins\share`, "username": `DOMAIN\user`, "password": "hush",
+		"remote_path": `\\server.invalid\share`, "local_path": kubeletDir + `\plugins\share`,
+		"username": `DOMAIN\user`, "password": "hush",
 		"iqn": "iqn.2026-01.invalid:target", "target_address": "192.0.2.10",
 		"name": "Spooler", "MutualChapSecret": "hush-hush-hush",
 	}

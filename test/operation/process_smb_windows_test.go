@@ -22,7 +22,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// The shares of the file server fs.invalid, as files of the machine: Wine looks for \\server\share below dosdevices/unc.
+// The shares of the file server fs.invalid, as files of the machine: Wine looks for \\server\share below
+// dosdevices/unc.
 const (
 	sharesFolder = `Z:\root\.wine\dosdevices\unc\fs.invalid`
 	fileShare    = `\\fs.invalid\share`
@@ -30,8 +31,8 @@ const (
 	sharePass    = `p:a\ss"wörd`
 )
 
-// TestSMBOnThisMachine lives the life of mappings with the Windows kernel on the fake WMI, once for each version of the API,
-// and checks after each call what WMI knows.
+// TestSMBOnThisMachine lives the life of mappings with the Windows kernel on the fake WMI, once for each version of the
+// API, and checks after each call what WMI knows.
 func TestSMBOnThisMachine(t *testing.T) {
 	wmi := fakeWMI(t)
 	for _, folder := range []string{`share\folder`, "other"} {
@@ -96,7 +97,8 @@ func (l *smbLife) create(want codes.Code, remote, user, password string) {
 // remove unmaps a share, which must end with a code.
 func (l *smbLife) remove(want codes.Code, remote string) {
 	l.t.Helper()
-	err := l.invoke(l.t.Context(), "RemoveSmbGlobalMapping", &smb.RemoveSmbGlobalMappingRequest{RemotePath: remote}, &smb.RemoveSmbGlobalMappingResponse{})
+	err := l.invoke(l.t.Context(), "RemoveSmbGlobalMapping", &smb.RemoveSmbGlobalMappingRequest{RemotePath: remote},
+		&smb.RemoveSmbGlobalMappingResponse{})
 	if got := status.Code(err); got != want {
 		l.t.Fatalf("unmapping %s: got %v (%v), want %v", remote, got, err, want)
 	}
@@ -128,7 +130,8 @@ func (l *smbLife) wantMappings(shares ...string) {
 	}
 	for _, path := range shares {
 		want := map[string]string{
-			"RemotePath": path, "LocalPath": "", "UserName": shareUser, "Password": sharePass, "Persistent": "false", "RequirePrivacy": "true",
+			"RemotePath": path, "LocalPath": "", "UserName": shareUser, "Password": sharePass, "Persistent": "false",
+			"RequirePrivacy":   "true",
 			"RequireIntegrity": "false", "UseWriteThrough": "false", "FullAccess": "", "DenyAccess": "", "Status": "0",
 		}
 		if !maps.Equal(known[path], want) {
@@ -141,7 +144,8 @@ func (l *smbLife) wantMappings(shares ...string) {
 func (l *smbLife) world(orders ...string) {
 	l.t.Helper()
 	user := ` ` + shareUser + ` ` + sharePass
-	l.wmi.write("wmi.control", append([]string{"share " + fileShare + user, `share \\fs.invalid\other` + user, `share \\away.invalid\share` + user}, orders...)...)
+	l.wmi.write("wmi.control", append([]string{"share " + fileShare + user, `share \\fs.invalid\other` + user,
+		`share \\away.invalid\share` + user}, orders...)...)
 	l.wmi.take("wmi.calls")
 }
 
@@ -182,12 +186,14 @@ func (l *smbLife) credentials() {
 	l.wmi.write("wmi.state", stale...) // a mapping that lost its credentials at a restart
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.wantMappings(fileShare)
-	l.create(codes.FailedPrecondition, `\\fs.invalid\other`, "somebody", "else"+sharePass) // one set of credentials for each server
+	// one set of credentials for each server
+	l.create(codes.FailedPrecondition, `\\fs.invalid\other`, "somebody", "else"+sharePass)
 	l.wantMappings(fileShare)
 	l.remove(codes.OK, fileShare)
 
 	// A drive letter and a trailing backslash are other programs' ways to write a mapping.
-	l.wmi.write("wmi.state", "SmbGlobalMapping", "LocalPath=G:", `RemotePath=\\fs.invalid\share`, "UserName=x", "Password=y", "Status=0")
+	l.wmi.write("wmi.state", "SmbGlobalMapping", "LocalPath=G:", `RemotePath=\\fs.invalid\share`, "UserName=x",
+		"Password=y", "Status=0")
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.remove(codes.OK, fileShare)
 	l.wantMappings()
@@ -206,7 +212,8 @@ func (l *smbLife) failures() {
 func (l *smbLife) codes() {
 	const create = "error MSFT_SmbGlobalMapping.Create "
 	for code, want := range map[int]codes.Code{
-		5: codes.PermissionDenied, 53: codes.Unavailable, 67: codes.NotFound, 86: codes.Unauthenticated, 87: codes.InvalidArgument,
+		5: codes.PermissionDenied, 53: codes.Unavailable, 67: codes.NotFound, 86: codes.Unauthenticated,
+		87:   codes.InvalidArgument,
 		1219: codes.FailedPrecondition, 1311: codes.Unavailable, 1326: codes.Unauthenticated, 1909: codes.Unauthenticated,
 	} {
 		l.world(create + fmt.Sprint(code))
@@ -266,8 +273,8 @@ func (l *smbLife) brokenService() {
 	l.world()
 }
 
-// hangingWMI lets a method hang. The caller gets its deadline, calls about other servers go on, and once the method ends, the
-// mapping is there for the next caller.
+// hangingWMI lets a method hang. The caller gets its deadline, calls about other servers go on, and once the method
+// ends, the mapping is there for the next caller.
 func hangingWMI(t *testing.T, wmi *wmiFake) {
 	conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-smb-v1`, dial.Options{})
 	if err != nil {
@@ -280,7 +287,8 @@ func hangingWMI(t *testing.T, wmi *wmiFake) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	request := &smb.NewSmbGlobalMappingRequest{RemotePath: fileShare, Username: shareUser, Password: sharePass}
-	if err := l.invoke(ctx, "NewSmbGlobalMapping", request, &smb.NewSmbGlobalMappingResponse{}); status.Code(err) != codes.DeadlineExceeded {
+	if err := l.invoke(ctx, "NewSmbGlobalMapping", request, &smb.NewSmbGlobalMappingResponse{}); status.Code(
+		err) != codes.DeadlineExceeded {
 		t.Errorf("a method that hangs: %v", err)
 	}
 	l.wantMappings()

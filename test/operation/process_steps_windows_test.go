@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestNodeStepsOnThisMachine stages, publishes and expands a disk and a share with the Windows kernel on fake disks, links and WMI, and takes
-// them away again.
+// TestNodeStepsOnThisMachine stages, publishes and expands a disk and a share with the Windows kernel on fake disks,
+// links and WMI, and takes them away again.
 func TestNodeStepsOnThisMachine(t *testing.T) {
 	disks := installDisks(t)
 	disks.installLinks()
@@ -99,7 +99,8 @@ func (s stepsLife) publish() {
 	}
 	s.wantReparse(s.published(), symbolicLink, `\??\`+s.staging())
 	for _, path := range []string{s.staging(), s.published()} {
-		if got := s.step(codes.OK, "GetVolume", `{"target_path":%q}`, path); got.VolumeID != s.id || got.Abnormal || got.TotalBytes < 9<<30 {
+		if got := s.step(codes.OK, "GetVolume", `{"target_path":%q}`, path); got.VolumeID != s.id || got.Abnormal ||
+			got.TotalBytes < 9<<30 {
 			s.t.Errorf("GetVolume(%s): got %+v", path, got)
 		}
 	}
@@ -109,7 +110,8 @@ func (s stepsLife) expand() {
 	const request = `{"target_path":%q,"size_bytes":%d}`
 	s.step(codes.OutOfRange, "Expand", request, s.published(), int64(12<<30))
 	s.world(s.formatted(), fmt.Sprintf("grown %d 12G", s.number))
-	if got := s.step(codes.OK, "Expand", request, s.published(), int64(12<<30)); got.DiskBytes != 12<<30 || got.TotalBytes < 11<<30 {
+	if got := s.step(codes.OK, "Expand", request, s.published(), int64(12<<30)); got.DiskBytes != 12<<30 ||
+		got.TotalBytes < 11<<30 {
 		s.t.Errorf("Expand: got %+v", got)
 	}
 }
@@ -138,7 +140,8 @@ func (s stepsLife) share() {
 	path := kubeletDir + `\plugins\share`
 	s.wmi.write("wmi.control", "share "+fileShare+" "+shareUser+" "+sharePass)
 	for range 2 {
-		s.step(codes.OK, "StageShare", `{"remote_path":%q,"target_path":%q,"username":%q,"password":%q}`, fileShare, path, shareUser, sharePass)
+		s.step(codes.OK, "StageShare", `{"remote_path":%q,"target_path":%q,"username":%q,"password":%q}`, fileShare,
+			path, shareUser, sharePass)
 	}
 	s.wantReparse(path, symbolicLink, `\??\UNC`+fileShare[1:])
 	mapped := func() bool { return strings.Contains(s.wmi.read("wmi.state"), fileShare) }

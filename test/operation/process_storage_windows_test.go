@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestStorageManagementOnThisMachine makes the kernel's three calls of the storage management API on the fake WMI. They are
-// made without an agent, whose methods ask about disks first, and of those Wine knows none.
+// TestStorageManagementOnThisMachine makes the kernel's three calls of the storage management API on the fake WMI. They
+// are made without an agent, whose methods ask about disks first, and of those Wine knows none.
 func TestStorageManagementOnThisMachine(t *testing.T) {
 	const (
 		volume = `\\?\Volume{0cb4b7b1-0000-4d5e-9a3b-2f0000000001}\`
@@ -26,7 +26,8 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	wmi, k := fakeWMI(t), windows.New()
 	methods := func() (lines []string) {
 		for _, line := range wmi.take("wmi.calls") {
-			if strings.HasPrefix(line, "Format ") || strings.HasPrefix(line, "Resize ") || strings.HasSuffix(line, " UpdateHostStorageCache") {
+			if strings.HasPrefix(line, "Format ") || strings.HasPrefix(line, "Resize ") ||
+				strings.HasSuffix(line, " UpdateHostStorageCache") {
 				lines = append(lines, line)
 			}
 		}
@@ -72,7 +73,8 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	wantMethods() // the fake's provider was not asked
 
 	// A partition is found by its disk and offset, and a size needs more than 32 bits.
-	wmi.write("wmi.control", "partition 1 1048576 1000000", "partition 2 65536 1000000", fmt.Sprintf("partition 2 %d 1000000", beyond))
+	wmi.write("wmi.control", "partition 1 1048576 1000000", "partition 2 65536 1000000",
+		fmt.Sprintf("partition 2 %d 1000000", beyond))
 	if err := k.ResizePartition(2, beyond, 2*beyond); err != nil {
 		t.Error(err)
 	}

@@ -32,10 +32,10 @@ func onNode(state string, more ...string) []string {
 	return args
 }
 
-// TestUpgradeAndDowngradeUnderDrivers replaces an agent with a newer one, and that with the older one again, while drivers
-// work. Their clients are opened once. No call that waits for the agent fails because an agent stopped; a call
-// that runs when the agent is killed fails with Unavailable, and repeating it brings the node to the intended state: the
-// drivers check each answer.
+// TestUpgradeAndDowngradeUnderDrivers replaces an agent with a newer one, and that with the older one again, while
+// drivers work. Their clients are opened once. No call that waits for the agent fails because an agent stopped; a call
+// that runs when the agent is killed fails with Unavailable, and repeating it brings the node to the intended state:
+// the drivers check each answer.
 func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 	for _, s := range stops() {
 		t.Run(s.name, func(t *testing.T) {

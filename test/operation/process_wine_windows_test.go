@@ -4,10 +4,11 @@ package operation
 
 // answersOnWine lists the methods that do not end with OK on Wine, by group and name, or group, name and version where
 // versions differ: the code, and the Windows function with its error. Wine knows one disk by its number and answers
-// hardly any question about it, and has no reparse points, no mounted folders, no iSCSI initiator and no global mappings. A method that is not
-// listed ends with OK there. With a fake initiator the calls about iSCSI do, too: TestISCSIOnThisMachine,
-// with a fake WMI those about shares: TestSMBOnThisMachine, and with fake disks and links those about disks, volumes, mounted folders and links:
-// TestDisksOnThisMachine. With all but the initiator the steps of a node service do: TestNodeStepsOnThisMachine.
+// hardly any question about it, and has no reparse points, no mounted folders, no iSCSI initiator and no global
+// mappings. A method that is not listed ends with OK there. With a fake initiator the calls about iSCSI do, too:
+// TestISCSIOnThisMachine, with a fake WMI those about shares: TestSMBOnThisMachine, and with fake disks and links those
+// about disks, volumes, mounted folders and links: TestDisksOnThisMachine. With all but the initiator the steps of a
+// node service do: TestNodeStepsOnThisMachine.
 func answersOnWine() map[string]string {
 	return map[string]string{
 		"disk GetAttachState":      "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",

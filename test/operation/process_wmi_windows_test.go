@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the lines
-// of wmi.control.
+// A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the
+// lines of wmi.control.
 type wmiFake struct{ fakeFolder }
 
 const wmiFolder = `C:\wmi-fake`
@@ -26,8 +26,8 @@ var wmiClasses = map[string]string{
 
 func wmiOf(t *testing.T) *wmiFake { return &wmiFake{fakeFolder{t, wmiFolder}} }
 
-// fakeWMI installs the fake until the end of the test, for agents that start after it. The test fails if a caller did what the
-// documentation forbids, unless the test expected it.
+// fakeWMI installs the fake until the end of the test, for agents that start after it. The test fails if a caller did
+// what the documentation forbids, unless the test expected it.
 func fakeWMI(t *testing.T) *wmiFake {
 	t.Helper()
 	requireWine(t, "its own WMI")
@@ -112,7 +112,8 @@ func (w *wmiFake) calls(text string) (n int) {
 	return n
 }
 
-// wantViolations fails the test unless there is one violation with each of these texts since the last time, and no other.
+// wantViolations fails the test unless there is one violation with each of these texts since the last time, and no
+// other.
 func (w *wmiFake) wantViolations(texts ...string) {
 	w.t.Helper()
 	got := w.take("wmi.violations")

@@ -59,7 +59,8 @@ func launch(t *testing.T) *browser {
 	}
 	args := []string{
 		"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(), "--hide-scrollbars", "--disable-gpu",
-		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-extensions",
+		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--disable-extensions",
 	}
 	if os.Getuid() == 0 {
 		args = append(args, "--no-sandbox") // root has no sandbox, and the page is ours
@@ -94,7 +95,8 @@ func (b *browser) open(t *testing.T, url string) *tab {
 	in.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	in.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &target)
 	in.session = target.SessionID
-	in.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": false}, nil)
+	in.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": false}, nil)
 	in.visit(url)
 	return in
 }
@@ -188,7 +190,8 @@ func (b *tab) eval(script string, result any) {
 		}
 	}
 	err := b.try("Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true}, &r)
-	for ; err != nil && !errors.Is(err, errGone); err = b.try("Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true}, &r) {
+	for ; err != nil && !errors.Is(err, errGone); err = b.try("Runtime.evaluate",
+		map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true}, &r) {
 		b.t.Logf("again, as the page was loaded meanwhile: %v", err)
 	}
 	if err != nil {
@@ -223,7 +226,8 @@ func (b *tab) click(element string) {
 	var at struct{ X, Y float64 }
 	b.eval(`(() => { const e = `+element+`; e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, &at)
 	for _, what := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		b.call("Input.dispatchMouseEvent", map[string]any{"type": what, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
+		b.call("Input.dispatchMouseEvent",
+			map[string]any{"type": what, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
 	}
 }
 
@@ -237,5 +241,6 @@ func (b *tab) fill(element, text string) {
 
 // named returns a script that finds the button of a text inside an element.
 func named(within, text string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll(%q)].find(b => b.textContent === %q)`, strings.TrimSpace(within+" button"), text)
+	return fmt.Sprintf(`[...document.querySelectorAll(%q)].find(b => b.textContent === %q)`,
+		strings.TrimSpace(within+" button"), text)
 }

@@ -69,7 +69,8 @@ func TestPage(t *testing.T) {
 	t.Run("other site", func(t *testing.T) { testOtherSite(t, b) })
 }
 
-// A user attaches a disk, watches a driver's volume come, breaks a call, sees it in the journal, and takes the disk away.
+// A user attaches a disk, watches a driver's volume come, breaks a call, sees it in the journal, and takes the disk
+// away.
 func testVolumeLife(t *testing.T, chromium *browser) {
 	s := serve(t, testnode.ShortDir(t), "-ui=127.0.0.1:0")
 	b := chromium.open(t, s.url)
@@ -187,7 +188,8 @@ func testOtherSite(t *testing.T, chromium *browser) {
 		fetch(%[1]q + 'call/Reboot', {method: 'POST', body: '{}', headers: {'X-CSI-Proxy-Token': 'x'}}).then(r => r.text(), e => 'refused'),
 		fetch(%[1]q + 'call/Reboot', {method: 'POST', body: '{}', mode: 'no-cors'}).then(r => r.type, e => 'refused'),
 	])`, s.url), &got)
-	if text := strings.Join(got, " "); text != "refused refused refused opaque" && text != "refused refused refused refused" {
+	if text := strings.Join(got, " "); text != "refused refused refused opaque" &&
+		text != "refused refused refused refused" {
 		t.Errorf("got %q", got)
 	}
 	var frames struct {

@@ -26,15 +26,16 @@ func Losses(seed uint64, mixes int) []Loss {
 	}
 	for i := range mixes {
 		random := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // it has to be repeatable
-		all = append(all, Loss{func() bool { return random.IntN(2) == 0 }, fmt.Sprintf("a mix is left, seed %d, number %d", seed, i)})
+		all = append(all, Loss{func() bool { return random.IntN(2) == 0 },
+			fmt.Sprintf("a mix is left, seed %d, number %d", seed, i)})
 	}
 	return all
 }
 
 func (l Loss) String() string { return l.label }
 
-// Cut cuts the power and calls look while the directory is what the disk holds then. Afterwards the directory is as if nothing
-// had happened: whoever has files of it open goes on with them. It must not be used meanwhile.
+// Cut cuts the power and calls look while the directory is what the disk holds then. Afterwards the directory is as if
+// nothing had happened: whoever has files of it open goes on with them. It must not be used meanwhile.
 func (d *Disk) Cut(loss Loss, look func()) {
 	d.settle()
 	live := d.dir + ".live"
@@ -64,7 +65,8 @@ type tree struct {
 
 func (d *Disk) leave(loss Loss, from, to string) {
 	top, _ := d.identify(from)
-	t := &tree{loss: loss, paths: map[file]string{}, now: map[file]map[string]entry{}, moves: map[file]bool{}, placed: map[file]bool{}}
+	t := &tree{loss: loss, paths: map[file]string{}, now: map[file]map[string]entry{}, moves: map[file]bool{},
+		placed: map[file]bool{}}
 	d.survey(t, top, from)
 	d.restore(t, top, to)
 }

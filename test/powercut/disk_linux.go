@@ -13,7 +13,8 @@ import (
 
 // Disk is what the host's disk holds for certain of a directory.
 type Disk struct {
-	// At is called before each operation, when what the one before made durable is known. Its error replaces the operation.
+	// At is called before each operation, when what the one before made durable is known. Its error replaces the
+	// operation.
 	At func(change, path string) error
 
 	t        testing.TB

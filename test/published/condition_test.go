@@ -70,9 +70,12 @@ func TestConditionOfShare(t *testing.T) {
 		breaks, heal func()
 	}{
 		{"the server is down", func() { n.StopSMBServer("fs.emulated") }, func() { n.StartSMBServer("fs.emulated") }},
-		{"the share is gone", func() { n.RemoveSMBShare("fs.emulated", "share") }, func() { n.AddSMBShare("fs.emulated", "share") }},
-		{"the password is another", func() { n.SetSMBPassword("csi", "rotated") }, func() { n.SetSMBPassword("csi", "csi-password") }},
-		{"the node rebooted", n.Reboot, func() { check(t, "mapping", m.MountShare(t.Context(), `\\fs.emulated\share`, staging, good)) }},
+		{"the share is gone", func() { n.RemoveSMBShare("fs.emulated", "share") },
+			func() { n.AddSMBShare("fs.emulated", "share") }},
+		{"the password is another", func() { n.SetSMBPassword("csi", "rotated") },
+			func() { n.SetSMBPassword("csi", "csi-password") }},
+		{"the node rebooted", n.Reboot,
+			func() { check(t, "mapping", m.MountShare(t.Context(), `\\fs.emulated\share`, staging, good)) }},
 		{"the mapping is gone", func() { check(t, "unmapping", m.UnmapShare(t.Context(), `\\fs.emulated\share`)) }, nil},
 	} {
 		c.breaks()

@@ -41,9 +41,9 @@ type driverMounter interface {
 	GetDiskTotalBytes(devicePath string) (int64, error)
 }
 
-// TestPersistentDisk takes a volume through the persistent disk driver's life: stage, publish, report its use, expand it,
-// unpublish, unstage. It goes through the driver's own code, for the versions that it prefers and for those that it falls
-// back to.
+// TestPersistentDisk takes a volume through the persistent disk driver's life: stage, publish, report its use, expand
+// it, unpublish, unstage. It goes through the driver's own code, for the versions that it prefers and for those that it
+// falls back to.
 func TestPersistentDisk(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta"} {
 		t.Run(version, func(t *testing.T) {

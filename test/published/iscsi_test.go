@@ -44,8 +44,8 @@ func lun(number uint32) mounter.ISCSIDisk {
 	return mounter.ISCSIDisk{Address: array, IQN: "iqn.2026-01.emulated:two", LUN: number}
 }
 
-// TestStageISCSI: a driver has one call to stage a disk of a target, from the portal to the mount point, and one back. The node stays
-// logged in to a target as long as one of its disks is staged.
+// TestStageISCSI: a driver has one call to stage a disk of a target, from the portal to the mount point, and one back.
+// The node stays logged in to a target as long as one of its disks is staged.
 func TestStageISCSI(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: twoLUNs(t)})
@@ -57,7 +57,8 @@ func TestStageISCSI(t *testing.T) {
 		}
 	}
 	chap := mounter.CHAP{User: "csi-user", Secret: "wrong-secret-12"}
-	if _, err := m.StageISCSI(ctx, lun(0), targetOf("a"), chap, mounter.StageOptions{}); !errors.Is(err, csiproxy.ErrCredentials) || strings.Contains(err.Error(), chap.Secret) {
+	if _, err := m.StageISCSI(ctx, lun(0), targetOf("a"), chap, mounter.StageOptions{}); !errors.Is(err,
+		csiproxy.ErrCredentials) || strings.Contains(err.Error(), chap.Secret) {
 		t.Errorf("a wrong secret: %v, want ErrCredentials", err)
 	}
 	chap = mounter.CHAP{User: "csi-user", Secret: "chap-secret-123", MutualSecret: "mutual-secret1"}
@@ -92,8 +93,8 @@ func TestStageISCSI(t *testing.T) {
 	}
 }
 
-// TestUnstageISCSIInOutage: while the initiator tries to reconnect, Windows shows no disk of the session. The session ends with the
-// last volume on it all the same, and not before.
+// TestUnstageISCSIInOutage: while the initiator tries to reconnect, Windows shows no disk of the session. The session
+// ends with the last volume on it all the same, and not before.
 func TestUnstageISCSIInOutage(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: twoLUNs(t)})
@@ -113,7 +114,8 @@ func TestUnstageISCSIInOutage(t *testing.T) {
 	n.WriteFile(targetOf("b")+`\data`, "precious")
 	outage()
 	for range 2 {
-		if err := m.UnstageISCSI(ctx, lun(0), targetOf("a")); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), targetOf("b")) {
+		if err := m.UnstageISCSI(ctx, lun(0), targetOf("a")); status.Code(err) != codes.Unavailable ||
+			!strings.Contains(err.Error(), targetOf("b")) {
 			t.Errorf("unstaging one in an outage: %v, want UNAVAILABLE and the other's path", err)
 		}
 	}

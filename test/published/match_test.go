@@ -21,8 +21,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// TestMatches: each cloud's mark finds one disk among those that users of that cloud posted (the profiles name the threads),
-// and what looks alike finds none.
+// TestMatches: each cloud's mark finds one disk among those that users of that cloud posted (the profiles name the
+// threads), and what looks alike finds none.
 func TestMatches(t *testing.T) {
 	const none = ^uint32(0)
 	for profile, cases := range map[string][]struct {
@@ -37,16 +37,18 @@ func TestMatches(t *testing.T) {
 			{mounter.ByGCEDevice("vol0123456789abcdef1_00000001."), none},
 		},
 		"aws-ebs-xen": {{mounter.ByEBSVolume("vol-0fedcba9876543211"), 2}},
-		"azure":       {{mounter.ByLUN(1), 3}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}, {mounter.ByAzureLUN(2), none}},
-		"azure-gen1":  {{mounter.ByLUN(0), 2}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}},
-		"azure-nvme":  {{mounter.ByLUN(0), none}, {mounter.ByAzureLUN(0), none}, {mounter.ByAzureLUN(1), none}},
+		"azure": {{mounter.ByLUN(1), 3}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3},
+			{mounter.ByAzureLUN(2), none}},
+		"azure-gen1": {{mounter.ByLUN(0), 2}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}},
+		"azure-nvme": {{mounter.ByLUN(0), none}, {mounter.ByAzureLUN(0), none}, {mounter.ByAzureLUN(1), none}},
 		"gce-pd-scsi": {
 			{mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2},
 			{mounter.ByGCEDevice("Google"), none},
 			{mounter.ByGCEDevice("9f37"), none},
 		},
 		"gce-pd-nvme": {{mounter.ByEUI64(0xe3f02b7194da5c08), 2}, {mounter.ByEUI64(0xe3f02b7194da5c09), none}},
-		"vsphere":     {{mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb"), 2}, {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abec"), none}},
+		"vsphere": {{mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb"), 2},
+			{mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abec"), none}},
 	} {
 		m := mounter.New(csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}).InProcess())
 		for _, c := range cases {
@@ -54,7 +56,8 @@ func TestMatches(t *testing.T) {
 			switch {
 			case c.disk != none && (err != nil || d.Number != c.disk):
 				t.Errorf("%s, %s: disk %d, %v, want %d", profile, c.match, d.Number, err, c.disk)
-			case c.disk == none && (!errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), c.match.String())):
+			case c.disk == none && (!errors.Is(err, csiproxy.ErrDiskNotFound) ||
+				!strings.Contains(err.Error(), c.match.String())):
 				t.Errorf("%s, %s: disk %d, %v, want ErrDiskNotFound and what was looked for", profile, c.match, d.Number, err)
 			}
 		}
@@ -88,7 +91,8 @@ func TestAmbiguous(t *testing.T) {
 			t.Errorf("the error contains %q: %v, want %v: %v", text, !want, want, err)
 		}
 	}
-	d, err := m.FindDisk(t.Context(), mounter.Where("LUN 0 at adapter 8", func(d mounter.Disk) bool { return d.LUN == "0" && d.Adapter == "8" }))
+	d, err := m.FindDisk(t.Context(),
+		mounter.Where("LUN 0 at adapter 8", func(d mounter.Disk) bool { return d.LUN == "0" && d.Adapter == "8" }))
 	if err != nil || d.Number != other {
 		t.Errorf("with a match of its own the caller gets disk %d, %v, want %d", d.Number, err, other)
 	}
@@ -111,20 +115,23 @@ func TestMatchISCSI(t *testing.T) {
 	if _, err := m.FindDisk(ctx, match("open", 0)); !errors.Is(err, csiproxy.ErrDiskNotFound) {
 		t.Errorf("before the login: %v, want ErrDiskNotFound", err)
 	}
-	_, err = c.ISCSI.ConnectTarget(ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
+	_, err = c.ISCSI.ConnectTarget(ctx,
+		&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 	check(t, "connecting", err)
 	d, err := m.WaitForDisk(ctx, match("open", 0))
 	if err != nil || d.Adapter != "2" {
 		t.Errorf("found the disk %s, %v, want one at adapter 2", d, err)
 	}
-	for name, other := range map[string]mounter.Match{"another LUN": match("open", 1), "another target": match("chap", 0)} {
+	for name, other := range map[string]mounter.Match{"another LUN": match("open", 1),
+		"another target": match("chap", 0)} {
 		if _, err := m.FindDisk(ctx, other); !errors.Is(err, csiproxy.ErrDiskNotFound) {
 			t.Errorf("%s: %v, want ErrDiskNotFound", name, err)
 		}
 	}
 }
 
-// TestMatchAzure: a disk of another storage system with the LUN is not taken for Azure's, neither beside it nor before it comes.
+// TestMatchAzure: a disk of another storage system with the LUN is not taken for Azure's, neither beside it nor before
+// it comes.
 func TestMatchAzure(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -138,16 +145,20 @@ func TestMatchAzure(t *testing.T) {
 	id := func(kind uint32, hexadecimal string) emulated.Identifiers {
 		bytes, err := hex.DecodeString(hexadecimal)
 		check(t, "reading an identifier", err)
-		return emulated.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind, Association: win32.StorageIdAssocDevice, Identifier: bytes}}
+		return emulated.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind,
+			Association: win32.StorageIdAssocDevice, Identifier: bytes}}
 	}
 	// Identifiers as of a Fibre Channel and an iSCSI storage system: 60A98000 is of NetApp, 6001405 of Linux' target.
-	attach(emulated.DiskSpec{Adapter: 7, BusType: win32.BusTypeFibre, Identifiers: id(win32.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31")})
-	attach(emulated.DiskSpec{Adapter: 8, BusType: win32.BusTypeiScsi, Identifiers: id(win32.StorageIdTypeFCPHName, "60014055e1f2a4b0c6d48d1b93a7f20e")})
+	attach(emulated.DiskSpec{Adapter: 7, BusType: win32.BusTypeFibre,
+		Identifiers: id(win32.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31")})
+	attach(emulated.DiskSpec{Adapter: 8, BusType: win32.BusTypeiScsi,
+		Identifiers: id(win32.StorageIdTypeFCPHName, "60014055e1f2a4b0c6d48d1b93a7f20e")})
 	if d, err := m.FindDisk(t.Context(), mounter.ByAzureLUN(5)); !errors.Is(err, csiproxy.ErrDiskNotFound) {
 		t.Errorf("before Azure's disk comes, %s, %v is found", d, err)
 	}
 	for adapter, identifiers := range map[uint8]emulated.Identifiers{
-		9: id(win32.StorageIdTypeVendorId, "4d53465420202020b1943ea0c752864da7f0185d6be2c349"), 10: id(win32.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
+		9:  id(win32.StorageIdTypeVendorId, "4d53465420202020b1943ea0c752864da7f0185d6be2c349"),
+		10: id(win32.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
 	} {
 		want := attach(emulated.DiskSpec{Adapter: adapter, BusType: win32.BusTypeSas, Identifiers: identifiers})
 		if d, err := m.FindDisk(t.Context(), mounter.ByAzureLUN(5)); err != nil || d.Number != want {
@@ -199,7 +210,8 @@ func TestWaitForDisk(t *testing.T) {
 	cancel()
 	err := <-ended
 	release()
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), serial) {
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, csiproxy.ErrDiskNotFound) ||
+		!strings.Contains(err.Error(), serial) {
 		t.Errorf("giving up: %v, want Canceled, ErrDiskNotFound and the node's disks", err)
 	}
 }

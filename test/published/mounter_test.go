@@ -147,7 +147,8 @@ func TestFindDisk(t *testing.T) {
 			t.Errorf("by %s: disk %d, %v, want 1", name, d.Number, err)
 		}
 	}
-	if _, err := m.FindDisk(t.Context(), mounter.BySerialNumber("vol0123456789abcdef")); !errors.Is(err, mounter.ErrAmbiguous) {
+	if _, err := m.FindDisk(t.Context(), mounter.BySerialNumber("vol0123456789abcdef")); !errors.Is(err,
+		mounter.ErrAmbiguous) {
 		t.Errorf("two matches: %v, want ErrAmbiguous", err)
 	}
 }

@@ -32,7 +32,8 @@ func offWindows(t *testing.T) (*csiproxy.Client, *adminclient.Client) {
 	return client, control
 }
 
-// The links and mount points that the agent makes are those of the program, and what it does with them is what the agent sees.
+// The links and mount points that the agent makes are those of the program, and what it does with them is what the
+// agent sees.
 func TestOffWindowsLinks(t *testing.T) {
 	client, control := offWindows(t)
 	dir := kubelet + `\plugins\links`
@@ -41,7 +42,8 @@ func TestOffWindowsLinks(t *testing.T) {
 		must(t, "making "+path, err)
 	}
 	link := func(from, to string) {
-		_, err := client.Filesystem.CreateSymlink(t.Context(), &csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
+		_, err := client.Filesystem.CreateSymlink(t.Context(),
+			&csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
 		must(t, "linking "+from, err)
 	}
 	mkdir(dir + `\real`)
@@ -82,9 +84,11 @@ func TestOffWindowsLinks(t *testing.T) {
 	// A volume is written at its mount point and read through a link to that, as pods do.
 	disk, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
 	must(t, "attaching a disk", err)
-	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(), &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
+	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
+		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
 	must(t, "listing volumes", err)
-	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0], TargetPath: dir + `\mount`})
+	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0],
+		TargetPath: dir + `\mount`})
 	must(t, "mounting", err)
 	if info, err := os.Lstat(dir + `\mount`); err != nil || info.IsDir() {
 		t.Errorf("Lstat of a mount point = %v, %v, want something that is not a plain directory", info, err)

@@ -21,7 +21,8 @@ import (
 
 // seeing returns a mounter that sees kubelet's directory.
 func (n shareNode) seeing() *mounter.Mounter {
-	return mounter.New(n.Client()).WithKubelet(csiproxytest.KubeletDir, kubeletFiles{os.DirFS(n.HostPath(csiproxytest.KubeletDir)).(fs.ReadLinkFS), n})
+	return mounter.New(n.Client()).WithKubelet(csiproxytest.KubeletDir,
+		kubeletFiles{os.DirFS(n.HostPath(csiproxytest.KubeletDir)).(fs.ReadLinkFS), n})
 }
 
 // kubeletFiles is kubelet's directory on the machine of the test, with the links that the node's Windows shows.
@@ -60,8 +61,8 @@ func (u unreadable) Open(name string) (fs.File, error) {
 	return u.kubeletFiles.Open(name)
 }
 
-// TestSharesWhoseUsersCannotBeSeen: a mapping is not removed while it is not known who uses it, and a directory for records may have
-// any name.
+// TestSharesWhoseUsersCannotBeSeen: a mapping is not removed while it is not known who uses it, and a directory for
+// records may have any name.
 func TestSharesWhoseUsersCannotBeSeen(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -75,7 +76,8 @@ func TestSharesWhoseUsersCannotBeSeen(t *testing.T) {
 	if !n.mapped(t, share) {
 		t.Fatal("the mapping was removed under a volume with a record")
 	}
-	blind := mounter.New(n.Client()).WithKubelet(csiproxytest.KubeletDir, unreadable{files, "plugins/kubernetes.io/csi/example"}).Shares(n.records)
+	blind := mounter.New(n.Client()).WithKubelet(csiproxytest.KubeletDir,
+		unreadable{files, "plugins/kubernetes.io/csi/example"}).Shares(n.records)
 	check(t, "staging", n.shares().Stage(ctx, share, targetOf("a"), credentials))
 	check(t, "unstaging", n.shares().Unstage(ctx, targetOf("b")))
 	check(t, "staging without a record", mounter.New(n.Client()).MountShare(ctx, share, targetOf("c"), credentials))
@@ -88,8 +90,8 @@ func TestSharesWhoseUsersCannotBeSeen(t *testing.T) {
 	}
 }
 
-// TestSharesAfterAMistake: a volume whose first share does not exist can be staged with another one, although kubelet has made
-// its directory, and a name that is no share's leaves nothing behind.
+// TestSharesAfterAMistake: a volume whose first share does not exist can be staged with another one, although kubelet
+// has made its directory, and a name that is no share's leaves nothing behind.
 func TestSharesAfterAMistake(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -108,7 +110,8 @@ func TestSharesAfterAMistake(t *testing.T) {
 	}
 }
 
-// TestUnmountDeviceOfADiskInUse: a disk stays online while its volume is mounted elsewhere, and when only a link to it goes.
+// TestUnmountDeviceOfADiskInUse: a disk stays online while its volume is mounted elsewhere, and when only a link to it
+// goes.
 func TestUnmountDeviceOfADiskInUse(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -136,8 +139,8 @@ func TestUnmountDeviceOfADiskInUse(t *testing.T) {
 	}
 }
 
-// TestSharesUsers: a record without its link is not a user, and a link without a record is one where kubelet's directory
-// is seen.
+// TestSharesUsers: a record without its link is not a user, and a link without a record is one where kubelet's
+// directory is seen.
 func TestSharesUsers(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)

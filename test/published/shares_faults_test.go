@@ -30,13 +30,15 @@ func TestSharesHeal(t *testing.T) {
 	}{
 		{"nothing", func() {}},
 		{"a reboot that drops the mappings", func() { n.SetSwitch("mappingsOutliveReboot", "false"); n.Reboot() }},
-		{"a reboot that leaves them without credentials", func() { n.SetSwitch("mappingsOutliveReboot", "true"); n.Reboot() }},
+		{"a reboot that leaves them without credentials",
+			func() { n.SetSwitch("mappingsOutliveReboot", "true"); n.Reboot() }},
 		{"a new password", func() { password.Password = "rotated"; n.SetSMBPassword("csi", "rotated") }},
 		{"somebody else", func() { check(t, "unmapping", mounter.New(n.Client()).UnmapShare(ctx, `\\fs.emulated\share`)) }},
 	} {
 		c.breaks()
 		shares := n.shares()
-		if err := shares.Ensure(ctx, targetOf("a"), mounter.Credentials{}); err != nil && !errors.Is(err, csiproxy.ErrCredentials) {
+		if err := shares.Ensure(ctx, targetOf("a"), mounter.Credentials{}); err != nil &&
+			!errors.Is(err, csiproxy.ErrCredentials) {
 			t.Errorf("%s: Ensure without credentials: %v, want ErrCredentials or success", c.what, err)
 		}
 		check(t, c.what, shares.Ensure(ctx, targetOf("a"), password))
@@ -68,7 +70,8 @@ func TestSharesErrors(t *testing.T) {
 		"password": {`\\new.emulated\share`, mounter.Credentials{User: "csi", Password: "hunter2"}, csiproxy.ErrCredentials},
 		"share":    {`\\fs.emulated\missing`, credentials, csiproxy.ErrShareNotFound},
 		"server":   {`\\nobody.emulated\share`, credentials, csiproxy.ErrServerUnreachable},
-		"user":     {`\\fs.emulated\other`, mounter.Credentials{User: "second", Password: "second-password"}, csiproxy.ErrOtherCredentials},
+		"user": {`\\fs.emulated\other`, mounter.Credentials{User: "second", Password: "second-password"},
+			csiproxy.ErrOtherCredentials},
 	} {
 		n.AddSMBShare("new.emulated", "share")
 		err := n.shares().Stage(t.Context(), c.remote, targetOf(name), c.with)
@@ -80,8 +83,8 @@ func TestSharesErrors(t *testing.T) {
 	check(t, "unstaging", n.shares().Unstage(t.Context(), targetOf("a")))
 }
 
-// TestSharesInterrupted: after a failure before or after any call of the API, staging or unstaging again comes to the same
-// end, and no mapping stays that no volume uses.
+// TestSharesInterrupted: after a failure before or after any call of the API, staging or unstaging again comes to the
+// same end, and no mapping stays that no volume uses.
 func TestSharesInterrupted(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)

@@ -27,8 +27,8 @@ type shareVolume struct {
 }
 
 // TestSharesAtRandom: two drivers with volumes in few shares, while servers stop, passwords change, calls fail, drivers
-// start again and the node reboots in both ways. No mapping is removed under a volume, none stays at the end, and no volume
-// stays broken once its server is back.
+// start again and the node reboots in both ways. No mapping is removed under a volume, none stays at the end, and no
+// volume stays broken once its server is back.
 func TestSharesAtRandom(t *testing.T) {
 	t.Parallel()
 	steps, volumes := 20, 6
@@ -37,7 +37,8 @@ func TestSharesAtRandom(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	w := &shareWorld{t: t, n: startShares(t), r: rand.New(rand.NewPCG(seed, 0)), password: credentials.Password, needed: map[string]bool{}}
+	w := &shareWorld{t: t, n: startShares(t), r: rand.New(rand.NewPCG(seed, 0)), password: credentials.Password,
+		needed: map[string]bool{}}
 	for i := range volumes {
 		share := fmt.Sprintf(`\\server%d\share%d`, i%2, i%max(2, volumes/10))
 		w.volumes = append(w.volumes, &shareVolume{name: fmt.Sprint("v", i), share: share, staged: new(bool)})
@@ -145,8 +146,8 @@ func (w *shareWorld) checkMappings() {
 	}
 }
 
-// TestSharesConcurrently: several drivers stage and unstage volumes in one share at the same time. While a volume is staged,
-// its share is mapped.
+// TestSharesConcurrently: several drivers stage and unstage volumes in one share at the same time. While a volume is
+// staged, its share is mapped.
 func TestSharesConcurrently(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)

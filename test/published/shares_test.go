@@ -112,8 +112,8 @@ func TestSharesLife(t *testing.T) {
 	}
 }
 
-// TestSharesOfFailedStages: of a share that was not mapped nothing is recorded. Where that is not known, the record goes with the
-// mapping.
+// TestSharesOfFailedStages: of a share that was not mapped nothing is recorded. Where that is not known, the record
+// goes with the mapping.
 func TestSharesOfFailedStages(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -133,7 +133,8 @@ func TestSharesOfFailedStages(t *testing.T) {
 	}
 	fails(targetOf("a"), mounter.Credentials{User: "csi", Password: "wrong"}, csiproxy.ErrCredentials)
 	records("a wrong password", 0)
-	if err := n.shares().Stage(ctx, `\\fs.emulated\none`, targetOf("a"), credentials); !errors.Is(err, csiproxy.ErrShareNotFound) {
+	if err := n.shares().Stage(ctx, `\\fs.emulated\none`, targetOf("a"), credentials); !errors.Is(err,
+		csiproxy.ErrShareNotFound) {
 		t.Errorf("staging a share that is not there: %v", err)
 	}
 	records("no such share", 0)
@@ -161,8 +162,8 @@ func TestSharesOfFailedStages(t *testing.T) {
 	}
 }
 
-// TestSharesOneAtATime: while one driver removes the mapping of a share, another does not stage a volume in it, which would
-// lose the mapping.
+// TestSharesOneAtATime: while one driver removes the mapping of a share, another does not stage a volume in it, which
+// would lose the mapping.
 func TestSharesOneAtATime(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)

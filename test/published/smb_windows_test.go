@@ -19,8 +19,8 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 )
 
-// smbNode does what csi-driver-smb v1.20.3 does on a node, in the order in which it does it: by calls of the agent, and for the
-// rest with package os, on files that it takes for its own. Each method names the driver's.
+// smbNode does what csi-driver-smb v1.20.3 does on a node, in the order in which it does it: by calls of the agent, and
+// for the rest with package os, on files that it takes for its own. Each method names the driver's.
 type smbNode struct {
 	files  *filesystem.Client
 	shares *smb.Client
@@ -102,11 +102,13 @@ func (n *smbNode) publish(staging, target string) error {
 	if err := n.rmdir(target); err != nil {
 		return err
 	}
-	_, err := n.files.CreateSymlink(context.Background(), &filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: target})
+	_, err := n.files.CreateSymlink(context.Background(),
+		&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: target})
 	return err
 }
 
-// unstage is NodeUnstageVolume and SMBUnmount: without the link's target it does not know which mapping to remove, and leaves it.
+// unstage is NodeUnstageVolume and SMBUnmount: without the link's target it does not know which mapping to remove, and
+// leaves it.
 func (n *smbNode) unstage(volume, staging string) error {
 	if remote, err := os.Readlink(staging); err == nil {
 		if err := os.Remove(filepath.Join(n.usersOf(remote), volume)); err != nil {
@@ -114,7 +116,8 @@ func (n *smbNode) unstage(volume, staging string) error {
 		}
 		left, err := os.ReadDir(n.usersOf(remote))
 		if err == nil && len(left) == 0 {
-			_, err = n.shares.RemoveSmbGlobalMapping(context.Background(), &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: strings.TrimSuffix(remote, `\`)})
+			_, err = n.shares.RemoveSmbGlobalMapping(context.Background(),
+				&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: strings.TrimSuffix(remote, `\`)})
 		}
 		if err != nil {
 			return err
@@ -123,7 +126,8 @@ func (n *smbNode) unstage(volume, staging string) error {
 	return n.rmdir(staging)
 }
 
-// provision is CreateVolume: the share is mounted in the driver's working directory until the volume's directory is made.
+// provision is CreateVolume: the share is mounted in the driver's working directory until the volume's directory is
+// made.
 func (n *smbNode) provision(volume, remote string) error {
 	mount := `C:\csi\work\` + volume
 	if err := n.stage(volume, remote, mount); err != nil {
@@ -139,8 +143,9 @@ func (n *smbNode) usersOf(remote string) string {
 	return filepath.Join(n.users, strings.ToLower(strings.Trim(remote, `\`)))
 }
 
-// Two volumes on one share have the life that csi-driver-smb gives them, in which kubelet repeats what it does. The share is unmapped when each of
-// them is made, and with the last that is unstaged. C:\csi, where the driver keeps its files, is a working directory of the agent.
+// Two volumes on one share have the life that csi-driver-smb gives them, in which kubelet repeats what it does. The
+// share is unmapped when each of them is made, and with the last that is unstaged. C:\csi, where the driver keeps its
+// files, is a working directory of the agent.
 func TestOffWindowsSMB(t *testing.T) {
 	_, control := offWindows(t)
 	node := newSMBNode(t)

@@ -59,7 +59,8 @@ var halfDones = []struct {
 	{name: "raw and offline", make: func(_ *testing.T, s subject) { s.SetDiskOnline(s.disk, false) }},
 	{name: "raw", make: func(*testing.T, subject) {}},
 	{name: "initialised", make: func(t *testing.T, s subject) {
-		defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"}, "ERROR_IO_DEVICE")()
+		defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"},
+			"ERROR_IO_DEVICE")()
 		if err := s.partition(t); err == nil {
 			t.Error("the disk was partitioned although Windows wrote no partition")
 		}
@@ -90,8 +91,8 @@ var halfDones = []struct {
 // mostCalls is more than the calls of the API in one StageDisk.
 const mostCalls = 17
 
-// TestStageFromEveryState: from every half-done state, with a failure before or after each call of the API, staging again
-// gives the volume, keeps what it holds, and leaves everything else on the node as it was.
+// TestStageFromEveryState: from every half-done state, with a failure before or after each call of the API, staging
+// again gives the volume, keeps what it holds, and leaves everything else on the node as it was.
 func TestStageFromEveryState(t *testing.T) {
 	t.Parallel()
 	n, m := startSingle(t)
@@ -179,16 +180,23 @@ func TestStageRefuses(t *testing.T) {
 		options mounter.StageOptions
 		want    error // nil: any
 	}{
-		"foreign data":           {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
-		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
-		"a raw disk read-only":   {mounter.BySerialNumber("vol0123456789abcdef2"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
-		"no file system":         {mounter.BySerialNumber("unformatted"), staging, mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
-		"a target in use":        {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{}, csiproxy.ErrOtherVolumeMounted},
-		"the system disk":        {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
-		"two disks":              {mounter.BySerialNumber("vol0123456789abcdef"), staging, mounter.StageOptions{}, mounter.ErrAmbiguous},
-		"a path of another kind": {mounter.BySerialNumber(serial), `C:\Windows\there`, mounter.StageOptions{}, csiproxy.ErrOutsideWorkingDirs},
+		"foreign data": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
+		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{ReadOnly: true},
+			mounter.ErrNotFormatted},
+		"a raw disk read-only": {mounter.BySerialNumber("vol0123456789abcdef2"), staging,
+			mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
+		"no file system": {mounter.BySerialNumber("unformatted"), staging, mounter.StageOptions{ReadOnly: true},
+			mounter.ErrNotFormatted},
+		"a target in use": {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{},
+			csiproxy.ErrOtherVolumeMounted},
+		"the system disk": {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
+		"two disks": {mounter.BySerialNumber("vol0123456789abcdef"), staging,
+			mounter.StageOptions{}, mounter.ErrAmbiguous},
+		"a path of another kind": {mounter.BySerialNumber(serial), `C:\Windows\there`, mounter.StageOptions{},
+			csiproxy.ErrOutsideWorkingDirs},
 	} {
-		if _, err := m.StageDisk(t.Context(), c.match, c.target, c.options); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, err := m.StageDisk(t.Context(), c.match, c.target, c.options); err == nil || c.want != nil &&
+			!errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -200,8 +208,8 @@ func TestStageRefuses(t *testing.T) {
 	}
 }
 
-// TestStageReadOnly: a volume that must not be written is mounted, and nothing on its disk changes, neither its size nor a
-// byte.
+// TestStageReadOnly: a volume that must not be written is mounted, and nothing on its disk changes, neither its size
+// nor a byte.
 func TestStageReadOnly(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
@@ -264,7 +272,8 @@ func TestSizes(t *testing.T) {
 	if need, err := m.NeedResize(ctx, publish); need || err != nil {
 		t.Errorf("NeedResize = %v, %v afterwards", need, err)
 	}
-	_, err = n.Client().Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: device.Volume, SizeBytes: 20 << 30})
+	_, err = n.Client().Volume.ResizeVolume(ctx,
+		&volumeapi.ResizeVolumeRequest{VolumeId: device.Volume, SizeBytes: 20 << 30})
 	if !errors.Is(err, csiproxy.ErrSizeOutOfRange) {
 		t.Errorf("more than the disk has: %v, want ErrSizeOutOfRange", err)
 	}
@@ -320,7 +329,8 @@ func TestStageLooksAgain(t *testing.T) {
 		}
 		before := n.DiskDigest(number)
 		release()
-		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) || !strings.Contains(err.Error(), "serial number spare") {
+		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) ||
+			!strings.Contains(err.Error(), "serial number spare") {
 			t.Errorf("swapped %s: %v, want ErrDiskNotFound and the disks that there are", name, err)
 		}
 		if n.DiskDigest(number) != before {
@@ -331,7 +341,8 @@ func TestStageLooksAgain(t *testing.T) {
 				t.Errorf("swapped %s, the other disk is online: %t, read-only: %t", name, d.GetOnline(), d.GetReadOnly())
 			}
 		}
-		if mounted, err := m.DeviceOf(t.Context(), staging); !errors.Is(err, csiproxy.ErrNotMounted) && !errors.Is(err, csiproxy.ErrPathNotFound) {
+		if mounted, err := m.DeviceOf(t.Context(), staging); !errors.Is(err, csiproxy.ErrNotMounted) &&
+			!errors.Is(err, csiproxy.ErrPathNotFound) {
 			t.Errorf("swapped %s, %+v is mounted: %v", name, mounted, err)
 		}
 		n.DetachDisk(number)
@@ -348,7 +359,8 @@ func foreignImage(t *testing.T) string {
 	return file
 }
 
-// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of which they are made.
+// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of
+// which they are made.
 func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})

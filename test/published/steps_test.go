@@ -38,7 +38,8 @@ func callsOf(n *csiproxytest.Node, do func()) (methods []string) {
 	return methods
 }
 
-// TestStepsBothWays: an agent that does steps in one call and one that does not, as the original's, give a driver the same.
+// TestStepsBothWays: an agent that does steps in one call and one that does not, as the original's, give a driver the
+// same.
 func TestStepsBothWays(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -73,7 +74,8 @@ func TestStepsBothWays(t *testing.T) {
 			if one := []string{"/v1alpha1.Nodesteps/" + s.method}; (apis == nil) != slices.Equal(calls, one) {
 				t.Errorf("step %d with %q: the calls are %q", at, apis, calls)
 			}
-			kinds := []bool{err == nil, errors.Is(err, mounter.ErrDiskTooSmall), errors.Is(err, csiproxy.ErrOtherVolumeMounted), errors.Is(err, mounter.ErrAmbiguous)}
+			kinds := []bool{err == nil, errors.Is(err, mounter.ErrDiskTooSmall), errors.Is(err, csiproxy.ErrOtherVolumeMounted),
+				errors.Is(err, mounter.ErrAmbiguous)}
 			if err != nil {
 				got = nil
 			}
@@ -92,7 +94,8 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	steps := n.Client().NodeSteps
-	request := &nodestepsapi.StageDiskRequest{TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}}
+	request := &nodestepsapi.StageDiskRequest{TargetPath: staging,
+		Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}}
 	formatting, release := n.Hang(csiproxytest.Calls{Function: "FormatVolume"})
 	ctx, giveUp := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
@@ -117,7 +120,8 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// TestStagedForNobody: a disk that comes when nobody waits for it any more is not staged, and the wait holds up no other step.
+// TestStagedForNobody: a disk that comes when nobody waits for it any more is not staged, and the wait holds up no
+// other step.
 func TestStagedForNobody(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
@@ -140,22 +144,24 @@ func TestStagedForNobody(t *testing.T) {
 	}
 	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "late"})
 	release()
-	_, err = steps.Unstage(t.Context(), &nodestepsapi.UnstageRequest{TargetPath: staging}) // after any step that there may be
+	// after any step that there may be
+	_, err = steps.Unstage(t.Context(), &nodestepsapi.UnstageRequest{TargetPath: staging})
 	check(t, "unstaging", err)
 	if made := n.Find(csiproxytest.Query{Function: "FormatVolume"}); len(made) > 0 {
 		t.Errorf("a volume was made for nobody: %v", made)
 	}
 }
 
-// TestUnstageDies: the agent dies, or Windows fails, between the unmounting of a volume and its disk's going offline. The repeated
-// call, to the next agent, takes the disk offline; unless the volume is in use again.
+// TestUnstageDies: the agent dies, or Windows fails, between the unmounting of a volume and its disk's going offline.
+// The repeated call, to the next agent, takes the disk offline; unless the volume is in use again.
 func TestUnstageDies(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	ctx, steps := t.Context(), n.Client().NodeSteps
 	offline := csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DISK_ATTRIBUTES"}
 	stage := func(target string) {
-		_, err := steps.StageDisk(ctx, &nodestepsapi.StageDiskRequest{TargetPath: target, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}})
+		_, err := steps.StageDisk(ctx,
+			&nodestepsapi.StageDiskRequest{TargetPath: target, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: 1}})
 		check(t, "staging", err)
 	}
 	unstage := func() error {

@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestUnstageInterrupted: after a failure before or after any call of the API, unstaging again takes the disk offline and
-// leaves nothing at the path; a disk that is in use elsewhere stays online.
+// TestUnstageInterrupted: after a failure before or after any call of the API, unstaging again takes the disk offline
+// and leaves nothing at the path; a disk that is in use elsewhere stays online.
 func TestUnstageInterrupted(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
@@ -45,7 +45,8 @@ func TestUnstageInterrupted(t *testing.T) {
 			check(t, "unstaging again", m.UnstageDisk(ctx, match, staging))
 		}
 		if exists, err := m.PathExists(ctx, staging); exists || err != nil || online() {
-			t.Errorf("call %d failed, and afterwards the path exists: %t, %v; the disk is online: %t", call, exists, err, online())
+			t.Errorf("call %d failed, and afterwards the path exists: %t, %v; the disk is online: %t",
+				call, exists, err, online())
 		}
 	}
 	for _, volume := range []string{"a", "b"} {
@@ -60,8 +61,8 @@ func TestUnstageInterrupted(t *testing.T) {
 	check(t, "unstaging a disk that is gone", m.UnstageDisk(ctx, match, targetOf("b")))
 }
 
-// TestUnstageWithoutDirectory: kubelet has removed the staging directory. The disk is dismounted and taken offline all the
-// same. One that cannot be read is not taken for one that is gone.
+// TestUnstageWithoutDirectory: kubelet has removed the staging directory. The disk is dismounted and taken offline all
+// the same. One that cannot be read is not taken for one that is gone.
 func TestUnstageWithoutDirectory(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
@@ -75,7 +76,8 @@ func TestUnstageWithoutDirectory(t *testing.T) {
 	}{
 		"all is well": {disturb: func() func() { return func() {} }},
 		"the disk's marks cannot be read once": {disturb: func() func() {
-			return n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_STORAGE_QUERY_PROPERTY", Object: "prod_disk#1&", Times: 3}, "ERROR_IO_DEVICE")
+			return n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_STORAGE_QUERY_PROPERTY",
+				Object: "prod_disk#1&", Times: 3}, "ERROR_IO_DEVICE")
 		}},
 		"the disk does not answer": {disturb: func() func() {
 			byInterface, byNumber := cannotOpen("prod_disk#1&"), cannotOpen("physicaldrive1")
@@ -102,11 +104,13 @@ func TestUnstageWithoutDirectory(t *testing.T) {
 			t.Errorf("%s: the disk is online in the end", name)
 		}
 		controls := n.Find(csiproxytest.Query{After: before, Function: "DeviceIoControl"})
-		if !slices.ContainsFunc(controls, func(e *admin.JournalEntry) bool { return e.GetKernel().GetControlCode() == "FSCTL_DISMOUNT_VOLUME" }) {
+		if !slices.ContainsFunc(controls,
+			func(e *admin.JournalEntry) bool { return e.GetKernel().GetControlCode() == "FSCTL_DISMOUNT_VOLUME" }) {
 			t.Errorf("%s: the volume was not dismounted", name)
 		}
 	}
-	end := n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"}, "ERROR_IO_DEVICE")
+	end := n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"},
+		"ERROR_IO_DEVICE")
 	if err := (subject{Node: n, disk: 2}).partition(t); err == nil {
 		t.Error("the disk was partitioned although Windows wrote no partition")
 	}

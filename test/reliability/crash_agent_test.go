@@ -34,7 +34,8 @@ func begin(t *testing.T, dir string) *process {
 	return &process{testnode.BeginEmulated(t, "-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run")), dir}
 }
 
-// launch starts an agent and waits for it to be ready. An agent that does not come up after a kill is what these tests look for.
+// launch starts an agent and waits for it to be ready. An agent that does not come up after a kill is what these tests
+// look for.
 func launch(t *testing.T, dir string) *process {
 	t.Helper()
 	p := begin(t, dir)

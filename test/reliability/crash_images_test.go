@@ -58,7 +58,8 @@ func checkImage(t *testing.T, image string, team []*crashDriver) {
 		}
 		return
 	case strings.Contains(verdict, "No problems found"):
-	case strings.Contains(verdict, "Identified 1 problems") && strings.Contains(verdict, "doesn't reside\nat the end of the disk") && size == crashGrownBytes:
+	case strings.Contains(verdict, "Identified 1 problems") &&
+		strings.Contains(verdict, "doesn't reside\nat the end of the disk") && size == crashGrownBytes:
 		// The disk was grown and its volume not resized yet.
 	default:
 		t.Errorf("sgdisk finds problems on %s, %s:\n%s", image, sizeText(size), verdict)

@@ -108,7 +108,8 @@ func (l *life) intact(ctx context.Context, c *crashClients) error {
 			continue
 		}
 		if err := s.holds(ctx, c, l); err != nil {
-			return fmt.Errorf("%s of %s was acknowledged: %w (acknowledged: %v, begun: %v)", s.name, l.name, err, l.acked, l.begun)
+			return fmt.Errorf("%s of %s was acknowledged: %w (acknowledged: %v, begun: %v)", s.name,
+				l.name, err, l.acked, l.begun)
 		}
 	}
 	return nil
@@ -130,7 +131,8 @@ func crashAttach(ctx context.Context, c *crashClients, l *life) error {
 	if err != nil || found {
 		return err
 	}
-	reply, err := c.admin.AttachDisk(ctx, &admin.AttachDiskRequest{SizeBytes: smallBytes, SerialNumber: l.name, Offline: strings.HasSuffix(l.name, "1")})
+	reply, err := c.admin.AttachDisk(ctx, &admin.AttachDiskRequest{SizeBytes: smallBytes, SerialNumber: l.name,
+		Offline: strings.HasSuffix(l.name, "1")})
 	l.number = reply.GetDiskNumber()
 	return err
 }
@@ -220,7 +222,8 @@ func isMountedAt(path func(*life) string) func(context.Context, *crashClients, *
 		}
 		reply, err := c.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: path(l)})
 		if err == nil && (!is.GetIsSymlink() || reply.GetVolumeId() != l.id) {
-			err = fmt.Errorf("at %s IsSymlink is %t and the volume is %s, want true and %s", path(l), is.GetIsSymlink(), reply.GetVolumeId(), l.id)
+			err = fmt.Errorf("at %s IsSymlink is %t and the volume is %s, want true and %s", path(l), is.GetIsSymlink(),
+				reply.GetVolumeId(), l.id)
 		}
 		return err
 	}
@@ -257,8 +260,8 @@ func hasData(at func(*life) string) func(context.Context, *crashClients, *life) 
 	}
 }
 
-// crashPublish first removes whatever is in the link's place and is not the link, as drivers do: an agent that died half-way
-// leaves an empty directory there.
+// crashPublish first removes whatever is in the link's place and is not the link, as drivers do: an agent that died
+// half-way leaves an empty directory there.
 func crashPublish(ctx context.Context, c *crashClients, l *life) error {
 	if isMountedAt((*life).publish)(ctx, c, l) == nil {
 		return nil
@@ -269,7 +272,8 @@ func crashPublish(ctx context.Context, c *crashClients, l *life) error {
 	if _, err := c.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: l.pod()}); err != nil {
 		return err
 	}
-	_, err := c.filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: l.staging(), TargetPath: l.publish()})
+	_, err := c.filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: l.staging(),
+		TargetPath: l.publish()})
 	return err
 }
 
@@ -304,7 +308,8 @@ func isResized(ctx context.Context, c *crashClients, l *life) error {
 
 func crashRmdir(path func(*life) string) func(context.Context, *crashClients, *life) error {
 	return func(ctx context.Context, c *crashClients, l *life) error {
-		_, err := c.filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: "C:" + strings.TrimPrefix(path(l), "C:"), Force: true})
+		_, err := c.filesystem.Rmdir(ctx,
+			&filesystem.RmdirRequest{Path: "C:" + strings.TrimPrefix(path(l), "C:"), Force: true})
 		return err
 	}
 }

@@ -82,7 +82,8 @@ func (d *crashDriver) stage(ctx context.Context, c *crashClients) error {
 		d.staged = portrait
 	}
 	if diff := cmp.Diff(d.staged, portrait); diff != "" {
-		return fmt.Errorf("%s, interrupted %d times, differs when it is staged (-undisturbed +interrupted):\n%s", d.life.name, d.retried, diff)
+		return fmt.Errorf("%s, interrupted %d times, differs when it is staged (-undisturbed +interrupted):\n%s",
+			d.life.name, d.retried, diff)
 	}
 	return nil
 }
@@ -180,8 +181,8 @@ func killAtWork(t *testing.T, p *process, c *crashClients, team []*crashDriver, 
 	return nil
 }
 
-// TestKilledWhileBooting kills the first start of a node, and some of the next ones. The node comes up nevertheless, and
-// is the right one.
+// TestKilledWhileBooting kills the first start of a node, and some of the next ones. The node comes up nevertheless,
+// and is the right one.
 func TestKilledWhileBooting(t *testing.T) {
 	need(t, "sgdisk", "file")
 	r := chance(t)

@@ -23,7 +23,8 @@ import (
 const callers = 8
 
 // together makes a call on the connections of all callers at once and returns what each got.
-func together(t *testing.T, n *testnode.Node, call func(i int, d *diskgroup.Client, v *volumegroup.Client) error) []error {
+func together(t *testing.T, n *testnode.Node,
+	call func(i int, d *diskgroup.Client, v *volumegroup.Client) error) []error {
 	t.Helper()
 	results := make([]error, callers)
 	begin := make(chan struct{})
@@ -127,7 +128,8 @@ func TestCallersThatMountAtOnePath(t *testing.T) {
 			t.Errorf("caller %d beside the winner %d: %v", i, winner, err)
 		}
 	}
-	reply, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(), &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: dataStaging})
+	reply, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(),
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: dataStaging})
 	if err != nil || reply.GetVolumeId() != ids[winner] {
 		t.Errorf("mounted is %s (%v), want that of the winner, %s", reply.GetVolumeId(), err, ids[winner])
 	}

@@ -47,7 +47,8 @@ func table(t *testing.T, types ...guid.GUID) medium {
 	noError(t, err)
 	for i, kind := range types {
 		first := uint64(1+8*i) * mib / 512
-		g.Partitions = append(g.Partitions, gpt.Partition{Slot: i, Type: kind, ID: id(), First: first, Last: first + 8*mib/512 - 1})
+		g.Partitions = append(g.Partitions, gpt.Partition{Slot: i, Type: kind, ID: id(), First: first,
+			Last: first + 8*mib/512 - 1})
 	}
 	noError(t, g.Check())
 	m := medium{}
@@ -91,8 +92,10 @@ func (m medium) image(t *testing.T) string {
 // TestMediaThatHoldDataAreLeftAlone makes all calls that write tables and file systems on disks that hold
 // something. Whatever the answers are, no byte changes.
 func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
-	linux := guid.GUID{Data1: 0x0fc63daf, Data2: 0x8483, Data3: 0x4772, Data4: [8]byte{0x8e, 0x79, 0x3d, 0x69, 0xd8, 0x47, 0x7d, 0xe4}}
-	spaces := guid.GUID{Data1: 0xe75caf8f, Data2: 0xf680, Data3: 0x4cee, Data4: [8]byte{0xaf, 0xa3, 0xb0, 0x01, 0xe5, 0x6e, 0xfc, 0x2d}}
+	linux := guid.GUID{Data1: 0x0fc63daf, Data2: 0x8483, Data3: 0x4772,
+		Data4: [8]byte{0x8e, 0x79, 0x3d, 0x69, 0xd8, 0x47, 0x7d, 0xe4}}
+	spaces := guid.GUID{Data1: 0xe75caf8f, Data2: 0xf680, Data3: 0x4cee,
+		Data4: [8]byte{0xaf, 0xa3, 0xb0, 0x01, 0xe5, 0x6e, 0xfc, 0x2d}}
 	unknown := guid.GUID{Data1: 1}
 	const kept, refused = codes.OK, codes.FailedPrecondition
 	n := testnode.Start(t, testnode.Options{})
@@ -103,18 +106,21 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 		found string     // in the message of a refusal
 	}{
 		{"a dynamic disk with an MBR", mbr(0x42).with(-mib, "PRIVHEAD").with(0x600, "PRIVHEAD"), kept, ""},
-		{"a dynamic disk with a GPT", table(t, win32.PartitionLDMMetadata, win32.PartitionMSR, win32.PartitionLDMData).with(mib, "PRIVHEAD"), kept, ""},
+		{"a dynamic disk with a GPT", table(t, win32.PartitionLDMMetadata, win32.PartitionMSR, win32.PartitionLDMData).with(
+			mib, "PRIVHEAD"), kept, ""},
 		{"a dynamic disk without a table", medium{0x600: "PRIVHEAD"}, refused, "dynamic disk"},
 		{"a dynamic disk's database at the end only", medium{-mib: "PRIVHEAD"}, refused, "data"},
 		{"a Linux partition", table(t, linux).with(mib+1024+56, "\x53\xef"), kept, ""},
 		{"a partition of an unknown type", table(t, unknown), kept, ""},
 		{"a partition of Storage Spaces", table(t, spaces).with(mib, "SPACEDB "), kept, ""},
-		{"ReFS in a partition", table(t, win32.PartitionBasicData).with(mib+3, "ReFS\x00\x00\x00\x00").with(mib+16, "FSRS"), kept, ""},
+		{"ReFS in a partition", table(t, win32.PartitionBasicData).with(mib+3, "ReFS\x00\x00\x00\x00").with(mib+16, "FSRS"),
+			kept, ""},
 		{"LUKS in a partition", table(t, win32.PartitionBasicData).with(mib, "LUKS\xba\xbe\x00\x02"), kept, ""},
 		{"noise in a partition", table(t, win32.PartitionBasicData).with(mib+4096, "somebody's"), kept, ""},
 		{"a GPT in the backup only", table(t, win32.PartitionBasicData).without(0, mib), refused, "GPT"},
 		{"a GPT of Linux in the backup only", table(t, linux).without(0, mib), refused, "GPT"},
-		{"an empty GPT with data where the partition would begin", table(t, win32.PartitionMSR).with(9*mib, "somebody's"), refused, "data"},
+		{"an empty GPT with data where the partition would begin",
+			table(t, win32.PartitionMSR).with(9*mib, "somebody's"), refused, "data"},
 		{"an empty GPT with data at the end", table(t).with(-mib, "somebody's"), refused, "data"},
 		{"data in the first MiB", medium{mib - 1: "x"}, refused, "data"},
 		{"data in the last MiB", medium{-mib: "x"}, refused, "data"},

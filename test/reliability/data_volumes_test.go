@@ -58,8 +58,8 @@ func TestGrowingUnderAWorkload(t *testing.T) {
 	wantData(t, n, "after growing", id)
 }
 
-// Between two calls of a driver its disk goes, and another one appears under its number. What the driver knows about the
-// old one must not hurt the new one.
+// Between two calls of a driver its disk goes, and another one appears under its number. What the driver knows about
+// the old one must not hurt the new one.
 func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	number, id := dataInUse(t, n, dataStaging)
@@ -86,7 +86,8 @@ func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	}
 	_, err = n.Volume.GetDiskNumberFromVolumeID(t.Context(), &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id})
 	wantCode(t, "GetDiskNumberFromVolumeID", err, codes.NotFound)
-	wantCode(t, "UnmountVolume of the other volume where the old one was mounted", unmountVolume(t, n, another, dataStaging), codes.FailedPrecondition)
+	wantCode(t, "UnmountVolume of the other volume where the old one was mounted",
+		unmountVolume(t, n, another, dataStaging), codes.FailedPrecondition)
 	wantCode(t, "UnmountVolume of the old one", unmountVolume(t, n, id, dataStaging), codes.OK)
 	if n.DiskDigest(number) != before {
 		t.Error("bytes of the other disk changed")

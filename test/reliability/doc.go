@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reliability proves that nobody's data is lost, and that a driver's retry succeeds, whatever interrupts a call.
+// Package reliability proves that nobody's data is lost, and that a driver's retry succeeds, whatever interrupts a
+// call.
 //
 //   - crash kills the real agent again and again while drivers work, and compares what is left with what the agent had
 //     acknowledged.
-//   - data compares disks byte by byte: a disk that holds data is neither partitioned nor formatted nor grown for another.
+//   - data compares disks byte by byte: a disk that holds data is not partitioned, formatted or grown for another.
 //   - load has many drivers live at once on hundreds of disks, while kernel calls fail and are slow, the agent restarts
 //     and the node reboots.
-//   - sweep disturbs every kernel call of every method that changes something, one at a time and in every way. An example's
+//   - sweep disturbs every kernel call of every method that changes something, one at a time, in every way. An example's
 //     undisturbed run shows which kernel calls there are, so a call that is added to an operation is disturbed without
 //     anybody writing it down.
 //

@@ -82,7 +82,8 @@ func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time
 	}
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	th.history = append(th.history, porcupine.Operation{ClientId: id, Input: in, Call: called.Nanoseconds(), Output: output{result}, Return: returned})
+	th.history = append(th.history, porcupine.Operation{ClientId: id, Input: in, Call: called.Nanoseconds(),
+		Output: output{result}, Return: returned})
 	return result
 }
 
@@ -126,8 +127,9 @@ func (a arena) newThing(number int) *thing {
 	case 1:
 		return &thing{
 			kind: "link", name: base, model: model("absent", linkModel, "stub"),
-			calls: []input{{"CreateSymlink", `C:\var\lib\kubelet\plugins\a`}, {"CreateSymlink", `C:\var\lib\kubelet\plugins\b`}, {verb: "Rmdir"}, {verb: "PathExists"}},
-			call:  pathCall(base),
+			calls: []input{{"CreateSymlink", `C:\var\lib\kubelet\plugins\a`}, {"CreateSymlink", `C:\var\lib\kubelet\plugins\b`},
+				{verb: "Rmdir"}, {verb: "PathExists"}},
+			call: pathCall(base),
 		}
 	case 2:
 		return &thing{

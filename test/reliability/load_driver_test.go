@@ -69,7 +69,8 @@ func (d *loadDriver) live(ctx context.Context) error {
 }
 
 // perform calls an operation as kubelet does: again while it fails.
-func (d *loadDriver) perform(ctx context.Context, c *claim, do func(context.Context, *loadClients, *claim) error) error {
+func (d *loadDriver) perform(ctx context.Context, c *claim,
+	do func(context.Context, *loadClients, *claim) error) error {
 	for begin := time.Now(); ; d.retries++ {
 		err := d.attempt(ctx, c, do)
 		if loss := new(lost); err == nil || errors.As(err, loss) || time.Since(begin) > patience {
@@ -84,7 +85,8 @@ func (d *loadDriver) perform(ctx context.Context, c *claim, do func(context.Cont
 	}
 }
 
-func (d *loadDriver) attempt(ctx context.Context, c *claim, do func(context.Context, *loadClients, *claim) error) (err error) {
+func (d *loadDriver) attempt(ctx context.Context, c *claim,
+	do func(context.Context, *loadClients, *claim) error) (err error) {
 	if d.clients == nil {
 		if d.clients, err = d.place.dial(); err != nil {
 			return status.Error(codes.Unavailable, err.Error())
@@ -112,7 +114,8 @@ func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error
 	if _, err := to.disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: c.number}); err != nil {
 		return err
 	}
-	if _, err := to.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: true}); err != nil {
+	if _, err := to.disk.SetDiskState(ctx,
+		&diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: true}); err != nil {
 		return err
 	}
 	volumes, err := to.volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: c.number})
@@ -146,13 +149,15 @@ func (d *loadDriver) publishVolume(ctx context.Context, to *loadClients, c *clai
 	if _, err := to.filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: c.pod()}); err != nil {
 		return err
 	}
-	_, err := to.filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: c.staging(), TargetPath: c.publish()})
+	_, err := to.filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: c.staging(),
+		TargetPath: c.publish()})
 	return err
 }
 
 // work is the workload: it looks for what the last one wrote, and writes something else.
 func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error {
-	reply, err := to.volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: c.publish()})
+	reply, err := to.volume.GetVolumeIDFromTargetPath(ctx,
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: c.publish()})
 	if err != nil {
 		return err
 	}
@@ -185,7 +190,8 @@ func (d *loadDriver) unpublish(ctx context.Context, to *loadClients, c *claim) e
 }
 
 func (d *loadDriver) unstage(ctx context.Context, to *loadClients, c *claim) error {
-	if _, err := to.volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()}); err != nil {
+	if _, err := to.volume.UnmountVolume(ctx,
+		&volumeapi.UnmountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()}); err != nil {
 		return err
 	}
 	if _, err := to.filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.staging(), Force: true}); err != nil {

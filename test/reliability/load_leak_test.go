@@ -63,6 +63,8 @@ func (p *place) wantNoMore(t *testing.T, before counts) {
 		}
 	}
 	buffer := make([]byte, 1<<20)
-	t.Errorf("the agent holds more than before: goroutines %d, %d; heap %d KiB, %d KiB; open files (-before +now):\n%s\nits goroutines:\n%s",
-		before.goroutines, now.goroutines, before.heap>>10, now.heap>>10, cmp.Diff(before.files, now.files), buffer[:runtime.Stack(buffer, true)])
+	t.Errorf("the agent holds more than before: goroutines %d, %d; heap %d KiB, %d KiB; open files (-before "+
+		"+now):\n%s\nits goroutines:\n%s",
+		before.goroutines, now.goroutines, before.heap>>10, now.heap>>10, cmp.Diff(before.files, now.files),
+		buffer[:runtime.Stack(buffer, true)])
 }

@@ -112,7 +112,8 @@ func (p *place) onNode(do func(*emulated.Node) error) error {
 	return do(p.agent.Emulated())
 }
 
-// socket returns the socket on which every agent of the place serves a version, also while none runs; on Windows, the pipe.
+// socket returns the socket on which every agent of the place serves a version, also while none runs; on Windows, the
+// pipe.
 func (p *place) socket(group, version string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

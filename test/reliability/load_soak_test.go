@@ -99,15 +99,18 @@ func TestSoak(t *testing.T) {
 			if c.stamp == "" {
 				continue
 			}
-			for _, operation := range []func(context.Context, *loadClients, *claim) error{d.stage, d.publishVolume, d.work, d.unpublish, d.unstage} {
+			for _, operation := range []func(context.Context, *loadClients, *claim) error{d.stage, d.publishVolume, d.work,
+				d.unpublish, d.unstage} {
 				if err := d.perform(t.Context(), c, operation); err != nil {
 					t.Fatalf("in the end, %s: %v", c.serial, err)
 				}
 			}
 		}
 	}
-	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d contended calls (%d unclear) about %d things in order",
-		time.Since(begin).Round(time.Second), lives, diskCount(), retries, p.failed.Load(), p.calls.Load(), p.restarts, p.reboots, answered, unclearOnes, len(things))
+	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d "+
+		"contended calls (%d unclear) about %d things in order",
+		time.Since(begin).Round(time.Second), lives, diskCount(), retries, p.failed.Load(), p.calls.Load(), p.restarts,
+		p.reboots, answered, unclearOnes, len(things))
 	things = nil
 	p.removeContended(t)
 	for _, d := range team {
@@ -163,7 +166,8 @@ func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
 	err := p.onNode(func(n *emulated.Node) error {
 		for i := range diskCount() {
 			serial := fmt.Sprintf("load-%03d", i)
-			if _, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true, Offline: i%2 == 0, Target: 1}); err != nil {
+			if _, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true,
+				Offline: i%2 == 0, Target: 1}); err != nil {
 				return err
 			}
 			team[i%loadDrivers].disks = append(team[i%loadDrivers].disks, &claim{serial: serial})

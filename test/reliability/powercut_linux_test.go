@@ -19,7 +19,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// stepOfHost returns the step between the operations on the host's files that are disturbed. CSI_PROXY_LONG=all tries all.
+// stepOfHost returns the step between the operations on the host's files that are disturbed. CSI_PROXY_LONG=all tries
+// all.
 func stepOfHost() int {
 	switch {
 	case os.Getenv("CSI_PROXY_LONG") == "all":
@@ -30,9 +31,9 @@ func stepOfHost() int {
 	return 17
 }
 
-// TestPowerCuts cuts the host's power before each operation on its files in each example, and after the call has answered. Of what
-// was not durable, nothing is left, everything, or a random mix. The node starts, and the driver's retry reaches the state of
-// the undisturbed call; what was answered is there without a retry.
+// TestPowerCuts cuts the host's power before each operation on its files in each example, and after the call has
+// answered. Of what was not durable, nothing is left, everything, or a random mix. The node starts, and the driver's
+// retry reaches the state of the undisturbed call; what was answered is there without a retry.
 func TestPowerCuts(t *testing.T) {
 	var total tally
 	seed := rand.Uint64()
@@ -87,8 +88,8 @@ func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *tally) {
 	}
 }
 
-// after opens the node as a power cut left it. The node before the cut is in the middle of an operation, perhaps of an agent's,
-// so all happens on another goroutine, which a failure may end.
+// after opens the node as a power cut left it. The node before the cut is in the middle of an operation, perhaps of an
+// agent's, so all happens on another goroutine, which a failure may end.
 func (w *world) after(rebooted bool, look func(*world)) {
 	done := make(chan struct{})
 	go func() {
@@ -108,8 +109,8 @@ func (w *world) after(rebooted bool, look func(*world)) {
 // hostFailures are what the host's operations fail with. The full disk stays full until the call has answered.
 var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EMFILE, syscall.EROFS}
 
-// TestHostFailures lets each operation on the host's files fail in each example, once, or that and each later one until the call
-// has answered. When the cause has gone, the driver's retry reaches the state of the undisturbed call.
+// TestHostFailures lets each operation on the host's files fail in each example, once, or that and each later one until
+// the call has answered. When the cause has gone, the driver's retry reaches the state of the undisturbed call.
 func TestHostFailures(t *testing.T) {
 	var total tally
 	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i, &total) })

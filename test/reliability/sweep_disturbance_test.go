@@ -68,15 +68,17 @@ func disturbances() []disturbance {
 			w.replace(nil)
 			return err
 		}, repair: takeBack},
-		{name: "disk replaced by one that could grow, before", disk: true, named: true, act: func(w *world, _ kernel.Call, do func() error) error {
-			w.replaceByLike()
-			return do()
-		}, repair: takeBack},
-		{name: "disk replaced by one that could grow, after", disk: true, named: true, act: func(w *world, _ kernel.Call, do func() error) error {
-			err := do()
-			w.replaceByLike()
-			return err
-		}, repair: takeBack},
+		{name: "disk replaced by one that could grow, before", disk: true, named: true,
+			act: func(w *world, _ kernel.Call, do func() error) error {
+				w.replaceByLike()
+				return do()
+			}, repair: takeBack},
+		{name: "disk replaced by one that could grow, after", disk: true, named: true,
+			act: func(w *world, _ kernel.Call, do func() error) error {
+				err := do()
+				w.replaceByLike()
+				return err
+			}, repair: takeBack},
 	}
 }
 

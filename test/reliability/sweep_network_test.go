@@ -24,15 +24,18 @@ func smbExamples() []swept {
 	return []swept{
 		{method: "Smb/NewSmbGlobalMapping", when: "with a local path", call: mapLinked, retry: func(w *world) error {
 			// Drivers remove what an interrupted attempt at staging left, unless it is the link.
-			if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: shareLink}); err != nil || !is.GetIsSymlink() {
+			if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: shareLink}); err != nil ||
+				!is.GetIsSymlink() {
 				if err := rmdir(shareLink, true)(w); err != nil {
 					return err
 				}
 			}
 			return mapLinked(w)
 		}},
-		{method: "Smb/NewSmbGlobalMapping", when: "mapped already", prepare: mapped, call: mapShare(share, "", "csi-password")},
-		{method: "Smb/NewSmbGlobalMapping", when: "another share of the server is mapped", prepare: mustDo(mapShare(other, "", "csi-password")), call: mapShare(share, "", "csi-password")},
+		{method: "Smb/NewSmbGlobalMapping", when: "mapped already", prepare: mapped,
+			call: mapShare(share, "", "csi-password")},
+		{method: "Smb/NewSmbGlobalMapping", when: "another share of the server is mapped",
+			prepare: mustDo(mapShare(other, "", "csi-password")), call: mapShare(share, "", "csi-password")},
 		{method: "Smb/NewSmbGlobalMapping", when: "the password was changed", prepare: func(w *world) {
 			mapped(w)
 			w.must(w.emulated.SetSMBPassword("csi", "new-password"))
@@ -68,7 +71,8 @@ func iscsiExamples() []swept {
 	}
 	connect := func(w *world) error {
 		_, err := w.ISCSI.ConnectTarget(w.ctx, &iscsiapi.ConnectTargetRequest{
-			TargetPortal: portal, Iqn: target, AuthType: iscsiapi.AuthenticationType_ONE_WAY_CHAP, ChapUsername: "csi-user", ChapSecret: "chap-secret-123",
+			TargetPortal: portal, Iqn: target, AuthType: iscsiapi.AuthenticationType_ONE_WAY_CHAP, ChapUsername: "csi-user",
+			ChapSecret: "chap-secret-123",
 		})
 		return err
 	}
@@ -98,7 +102,8 @@ func iscsiExamples() []swept {
 			return err
 		}},
 		{method: "Iscsi/SetMutualChapSecret", when: "unset", call: func(w *world) error {
-			_, err := w.ISCSI.SetMutualChapSecret(w.ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: "mutual-secret1"})
+			_, err := w.ISCSI.SetMutualChapSecret(w.ctx,
+				&iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: "mutual-secret1"})
 			return err
 		}},
 	}

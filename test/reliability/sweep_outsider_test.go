@@ -97,7 +97,8 @@ func TestOutsiders(t *testing.T) {
 			}
 		}
 		for _, objects := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, Windows objects to the held directory: %t", c.name, objects), func(t *testing.T) { outsiders(t, objects) })
+			t.Run(fmt.Sprintf("%s, Windows objects to the held directory: %t", c.name, objects),
+				func(t *testing.T) { outsiders(t, objects) })
 		}
 	}
 	t.Logf("%d kernel calls met", met)

@@ -62,7 +62,8 @@ func (w *world) state() state {
 		if !strings.HasPrefix(place, "volume of disk 0") {
 			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
 			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", guid))
-			bundles, err := filepath.Glob(filepath.Join(w.dir, "detached", "*.disk", "volumes", guid)) // of disks that were pulled before
+			// of disks that were pulled before
+			bundles, err := filepath.Glob(filepath.Join(w.dir, "detached", "*.disk", "volumes", guid))
 			w.must(err)
 			for _, files := range bundles {
 				w.listFiles(s.Files, place, files)

@@ -4,7 +4,8 @@ package reliability
 
 import nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 
-// stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half done.
+// stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half
+// done.
 func stepExamples() []swept {
 	linked := func(w *world) {
 		inUse(w)

@@ -27,7 +27,8 @@ type swept struct {
 	retry func(*world) error
 	// disk: the call works on theDisk, which may go away meanwhile.
 	disk bool
-	// sparse: the call is made of others, each of which is an example itself, so of its points only one in so many is tried.
+	// sparse: the call is made of others, each of which is an example itself, so of its points only one in so many is
+	// tried.
 	sparse int
 }
 
@@ -47,7 +48,8 @@ func diskExamples() []swept {
 	return []swept{
 		{method: "Disk/PartitionDisk", when: "blank", call: partition(theDisk), disk: true},
 		{method: "Disk/PartitionDisk", when: "blank and offline", call: partition(offlineDisk)},
-		{method: "Disk/PartitionDisk", when: "partitioned", prepare: mustDo(partition(theDisk)), call: partition(theDisk), disk: true},
+		{method: "Disk/PartitionDisk", when: "partitioned", prepare: mustDo(partition(theDisk)),
+			call: partition(theDisk), disk: true},
 		{method: "Disk/PartitionDisk", when: "with data", call: partition(bystander)},
 		{method: "Disk/Rescan", when: "a disk has grown", prepare: func(w *world) {
 			inUse(w)
@@ -65,8 +67,10 @@ func diskExamples() []swept {
 func volumeExamples() []swept {
 	return []swept{
 		{method: "Volume/ListVolumesOnDisk", when: "a volume", prepare: formatted, call: listVolumes(theDisk), disk: true},
-		{method: "Volume/MountVolume", when: "a missing directory", prepare: formatted, call: mountAt(theDisk, staging), disk: true},
-		{method: "Volume/MountVolume", when: "mounted there already", prepare: inUse, call: mountAt(theDisk, staging), disk: true},
+		{method: "Volume/MountVolume", when: "a missing directory", prepare: formatted,
+			call: mountAt(theDisk, staging), disk: true},
+		{method: "Volume/MountVolume", when: "mounted there already", prepare: inUse,
+			call: mountAt(theDisk, staging), disk: true},
 		{method: "Volume/UnmountVolume", when: "mounted", prepare: inUse, call: unmount, disk: true},
 		{method: "Volume/FormatVolume", when: "blank", prepare: mustDo(partition(theDisk)), call: format, disk: true},
 		{method: "Volume/FormatVolume", when: "formatted already", prepare: formatted, call: format, disk: true},
@@ -90,7 +94,8 @@ func filesystemExamples() []swept {
 	}
 	// Before they publish again, drivers remove what an interrupted attempt at publishing left.
 	linkAgain := func(w *world) error {
-		if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: publish}); err == nil && is.GetIsSymlink() {
+		if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: publish}); err == nil &&
+			is.GetIsSymlink() {
 			return link(w)
 		}
 		if err := rmdir(publish, true)(w); err != nil {
@@ -100,13 +105,17 @@ func filesystemExamples() []swept {
 	}
 	return []swept{
 		{method: "Filesystem/Mkdir", when: "with its parents", call: mkdir(staging + `\below`)},
-		{method: "Filesystem/Rmdir", when: "empty", prepare: mustDo(mkdir(staging)), call: rmdir(staging, false), retry: rmdir(staging, true)},
+		{method: "Filesystem/Rmdir", when: "empty", prepare: mustDo(mkdir(staging)), call: rmdir(staging, false),
+			retry: rmdir(staging, true)},
 		{method: "Filesystem/Rmdir", when: "force, with files and directories", prepare: filled, call: rmdir(staging, true)},
 		{method: "Filesystem/Rmdir", when: "force, a mount point", prepare: inUse, call: rmdir(staging, true), disk: true},
-		{method: "Filesystem/Rmdir", when: "a link to a mount point", prepare: linked, call: rmdir(publish, true), disk: true},
+		{method: "Filesystem/Rmdir", when: "a link to a mount point", prepare: linked,
+			call: rmdir(publish, true), disk: true},
 		{method: "Filesystem/RmdirContents", when: "with files and directories", prepare: filled, call: rmdirContents},
-		{method: "Filesystem/CreateSymlink", when: "to a mount point", prepare: inUse, call: link, retry: linkAgain, disk: true},
-		{method: "Filesystem/CreateSymlink", when: "there already", prepare: linked, call: link, retry: linkAgain, disk: true},
+		{method: "Filesystem/CreateSymlink", when: "to a mount point", prepare: inUse, call: link,
+			retry: linkAgain, disk: true},
+		{method: "Filesystem/CreateSymlink", when: "there already", prepare: linked, call: link,
+			retry: linkAgain, disk: true},
 	}
 }
 
@@ -218,6 +227,7 @@ func rmdirContents(w *world) error {
 }
 
 func link(w *world) error {
-	_, err := w.Filesystem.CreateSymlink(w.ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
+	_, err := w.Filesystem.CreateSymlink(w.ctx,
+		&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
 	return err
 }

@@ -28,7 +28,8 @@ import (
 )
 
 func sweptCalls() []swept {
-	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(), systemExamples(), stepExamples())
+	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(),
+		systemExamples(), stepExamples())
 }
 
 // reads returns the methods that change nothing.
@@ -49,7 +50,8 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	var want []string
 	for _, file := range []protoreflect.FileDescriptor{
 		diskapi.File_client_api_disk_v1_api_proto, filesystemapi.File_client_api_filesystem_v2alpha1_api_proto,
-		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto, smbapi.File_client_api_smb_v1_api_proto,
+		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto,
+		smbapi.File_client_api_smb_v1_api_proto,
 		systemapi.File_client_api_system_v1alpha1_api_proto, volumeapi.File_client_api_volume_v2alpha1_api_proto,
 	} {
 		for i := range file.Services().Len() {
@@ -70,7 +72,8 @@ func TestEveryMethodIsSwept(t *testing.T) {
 	}
 }
 
-// stepOfSweep returns the step between the points that are tried. A long run tries every eleventh; CSI_PROXY_LONG=all tries all.
+// stepOfSweep returns the step between the points that are tried. A long run tries every eleventh; CSI_PROXY_LONG=all
+// tries all.
 func stepOfSweep() int {
 	switch {
 	case os.Getenv("CSI_PROXY_LONG") == "all":
@@ -125,7 +128,8 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 			if _, known := want[d.revival]; !known {
 				want[d.revival], _ = e.undisturbed(t, d.revival)
 			}
-			p := point{swept: e, number: number, disturbance: d, name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}
+			p := point{swept: e, number: number, disturbance: d,
+				name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}
 			if outcome := p.try(t, want[d.revival]); outcome != "" {
 				t.Errorf("%s: %s", p.name, outcome)
 			}
@@ -134,7 +138,8 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 	}
 }
 
-// prepared returns the node where the example begins. Its agent has just started: one that knows where things are asks less.
+// prepared returns the node where the example begins. Its agent has just started: one that knows where things are asks
+// less.
 func (e swept) prepared(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)

@@ -122,7 +122,8 @@ func (w *world) beforeHost(change, path string) error {
 func (w *world) start() {
 	w.t.Helper()
 	w.around = &disturber{}
-	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept, RequirePrivacy: true, Records: filepath.Join(w.dir, "records")})
+	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept,
+		RequirePrivacy: true, Records: filepath.Join(w.dir, "records")})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func ReadAccepted(from io.Reader) (all []*Accepted, err error) {
 func accept(all []*Accepted, h recording.Header, d Difference) *Accepted {
 	fits := func(pattern, s string) bool { return pattern == "*" || pattern == s }
 	for _, a := range all {
-		if a.Host == h.Host && a.Kind == d.Kind && fits(a.What, d.What) && fits(a.Recorded, d.Recorded) && fits(a.Emulated, d.Emulated) {
+		if a.Host == h.Host && a.Kind == d.Kind && fits(a.What, d.What) && fits(a.Recorded, d.Recorded) &&
+			fits(a.Emulated, d.Emulated) {
 			a.used = true
 			return a
 		}

@@ -128,7 +128,8 @@ func (r *replay) lay(d *recordedDisk) error {
 		return err
 	}
 	defer h.Close()
-	create := win32.CreateDisk{Style: d.layout.Style, DiskID: d.layout.DiskID, MaxPartitionCount: max(128, d.layout.MaxPartitionCount), Signature: d.layout.Signature}
+	create := win32.CreateDisk{Style: d.layout.Style, DiskID: d.layout.DiskID,
+		MaxPartitionCount: max(128, d.layout.MaxPartitionCount), Signature: d.layout.Signature}
 	if _, err := h.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, create.Bytes(), nil); err != nil {
 		return err
 	}

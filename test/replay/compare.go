@@ -122,7 +122,8 @@ func (r *replay) compareResult(kind string, c *recording.Call, a answer) []Diffe
 		return same("list", slices.Equal(got, want), want, got)
 	case "RegistryStrings":
 		got, _ := a.result.([]string)
-		return same("none", (len(got) == 0) == (len(texts(c)) == 0), len(texts(c)), len(got)) // what they name is the machine's
+		// what they name is the machine's
+		return same("none", (len(got) == 0) == (len(texts(c)) == 0), len(texts(c)), len(got))
 	case "QueryService":
 		return r.compareService(kind, c, a)
 	case "SMBGlobalMappings":
@@ -133,12 +134,14 @@ func (r *replay) compareResult(kind string, c *recording.Call, a answer) []Diffe
 		if err1 != nil || err2 != nil {
 			return same("table", err1 == nil && err2 == nil, err1, err2)
 		}
-		return same("serial number", theirs.SystemSerialNumber() == ours.SystemSerialNumber(), theirs.SystemSerialNumber(), ours.SystemSerialNumber())
+		return same("serial number", theirs.SystemSerialNumber() == ours.SystemSerialNumber(), theirs.SystemSerialNumber(),
+			ours.SystemSerialNumber())
 	}
 	return nil // it returns nothing, or sizes of a foreign disk
 }
 
-// compareDisks compares lists of disks by those that have a pair: nobody opened the others, so nothing is known of them.
+// compareDisks compares lists of disks by those that have a pair: nobody opened the others, so nothing is known of
+// them.
 func (r *replay) compareDisks(kind string, recorded []string, result any) (found []Difference) {
 	got, _ := result.([]string)
 	want := map[string]bool{}
@@ -194,8 +197,10 @@ func (r *replay) compareService(kind string, c *recording.Call, a answer) []Diff
 	want, got := fields(c.Result, free...), fields(a.result, free...)
 	if !pending(recorded.State) {
 		ours := service(marshal(a.result))
-		want["runs in a process"], got["runs in a process"] = fmt.Sprint(recorded.ProcessID != 0), fmt.Sprint(ours.ProcessID != 0)
-		want["accepts a stop"], got["accepts a stop"] = fmt.Sprint(recorded.Accepted&win32.SERVICE_ACCEPT_STOP != 0), fmt.Sprint(ours.Accepted&win32.SERVICE_ACCEPT_STOP != 0)
+		want["runs in a process"], got["runs in a process"] = fmt.Sprint(recorded.ProcessID != 0),
+			fmt.Sprint(ours.ProcessID != 0)
+		want["accepts a stop"], got["accepts a stop"] = fmt.Sprint(recorded.Accepted&win32.SERVICE_ACCEPT_STOP != 0),
+			fmt.Sprint(ours.Accepted&win32.SERVICE_ACCEPT_STOP != 0)
 	}
 	return different(kind, want, got)
 }

@@ -21,8 +21,8 @@ func (r *replay) compareControl(kind string, c *recording.Call, a answer) []Diff
 	return different(kind, parse(c.Out, true), parse(a.out, false))
 }
 
-// decoder returns how an output is read; nil: it has none. What is free is left out: ids, and on the system disk sizes and
-// places, which are the machine's own.
+// decoder returns how an output is read; nil: it has none. What is free is left out: ids, and on the system disk sizes
+// and places, which are the machine's own.
 func (r *replay) decoder(c *recording.Call) func(out []byte, recorded bool) map[string]string {
 	foreign := r.foreign(c)
 	free := func(always []string, onSystem ...string) []string {
@@ -68,13 +68,17 @@ func (r *replay) decoder(c *recording.Call) func(out []byte, recorded bool) map[
 	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
 		return plain(win32.ParseDriveLayout, free([]string{
 			"DiskID", "Partitions.*.ID", "CheckSum",
-		}, "Style", "StartingUsableOffset", "UsableLength", "MaxPartitionCount", "Signature", "Partitions.*.Style", "Partitions.*.Number",
-			"Partitions.*.StartingOffset", "Partitions.*.Length", "Partitions.*.Type", "Partitions.*.Attributes", "Partitions.*.Name",
-			"Partitions.*.MBRType", "Partitions.*.Boot", "Partitions.*.Recognized", "Partitions.*.HiddenSectors", "Partitions.*.Rewrite")...)
+		}, "Style", "StartingUsableOffset", "UsableLength", "MaxPartitionCount", "Signature",
+			"Partitions.*.Style", "Partitions.*.Number",
+			"Partitions.*.StartingOffset", "Partitions.*.Length", "Partitions.*.Type",
+			"Partitions.*.Attributes", "Partitions.*.Name",
+			"Partitions.*.MBRType", "Partitions.*.Boot", "Partitions.*.Recognized", "Partitions.*.HiddenSectors",
+			"Partitions.*.Rewrite")...)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
 		return plain(win32.ParseLengthInformation, free(nil, "Length")...)
 	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX: // cylinders, tracks and heads are made up by every driver
-		return plain(win32.ParseDiskGeometryEx, free([]string{"Cylinders", "TracksPerCylinder", "SectorsPerTrack"}, "DiskSize")...)
+		return plain(win32.ParseDiskGeometryEx,
+			free([]string{"Cylinders", "TracksPerCylinder", "SectorsPerTrack"}, "DiskSize")...)
 	case win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:
 		return plain(win32.ParseDiskGeometry, "Cylinders", "TracksPerCylinder", "SectorsPerTrack")
 	case win32.IOCTL_DISK_GET_DISK_ATTRIBUTES:
@@ -82,7 +86,8 @@ func (r *replay) decoder(c *recording.Call) func(out []byte, recorded bool) map[
 	case win32.IOCTL_SCSI_GET_ADDRESS:
 		return plain(win32.ParseSCSIAddress, free(nil, "PortNumber", "PathID", "TargetID", "LUN")...)
 	case win32.FSCTL_GET_NTFS_VOLUME_DATA:
-		return plain(win32.ParseNTFSVolumeData, "SerialNumber", "FreeClusters", "TotalReserved", "MftValidDataLength", "MftStartLCN",
+		return plain(win32.ParseNTFSVolumeData, "SerialNumber", "FreeClusters", "TotalReserved",
+			"MftValidDataLength", "MftStartLCN",
 			"Mft2StartLCN", "MftZoneStart", "MftZoneEnd", "NumberSectors", "TotalClusters")
 	}
 	return nil
@@ -141,7 +146,8 @@ func decoded(v any, err error, free ...string) map[string]string {
 }
 
 // ownAttributes are those that an administrator or a backup decides on, not the file system.
-const ownAttributes = win32.FILE_ATTRIBUTE_ARCHIVE | win32.FILE_ATTRIBUTE_NORMAL | 0x2000 // FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
+// FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
+const ownAttributes = win32.FILE_ATTRIBUTE_ARCHIVE | win32.FILE_ATTRIBUTE_NORMAL | 0x2000
 
 // compareInformation compares an information class, decoded.
 func (r *replay) compareInformation(kind string, c *recording.Call, a answer) []Difference {
@@ -205,7 +211,8 @@ func compareListing(kind string, theirs, ours []byte) (found []Difference) {
 	for _, e := range recorded {
 		o := by[e.Name]
 		e.Attributes, o.Attributes = e.Attributes&^ownAttributes, o.Attributes&^ownAttributes
-		free := []string{"Name", "AllocationSize", "CreationTime", "LastAccessTime", "LastWriteTime", "ChangeTime", "FileIndex"}
+		free := []string{"Name", "AllocationSize", "CreationTime", "LastAccessTime", "LastWriteTime",
+			"ChangeTime", "FileIndex"}
 		found = append(found, different(kind, fields(e, free...), fields(o, free...))...)
 	}
 	return found

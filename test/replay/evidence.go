@@ -85,7 +85,8 @@ func (e *evidence) shows(i int, c *recording.Call, open map[uint64]*listed, path
 		return kind{known: true, directory: directory}, directory || c.How.Options&win32.FILE_NON_DIRECTORY_FILE != 0
 	case c.Function == "OpenFile" && win32.Errno(c.Win32) == win32.ERROR_DIRECTORY:
 		return kind{known: true}, true
-	case c.Function == "OpenFile" && win32.Errno(c.Win32) == win32.ERROR_ACCESS_DENIED && c.How.Options&win32.FILE_NON_DIRECTORY_FILE != 0:
+	case c.Function == "OpenFile" && win32.Errno(c.Win32) == win32.ERROR_ACCESS_DENIED &&
+		c.How.Options&win32.FILE_NON_DIRECTORY_FILE != 0:
 		return kind{known: true, directory: true}, true
 	case c.Function == "DeviceIoControl" && c.Code == win32.FSCTL_GET_REPARSE_POINT && c.Succeeded():
 		return kind{known: true, directory: true, reparse: c.Out}, true
@@ -95,7 +96,8 @@ func (e *evidence) shows(i int, c *recording.Call, open map[uint64]*listed, path
 	case c.Function == "Information" && c.Code == win32.FileAttributeTagInfo && c.Succeeded():
 		a, err := win32.ParseFileAttributeTag(room(c, 8))
 		return attributed(a.Attributes, a.ReparseTag), err == nil
-	case c.Function == "Information" && (c.Code == win32.FileFullDirectoryInfo || c.Code == win32.FileFullDirectoryRestartInfo):
+	case c.Function == "Information" &&
+		(c.Code == win32.FileFullDirectoryInfo || c.Code == win32.FileFullDirectoryRestartInfo):
 		e.list(i, c, open, path)
 		return kind{known: true, directory: true}, c.Succeeded()
 	}
@@ -104,7 +106,8 @@ func (e *evidence) shows(i int, c *recording.Call, open map[uint64]*listed, path
 
 func attributed(attributes, tag uint32) kind {
 	return kind{
-		known: true, directory: attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0, readOnly: attributes&win32.FILE_ATTRIBUTE_READONLY != 0, tag: tag,
+		known: true, directory: attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0,
+		readOnly: attributes&win32.FILE_ATTRIBUTE_READONLY != 0, tag: tag,
 	}
 }
 
@@ -195,7 +198,8 @@ func newPaths() *paths { return &paths{map[uint64]string{}, map[string]bool{}} }
 func (p *paths) of(c *recording.Call) string {
 	switch {
 	case c.Function == "OpenFile" && c.Directory != 0:
-		if above := p.open[c.Directory]; above != "" && c.Argument != "" && isPlain(c.Argument) && !strings.Contains(c.Argument, `\`) {
+		if above := p.open[c.Directory]; above != "" && c.Argument != "" && isPlain(c.Argument) &&
+			!strings.Contains(c.Argument, `\`) {
 			return above + `\` + strings.ToLower(c.Argument)
 		}
 		return ""

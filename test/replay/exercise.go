@@ -10,9 +10,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Exercise makes the kernel calls of which a machine has the objects anyway, to be recorded: sensible ones and those that
-// must fail. It reads what the machine is, and changes nothing outside of an empty directory, C:\like\this. No answer is
-// looked at: a replay compares them.
+// Exercise makes the kernel calls of which a machine has the objects anyway, to be recorded: sensible ones and those
+// that must fail. It reads what the machine is, and changes nothing outside of an empty directory, C:\like\this. No
+// answer is looked at: a replay compares them.
 func Exercise(k kernel.Kernel, dir string) {
 	e := exercise{k, `\\?\` + dir}
 	e.machine()
@@ -65,7 +65,8 @@ func as(access, disposition, options uint32) kernel.OpenHow {
 
 // directory and file make one in an open directory and return it.
 func (e exercise) directory(in kernel.Handle, name string) kernel.Handle {
-	return e.open(in, name, as(anyRight|win32.FILE_ADD_FILE|win32.FILE_ADD_SUBDIRECTORY|win32.FILE_TRAVERSE, win32.FILE_OPEN_IF, win32.FILE_DIRECTORY_FILE))
+	return e.open(in, name, as(anyRight|win32.FILE_ADD_FILE|win32.FILE_ADD_SUBDIRECTORY|win32.FILE_TRAVERSE,
+		win32.FILE_OPEN_IF, win32.FILE_DIRECTORY_FILE))
 }
 
 func (e exercise) file(in kernel.Handle, name string) kernel.Handle {
@@ -74,7 +75,8 @@ func (e exercise) file(in kernel.Handle, name string) kernel.Handle {
 
 // root opens the directory.
 func (e exercise) root() kernel.Handle {
-	return e.open(nil, e.dir, as(anyRight&^win32.DELETE|win32.FILE_ADD_FILE|win32.FILE_ADD_SUBDIRECTORY|win32.FILE_TRAVERSE, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	return e.open(nil, e.dir, as(anyRight&^win32.DELETE|win32.FILE_ADD_FILE|win32.FILE_ADD_SUBDIRECTORY|win32.FILE_TRAVERSE,
+		win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 }
 
 // below makes a directory of its own for a part of the exercise.
@@ -87,7 +89,8 @@ func (e exercise) below(name string) (dir kernel.Handle, done func()) {
 func (e exercise) machine() {
 	_, _ = e.k.SystemWindowsDirectory()
 	for _, name := range []string{
-		"SeCreateSymbolicLinkPrivilege", "SeLoadDriverPrivilege", "SeManageVolumePrivilege", "SeChangeNotifyPrivilege", "SeNoSuchThingPrivilege", "",
+		"SeCreateSymbolicLinkPrivilege", "SeLoadDriverPrivilege", "SeManageVolumePrivilege", "SeChangeNotifyPrivilege",
+		"SeNoSuchThingPrivilege", "",
 	} {
 		_ = e.k.EnablePrivilege(name)
 	}
@@ -101,7 +104,8 @@ func (e exercise) machine() {
 	}
 	_, _ = e.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 	_, _ = e.k.SystemFirmwareTable(0x4E4F4E45, 0) // nobody's
-	for _, name := range []string{"EventLog", "eventLOG", "Spooler", "no-such-service", "Windows Event Log", "", `a\b`, "a/b", "a\x00b"} {
+	for _, name := range []string{"EventLog", "eventLOG", "Spooler", "no-such-service", "Windows Event Log", "",
+		`a\b`, "a/b", "a\x00b"} {
 		_, _ = e.k.QueryService(name)
 	}
 	_, _ = e.k.DependentServices("no-such-service")
@@ -115,7 +119,8 @@ func (e exercise) machine() {
 func (e exercise) volumes(dir string) {
 	_, _ = e.k.VolumeNames()
 	c, _ := e.k.VolumeNameForMountPoint(`C:\`)
-	for _, path := range []string{`\\?\C:\`, "C:", dir + `\`, dir, dir + `\missing\`, dir + `\missing\below\`, `Q:\`, noVolume, ""} {
+	for _, path := range []string{`\\?\C:\`, "C:", dir + `\`, dir, dir + `\missing\`,
+		dir + `\missing\below\`, `Q:\`, noVolume, ""} {
 		_, _ = e.k.VolumeNameForMountPoint(path)
 	}
 	for _, name := range []string{c, strings.ToUpper(c), strings.TrimSuffix(c, `\`), noVolume, `C:\`, ""} {
@@ -148,7 +153,8 @@ func (e exercise) devices() {
 		_, _ = h.DeviceIoControl(win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, make([]byte, 12)) // closed
 	}
 	for _, path := range []string{
-		`\\.\PhysicalDrive254`, strings.TrimSuffix(noVolume, `\`), `\\.\Q:`, `\\?\GLOBALROOT\Device\HarddiskVolume999`, `\\.\NoSuchDevice`, `\\.\`, "",
+		`\\.\PhysicalDrive254`, strings.TrimSuffix(noVolume, `\`), `\\.\Q:`, `\\?\GLOBALROOT\Device\HarddiskVolume999`,
+		`\\.\NoSuchDevice`, `\\.\`, "",
 	} {
 		if h, err := e.k.OpenDevice(path, 0); err == nil {
 			_ = h.Close()
@@ -170,12 +176,14 @@ func (e exercise) ask(h kernel.Handle) {
 	}
 	_, _ = h.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, win32.SizeofDriveLayout(128)))
 	_, _ = h.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 8))
-	for _, property := range []uint32{win32.StorageDeviceProperty, win32.StorageAdapterProperty, win32.StorageDeviceIdProperty, win32.StorageDeviceUniqueIdProperty, 999} {
+	for _, property := range []uint32{win32.StorageDeviceProperty, win32.StorageAdapterProperty,
+		win32.StorageDeviceIdProperty, win32.StorageDeviceUniqueIdProperty, 999} {
 		in := win32.StoragePropertyQuery{PropertyID: property}.Bytes()
 		for _, size := range []int{room, 8, 4, 0} {
 			_, _ = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, in, make([]byte, size))
 		}
-		_, _ = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: property, QueryType: win32.PropertyExistsQuery}.Bytes(), nil)
+		_, _ = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: property, QueryType: win32.PropertyExistsQuery}.Bytes(), nil)
 	}
 	_, _ = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, nil, make([]byte, room))
 	_, _ = h.ReadAt(make([]byte, 512), 0) // without the right to
@@ -197,19 +205,23 @@ func (e exercise) names() {
 	shut(e.file(sub, "file.txt"))
 	look := as(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0)
 	for _, name := range []string{
-		"sub", "SUB", "missing", "Sub ", "Sub.", "CON", "nul", ".", "..", "S*", "S?b", `"`, "<", ">", "|", "", `Sub\file.txt`, "Sub/file.txt",
-		"file:stream", "Sub\x00", "a\x01b", strings.Repeat("n", 255), strings.Repeat("n", 256), strings.Repeat("ü", 255), strings.Repeat("😀", 128), "SUB~1",
+		"sub", "SUB", "missing", "Sub ", "Sub.", "CON", "nul", ".", "..", "S*", "S?b", `"`, "<", ">", "|", "",
+		`Sub\file.txt`, "Sub/file.txt",
+		"file:stream", "Sub\x00", "a\x01b", strings.Repeat("n", 255), strings.Repeat("n", 256), strings.Repeat("ü", 255),
+		strings.Repeat("😀", 128), "SUB~1",
 	} {
 		e.try(dir, name, look)
 		if name != "missing" {
 			e.try(dir, name, as(win32.FILE_READ_ATTRIBUTES|win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		}
 	}
-	for _, name := range []string{"Füße", "FÜSSE", "füße", "ÉÑ", "éñ", "İ", "i", "Ǆ", "ǆ", "ǅ", "😀", "K", "k"} { // the last but one is a Kelvin sign
+	// the last but one is a Kelvin sign
+	for _, name := range []string{"Füße", "FÜSSE", "füße", "ÉÑ", "éñ", "İ", "i", "Ǆ", "ǆ", "ǅ", "😀", "K", "k"} {
 		shut(e.directory(dir, name))
 		e.try(dir, name, look)
 	}
-	for _, options := range []uint32{0, win32.FILE_DIRECTORY_FILE, win32.FILE_NON_DIRECTORY_FILE, win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE} {
+	for _, options := range []uint32{0, win32.FILE_DIRECTORY_FILE, win32.FILE_NON_DIRECTORY_FILE,
+		win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE} {
 		for _, disposition := range []uint32{win32.FILE_OPEN, win32.FILE_CREATE, win32.FILE_OPEN_IF} {
 			e.try(dir, "Sub", as(win32.FILE_READ_ATTRIBUTES, disposition, options))
 			e.try(sub, "FILE.txt", as(win32.FILE_READ_ATTRIBUTES, disposition, options))
@@ -224,8 +236,10 @@ func (e exercise) names() {
 	}
 	in := e.dir + `\names`
 	for _, path := range []string{
-		in, in + `\`, in + `\Sub\`, in + `\sub\file.txt`, in + `\sub\file.txt\`, in + `\Sub\file.txt\below`, in + `\missing\name`, in + `\missing`,
-		in + `\Sub\..\Sub`, in + `\.`, in + `\\Sub`, in + "/Sub", in + ` `, `\\?\C:\`, `\\?\C:`, `\\?\Q:\`, `\\?\Q:\x`, `\\?\`, `C:\`, "", strings.TrimPrefix(in, `\\?\`),
+		in, in + `\`, in + `\Sub\`, in + `\sub\file.txt`, in + `\sub\file.txt\`, in + `\Sub\file.txt\below`,
+		in + `\missing\name`, in + `\missing`,
+		in + `\Sub\..\Sub`, in + `\.`, in + `\\Sub`, in + "/Sub", in + ` `, `\\?\C:\`, `\\?\C:`, `\\?\Q:\`, `\\?\Q:\x`,
+		`\\?\`, `C:\`, "", strings.TrimPrefix(in, `\\?\`),
 		noVolume, noVolume + "x", `\Device\NoSuchDevice\x`,
 	} {
 		e.try(nil, path, look)
@@ -361,7 +375,8 @@ func (e exercise) deletion() {
 			return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(posix))
 		},
 		func(h kernel.Handle) error {
-			return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(posix|win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
+			return h.SetInformation(win32.FileDispositionInfoEx,
+				win32.FileDispositionEx(posix|win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
 		},
 		func(h kernel.Handle) error {
 			return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(0))
@@ -430,7 +445,8 @@ func (e exercise) renaming() {
 		return
 	}
 	shut(e.file(to, "taken"))
-	for _, name := range []string{"taken", "TAKEN", `a\b`, "", ".", "..", "a*b", strings.Repeat("n", 256), "moved", "Moved"} {
+	for _, name := range []string{"taken", "TAKEN", `a\b`, "", ".", "..", "a*b",
+		strings.Repeat("n", 256), "moved", "Moved"} {
 		_ = file.Rename(to, name)
 	}
 	_, _ = file.FinalPath(win32.VOLUME_NAME_DOS)
@@ -490,7 +506,8 @@ func (e exercise) links(dir string) {
 		_ = h.Close()
 		look := e.open(in, name, as(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
 		if look != nil { // without the right to change it
-			_, _ = look.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{Tag: tag, SubstituteName: target}.Bytes(), nil)
+			_, _ = look.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT,
+				win32.ReparsePoint{Tag: tag, SubstituteName: target}.Bytes(), nil)
 			_ = look.Close()
 		}
 	}

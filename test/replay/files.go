@@ -26,8 +26,8 @@ const (
 	unclear // it is being deleted
 )
 
-// files is the files on drive C and on volumes. It knows what the recorded calls did to files. What they did not do, somebody else did: a test, a
-// workload. That is done to the node's files before the call that shows it.
+// files is the files on drive C and on volumes. It knows what the recorded calls did to files. What they did not do,
+// somebody else did: a test, a workload. That is done to the node's files before the call that shows it.
 type files struct {
 	*evidence
 	handles  *paths
@@ -39,7 +39,8 @@ type files struct {
 
 func newFiles(calls []recording.Call, node *emulated.Node, n *names) *files {
 	return &files{
-		evidence: newEvidence(calls), handles: newPaths(), node: node, names: n, seen: map[string]presence{}, deleting: map[uint64]bool{},
+		evidence: newEvidence(calls), handles: newPaths(), node: node, names: n, seen: map[string]presence{},
+		deleting: map[uint64]bool{},
 	}
 }
 
@@ -100,7 +101,8 @@ func (f *files) beforeOpen(i int, c *recording.Call, path string) error {
 // showsFile returns the codes with which an open fails only if there is a file.
 func showsFile() []win32.Errno {
 	return []win32.Errno{
-		win32.ERROR_ALREADY_EXISTS, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING,
+		win32.ERROR_ALREADY_EXISTS, win32.ERROR_DIRECTORY, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION,
+		win32.ERROR_DELETE_PENDING,
 	}
 }
 
@@ -135,7 +137,8 @@ func (f *files) beforeListing(i int, path string, l *listed) error {
 	}
 	for _, entry := range entries {
 		child := path + `\` + strings.ToLower(entry.Name())
-		if known := f.seen[child]; !shown[child] && (known == present || known == unseen) && !strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
+		if known := f.seen[child]; !shown[child] && (known == present || known == unseen) &&
+			!strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
 			if err := f.remove(child); err != nil {
 				return err
 			}

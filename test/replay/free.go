@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// fields returns the leaves of a structure by their paths, such as Partitions.0.Length, without free ones. In a free path
+// fields returns the leaves of a structure by their paths, such as Partitions.0.Length, without free ones. In a free
+// path
 // * stands for any index.
 func fields(v any, free ...string) map[string]string {
 	text, err := json.Marshal(v)

@@ -13,7 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 )
 
-// Load reads all recordings of a folder: those in recordings/*.jsonl.gz, and those in the reports of machines in reports.
+// Load reads all recordings of a folder: those in recordings/*.jsonl.gz, and those in the reports of machines in
+// reports.
 func Load(evidence string) (all []recording.Recording, err error) {
 	files, err := filepath.Glob(filepath.Join(evidence, "recordings", "*.jsonl.gz"))
 	if err != nil {
@@ -40,8 +41,8 @@ func Load(evidence string) (all []recording.Recording, err error) {
 	return all, nil
 }
 
-// ofReport returns the recordings in a report. A report that had no place for all calls cannot be replayed: a handle's calls
-// may be there without the one that opened it.
+// ofReport returns the recordings in a report. A report that had no place for all calls cannot be replayed: a handle's
+// calls may be there without the one that opened it.
 func ofReport(file string) ([]recording.Recording, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -34,7 +34,8 @@ A recording of Wine says what Wine does. It is shown as that, and proves nothing
 
 `
 
-// Page writes the page from the reports of replays, each of one host. Kinds that only other reports have are on it, too.
+// Page writes the page from the reports of replays, each of one host. Kinds that only other reports have are on it,
+// too.
 func Page(reports []*Report, accepted []*Accepted) string {
 	var b strings.Builder
 	b.WriteString(preface)

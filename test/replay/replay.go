@@ -29,11 +29,12 @@ type replay struct {
 	report    *Report
 }
 
-// Replay makes the calls of a recording on an emulated node in a directory. Around may change the node's answers, as a test
-// does to see that it is noticed; nil does not.
+// Replay makes the calls of a recording on an emulated node in a directory. Around may change the node's answers, as a
+// test does to see that it is noticed; nil does not.
 func Replay(r recording.Recording, stateDir string, around func(kernel.Kernel) kernel.Kernel) (*Report, error) {
 	p := &replay{
-		recording: r, situation: situate(r.Calls), numbers: map[uint32]uint32{}, pulled: map[uint32]string{}, names: newNames(),
+		recording: r, situation: situate(r.Calls), numbers: map[uint32]uint32{},
+		pulled: map[uint32]string{}, names: newNames(),
 		handles: map[uint64]kernel.Handle{}, lost: map[uint64]string{},
 		report: &Report{Header: r.Header, Calls: len(r.Calls), Kinds: map[string]*Tally{}, First: map[Difference]string{}},
 	}
@@ -145,7 +146,8 @@ func (r *replay) beyond(c *recording.Call) string {
 		return "the recording does not have all of it"
 	}
 	for _, text := range []string{c.Object, c.Argument} {
-		if name, unknown := r.names.unknownVolume(text); unknown && (c.Succeeded() || r.situation.volumes[name] != (win32.DiskExtent{})) {
+		if name, unknown := r.names.unknownVolume(text); unknown &&
+			(c.Succeeded() || r.situation.volumes[name] != (win32.DiskExtent{})) {
 			return "a volume that the replay does not make"
 		}
 	}

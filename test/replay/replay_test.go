@@ -89,7 +89,8 @@ func checkPage(t *testing.T, want string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(got), "\r\n", "\n"), want); diff != "" {
-		t.Errorf("the page differs from what the recordings give; go test ./test/replay -update writes it (-got +want):\n%s", diff)
+		t.Errorf("the page differs from what the recordings give; go test ./test/replay -update writes it (-got +want):\n%s",
+			diff)
 	}
 }
 
@@ -139,7 +140,8 @@ func live(t *testing.T) recording.Recording {
 		ops.ProveDirectOpens(ctx)
 		c := csiproxy.Over(server.NewLocal(apis.All(ops), server.Options{}))
 		must(c.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{}))
-		number, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, SerialNumber: "replayed", LUNAuto: true, Offline: true})
+		number, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, SerialNumber: "replayed",
+			LUNAuto: true, Offline: true})
 		must(nil, err)
 		must(c.Disk.Rescan(ctx, &diskapi.RescanRequest{}))
 		must(c.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{}))
@@ -272,14 +274,19 @@ func TestBrokenNodes(t *testing.T) {
 		want   string
 		short  bool // in every run
 	}{
-		"a list":           {func(k kernel.Kernel) kernel.Kernel { return lists{k} }, "VolumeNames | volume | there | missing", false},
-		"a code":           {func(k kernel.Kernel) kernel.Kernel { return starts{k} }, "StartService | result | success | ERROR_ACCESS_DENIED", false},
-		"a field":          {func(k kernel.Kernel) kernel.Kernel { return queries{k} }, "QueryService | StartType", false},
-		"disk attributes":  {control(win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, 8), "IOCTL_DISK_GET_DISK_ATTRIBUTES | Attributes", true},
-		"a partition type": {control(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, 48+144+32), "IOCTL_DISK_GET_DRIVE_LAYOUT_EX | Partitions.*.Type", false},
-		"extents":          {control(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, 8+8+2), "IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS | .*.StartingOffset", false},
-		"a SCSI address":   {control(win32.IOCTL_SCSI_GET_ADDRESS, 7), "IOCTL_SCSI_GET_ADDRESS | LUN", false},
-		"a serial number":  {control(win32.IOCTL_STORAGE_QUERY_PROPERTY, 60), "IOCTL_STORAGE_QUERY_PROPERTY", false},
+		"a list": {func(k kernel.Kernel) kernel.Kernel { return lists{k} },
+			"VolumeNames | volume | there | missing", false},
+		"a code": {func(k kernel.Kernel) kernel.Kernel { return starts{k} },
+			"StartService | result | success | ERROR_ACCESS_DENIED", false},
+		"a field": {func(k kernel.Kernel) kernel.Kernel { return queries{k} }, "QueryService | StartType", false},
+		"disk attributes": {control(win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, 8),
+			"IOCTL_DISK_GET_DISK_ATTRIBUTES | Attributes", true},
+		"a partition type": {control(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, 48+144+32),
+			"IOCTL_DISK_GET_DRIVE_LAYOUT_EX | Partitions.*.Type", false},
+		"extents": {control(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, 8+8+2),
+			"IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS | .*.StartingOffset", false},
+		"a SCSI address":  {control(win32.IOCTL_SCSI_GET_ADDRESS, 7), "IOCTL_SCSI_GET_ADDRESS | LUN", false},
+		"a serial number": {control(win32.IOCTL_STORAGE_QUERY_PROPERTY, 60), "IOCTL_STORAGE_QUERY_PROPERTY", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !test.short && !testnode.Long() {
@@ -300,7 +307,8 @@ func TestBrokenNodes(t *testing.T) {
 // A report of a machine holds a recording, too, line by line. One with gaps is not replayed.
 func TestReports(t *testing.T) {
 	calls := lived(t).Calls
-	lines := []any{recording.Header{Schema: recording.Schema, Host: recording.Windows, Version: "10.0.20348", Architecture: "amd64", Date: "2026-11-23"}}
+	lines := []any{recording.Header{Schema: recording.Schema, Host: recording.Windows, Version: "10.0.20348",
+		Architecture: "amd64", Date: "2026-11-23"}}
 	for _, c := range calls {
 		lines = append(lines, c)
 	}
@@ -351,7 +359,8 @@ func TestReadAccepted(t *testing.T) {
 	if accept(all, recording.Header{Host: recording.Windows}, Difference{"OpenFile", "result", "A", "B"}) != nil {
 		t.Error("what is accepted of Wine is accepted of Windows")
 	}
-	for _, line := range []string{"Wine | OpenFile", "Wine | OpenFile | result | A | B | nobody | because", "Wine | OpenFile | result | A | B | host |"} {
+	for _, line := range []string{"Wine | OpenFile", "Wine | OpenFile | result | A | B | nobody | because",
+		"Wine | OpenFile | result | A | B | host |"} {
 		if _, err := ReadAccepted(strings.NewReader(line)); err == nil {
 			t.Errorf("%q is accepted", line)
 		}

@@ -149,11 +149,12 @@ func (d *recordedDisk) sized(call int, bytes int64) {
 	d.sizes = append(d.sizes, sizeAt{call, bytes})
 }
 
-// backupTable returns the bytes after the last usable one: 128 entries of 128 bytes and a header in a sector of its own.
+// backupTable returns the bytes after the last usable one: 128 entries of 128 bytes and a header in a sector of its
+// own.
 func (d *recordedDisk) backupTable() int64 { return 128*128 + max(512, int64(d.spec.SectorSize)) }
 
-// grows returns the size that the disk had got when a call was made, 0 if it had not grown since before. It grows before its
-// driver looks for a new size, if that is followed by a call that shows one.
+// grows returns the size that the disk had got when a call was made, 0 if it had not grown since before. It grows
+// before its driver looks for a new size, if that is followed by a call that shows one.
 func (d *recordedDisk) grows(call int, now int64) int64 {
 	for i, s := range d.sizes {
 		if s.call != call {
@@ -200,7 +201,8 @@ func (s *situation) volume(c *recording.Call) {
 	name := strings.ToLower(volumeIn.FindString(c.Object))
 	switch c.Function {
 	case "DeviceIoControl":
-		if extents, err := win32.ParseVolumeDiskExtents(c.Out); err == nil && c.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && name != "" && len(extents) == 1 {
+		if extents, err := win32.ParseVolumeDiskExtents(c.Out); err == nil &&
+			c.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && name != "" && len(extents) == 1 {
 			s.volumes[name] = extents[0]
 		}
 	case "VolumeNameForMountPoint":
@@ -239,7 +241,8 @@ func (s *situation) system(c *recording.Call) {
 		if json.Unmarshal(c.Result, &q) == nil && !slices.ContainsFunc(s.services, known) {
 			s.services = append(s.services, emulated.ServiceSpec{
 				Name: c.Object, DisplayName: q.DisplayName, StartType: q.StartType, Dependencies: q.Dependencies,
-				Running: q.State == win32.SERVICE_RUNNING, Unstoppable: q.State == win32.SERVICE_RUNNING && q.Accepted&win32.SERVICE_ACCEPT_STOP == 0,
+				Running: q.State == win32.SERVICE_RUNNING, Unstoppable: q.State == win32.SERVICE_RUNNING &&
+					q.Accepted&win32.SERVICE_ACCEPT_STOP == 0,
 			})
 		}
 	case "SystemFirmwareTable":
@@ -278,8 +281,10 @@ func (s *situation) refusal(c *recording.Call) {
 		if a, err := win32.ParseSetDiskAttributes(c.In); err == nil && a.Version == 40 {
 			s.switches.AttributesVersion = 16
 		}
-	case c.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && (code == win32.ERROR_INVALID_FUNCTION || code == win32.ERROR_NOT_SUPPORTED):
-		if q, err := win32.ParseStoragePropertyQuery(c.In); err == nil && q.PropertyID == win32.StorageDeviceUniqueIdProperty {
+	case c.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY &&
+		(code == win32.ERROR_INVALID_FUNCTION || code == win32.ERROR_NOT_SUPPORTED):
+		if q, err := win32.ParseStoragePropertyQuery(c.In); err == nil &&
+			q.PropertyID == win32.StorageDeviceUniqueIdProperty {
 			s.switches.IdentifiersApart = true
 		}
 	}

@@ -26,8 +26,8 @@ type azureMachine struct {
 	nvme    bool // the driver finds no disk
 }
 
-// azureMachines returns the machines: those of the profiles, and what users make of them. A page file may lie on drive C
-// instead of the temporary disk, or a size without a temporary disk be chosen.
+// azureMachines returns the machines: those of the profiles, and what users make of them. A page file may lie on drive
+// C instead of the temporary disk, or a size without a temporary disk be chosen.
 func azureMachines() map[string]azureMachine {
 	onC := func(s *emulated.Scenario) { s.PageFiles = []string{`C:\pagefile.sys`} }
 	without := func(s *emulated.Scenario) { onC(s); s.Disks = nil }
@@ -67,7 +67,8 @@ func (m azureMachine) start(t *testing.T) *testnode.Node {
 // attach attaches a data disk at a LUN, as Azure does: an NVMe namespace's number is larger by one.
 func (m azureMachine) attach(t *testing.T, n *testnode.Node, lun int) uint32 {
 	t.Helper()
-	spec := emulated.DiskSpec{SizeBytes: 1 << 30, Adapter: m.adapter, BusType: m.busType, LUN: uint8(lun), SerialNumber: fmt.Sprintf("data disk %d", lun)}
+	spec := emulated.DiskSpec{SizeBytes: 1 << 30, Adapter: m.adapter, BusType: m.busType, LUN: uint8(lun),
+		SerialNumber: fmt.Sprintf("data disk %d", lun)}
 	if m.nvme {
 		spec.LUN++
 	}
@@ -78,9 +79,9 @@ func (m azureMachine) attach(t *testing.T, n *testnode.Node, lun int) uint32 {
 	return number
 }
 
-// TestAzureFindsTheRightDisk stages data disks with the LUNs 0, 1 and 2, which the system disk and the temporary disk have
-// too, attached and staged in every order. Each stage must end on its own disk or in an error, and no disk may have the
-// LUN of one that is not attached, whatever disk the driver would look at first.
+// TestAzureFindsTheRightDisk stages data disks with the LUNs 0, 1 and 2, which the system disk and the temporary disk
+// have too, attached and staged in every order. Each stage must end on its own disk or in an error, and no disk may
+// have the LUN of one that is not attached, whatever disk the driver would look at first.
 func TestAzureFindsTheRightDisk(t *testing.T) {
 	t.Parallel()
 	if testnode.OnWine() {
@@ -173,11 +174,13 @@ func (m azureMachine) stage(t *testing.T, n *testnode.Node, lun int, attached ma
 	if err != nil {
 		t.Fatalf("LUN %d: %v", lun, err)
 	}
-	id, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(), &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: withDrive(staging)})
+	id, err := n.Volume.GetVolumeIDFromTargetPath(t.Context(),
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: withDrive(staging)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := n.Volume.GetDiskNumberFromVolumeID(t.Context(), &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id.GetVolumeId()})
+	got, err := n.Volume.GetDiskNumberFromVolumeID(t.Context(),
+		&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id.GetVolumeId()})
 	if err != nil || got.GetDiskNumber() != want {
 		t.Errorf("LUN %d: staged disk %d, %v, want disk %d", lun, got.GetDiskNumber(), err, want)
 	}

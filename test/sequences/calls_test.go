@@ -136,7 +136,8 @@ func (c *calls) volumeStats(id string) (total, used int64, err error) {
 }
 
 func (c *calls) volumeAt(path string) (string, error) {
-	reply, err := call(c, c.volume.GetVolumeIDFromTargetPath, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	reply, err := call(c, c.volume.GetVolumeIDFromTargetPath,
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return reply.GetVolumeId(), err
 }
 
@@ -167,7 +168,8 @@ func (c *calls) rmdir(path string) error {
 }
 
 func (c *calls) createSymlink(source, target string) error {
-	_, err := call(c, c.filesystem.CreateSymlink, &filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+	_, err := call(c, c.filesystem.CreateSymlink,
+		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 	return err
 }
 

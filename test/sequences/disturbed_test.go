@@ -91,7 +91,10 @@ func TestOpenQuestions(t *testing.T) {
 		"volumes grow after their partitions": func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"volumes arrive late":                 func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
-		"offline volumes refuse everything":   func(s *emulated.Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, true },
+		"offline volumes refuse everything": func(s *emulated.Switches) {
+			s.AutomountOff,
+				s.OfflineVolumesRefuseAll = true, true
+		},
 		"mount point calls share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"the held leaf is objected to":        func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
@@ -121,8 +124,8 @@ func TestOpenQuestions(t *testing.T) {
 	}
 }
 
-// TestReservedPartitionNeverComes is apart from TestOpenQuestions because the agent waits for seconds and then makes the
-// partition itself, in a different place from Windows.
+// TestReservedPartitionNeverComes is apart from TestOpenQuestions because the agent waits for seconds and then makes
+// the partition itself, in a different place from Windows.
 func TestReservedPartitionNeverComes(t *testing.T) {
 	t.Parallel()
 	switches := emulated.DefaultSwitches()
@@ -166,8 +169,10 @@ func alike(calls []kernel.Call, call kernel.Call) int {
 // transientError returns a failure that Windows gives for a while: files are open elsewhere, devices are not ready.
 func transientError(call kernel.Call, number int) win32.Errno {
 	switch {
-	case call.Function == "OpenFile", call.Function == "FinalPath", strings.HasSuffix(call.Function, "Information") && call.Function != "VolumeInformation",
-		call.Code == win32.FSCTL_GET_REPARSE_POINT, call.Code == win32.FSCTL_SET_REPARSE_POINT, call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
+	case call.Function == "OpenFile", call.Function == "FinalPath", strings.HasSuffix(call.Function, "Information") &&
+		call.Function != "VolumeInformation",
+		call.Code == win32.FSCTL_GET_REPARSE_POINT, call.Code == win32.FSCTL_SET_REPARSE_POINT,
+		call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
 		return win32.ERROR_SHARING_VIOLATION
 	case number%2 == 0:
 		return win32.ERROR_NOT_READY

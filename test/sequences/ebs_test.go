@@ -14,7 +14,8 @@ type ebs struct {
 }
 
 // ebsNothingMounted is the pattern by which the driver reads "nothing is mounted" from an error text.
-var ebsNothingMounted = regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
+var ebsNothingMounted = regexp.MustCompile(
+	`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 
 // findDevice opens a new client each time.
 func (d ebs) findDevice(c *calls) (uint32, error) {
@@ -172,8 +173,8 @@ func (d ebs) Leftover(e effects) leftover {
 	return leftover{Online: !e.offline(), Directory: !e.removed()}
 }
 
-// formatAndMount is common to the three disk drivers; Azure Disk does not set the state. They do not check that the list
-// of volumes is not empty, so the agent must never return an empty one.
+// formatAndMount is common to the three disk drivers; Azure Disk does not set the state. They do not check that the
+// list of volumes is not empty, so the agent must never return an empty one.
 func formatAndMount(c *calls, number uint32, path string, setOnline bool) error {
 	if err := c.partitionDisk(number); err != nil {
 		return err

@@ -136,7 +136,8 @@ func TestErasingProvisioner(t *testing.T) {
 	l.live()
 	const of = "IsSymlink GetVolumeIDFromTargetPath GetVolumeStats"
 	for operation, want := range map[string]string{
-		"discover#1": "readdir " + of + " " + of, "clean linked": "GetVolumeIDFromTargetPath FormatVolume", "discover#2": "readdir " + of + " " + of,
+		"discover#1": "readdir " + of + " " + of, "clean linked": "GetVolumeIDFromTargetPath FormatVolume",
+		"discover#2": "readdir " + of + " " + of,
 	} {
 		if got := strings.Join(sequence(l.calls.taken, operation), " "); got != want {
 			t.Errorf("%s: got %s, want %s", operation, got, want)
@@ -152,7 +153,8 @@ func TestErasingProvisionerIsRefused(t *testing.T) {
 	l.use("first")
 	for _, name := range localVolumes() {
 		for range retries {
-			if err := l.eraser.clean(l.calls, name); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "-erase-on-format") {
+			if err := l.eraser.clean(l.calls, name); status.Code(err) != codes.FailedPrecondition ||
+				!strings.Contains(err.Error(), "-erase-on-format") {
 				t.Errorf("cleaning %s: %v", name, err)
 			}
 		}

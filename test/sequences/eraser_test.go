@@ -9,7 +9,8 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 )
 
-// eraser is the local static provisioner as it is released, on the v1 pipes: it erases a released volume by formatting it.
+// eraser is the local static provisioner as it is released, on the v1 pipes: it erases a released volume by formatting
+// it.
 //
 // https://github.com/kubernetes-sigs/sig-storage-local-static-provisioner, pkg/util/volume_util_windows.go,
 // pkg/discovery/discovery.go and pkg/deleter/deleter.go
@@ -56,8 +57,8 @@ func (e *eraser) capacity(c *calls, path string) (int64, error) {
 	return total, err
 }
 
-// clean erases the volume of a released persistent volume. Only after that it deletes the persistent volume, so that the
-// next period makes it again.
+// clean erases the volume of a released persistent volume. Only after that it deletes the persistent volume, so that
+// the next period makes it again.
 func (e *eraser) clean(c *calls, name string) error {
 	id, err := c.volumeAt(discovery + `\` + name)
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and in several calls passes paths
-// as kubelet gives them.
+// gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and in several calls passes
+// paths as kubelet gives them.
 type gcp struct {
 	deviceName string
 	sizeBytes  int64 // from the publish context
@@ -166,9 +166,9 @@ func (d gcp) Unstage(c *calls, staging string) error {
 
 func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }
 
-// stuckOrOnline returns the leftovers of GCP and vSphere. When the volume is unmounted and its directory still exists, nothing is
-// mounted, but their retry does not take that for done: it fails until the volume is staged again. When the directory
-// is gone as well, the retry takes that for done and never gets to taking the disk offline.
+// stuckOrOnline returns the leftovers of GCP and vSphere. When the volume is unmounted and its directory still exists,
+// nothing is mounted, but their retry does not take that for done: it fails until the volume is staged again. When the
+// directory is gone as well, the retry takes that for done and never gets to taking the disk offline.
 func stuckOrOnline(e effects) leftover {
 	switch {
 	case !e.unmounted():

@@ -67,11 +67,15 @@ func subjects() []subject {
 	return []subject{
 		{name: "EBS, disk 1", driver: ebs{"vol-0123456789abcdef1"}, disk: 1, sizeBytes: size1, kubeletMakes: true},
 		{name: "EBS, disk 2", driver: ebs{"vol-0123456789abcdef2"}, disk: 2, sizeBytes: size2},
-		{name: "GCP, disk 1", driver: gcp{"60022480454d552d4449534b30303031", size1}, disk: 1, sizeBytes: size1, kubeletMakes: true},
+		{name: "GCP, disk 1", driver: gcp{"60022480454d552d4449534b30303031", size1}, disk: 1,
+			sizeBytes: size1, kubeletMakes: true},
 		{name: "GCP, disk 2", driver: gcp{"disk-2", size2}, disk: 2, sizeBytes: size2},
-		{name: "AzureDisk, disk 1", driver: azureDisk{"1"}, disk: 1, sizeBytes: size1, expandError: errAzureDiskNotGrown, staysOnline: true, kubeletMakes: true},
-		{name: "AzureDisk, disk 2", driver: azureDisk{"2"}, disk: 2, sizeBytes: size2, expandError: errAzureDiskNotGrown, staysOnline: true},
-		{name: "vSphere, disk 1", driver: vsphere{"60022480454d552d4449534b30303031"}, disk: 1, sizeBytes: size1, kubeletMakes: true},
+		{name: "AzureDisk, disk 1", driver: azureDisk{"1"}, disk: 1, sizeBytes: size1, expandError: errAzureDiskNotGrown,
+			staysOnline: true, kubeletMakes: true},
+		{name: "AzureDisk, disk 2", driver: azureDisk{"2"}, disk: 2, sizeBytes: size2,
+			expandError: errAzureDiskNotGrown, staysOnline: true},
+		{name: "vSphere, disk 1", driver: vsphere{"60022480454d552d4449534b30303031"}, disk: 1,
+			sizeBytes: size1, kubeletMakes: true},
 		{name: "vSphere, disk 2", driver: vsphere{"EMULATED  disk-2"}, disk: 2, sizeBytes: size2},
 		{
 			name: "vSphere machine, disk 1", profile: "vsphere", disk: 1, sizeBytes: size1,
@@ -141,7 +145,8 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	n := testnode.Start(t, testnode.Options{StateDir: stateDir, Emulated: options, Policy: d.policy, Audit: d.audit})
 	l := &life{
 		subject: s, t: t, node: n, observer: newObserver(t, n.Emulated), calls: newCalls(t, n, d.interruption),
-		want: want, uncertain: d.fault != nil || d.host != nil, host: d.host, counts: make(map[string]int), snapshots: make(map[string]snapshot),
+		want: want, uncertain: d.fault != nil || d.host != nil, host: d.host, counts: make(map[string]int),
+		snapshots: make(map[string]snapshot),
 	}
 	n.Faults.Calls()
 	if d.host != nil {

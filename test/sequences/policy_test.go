@@ -77,7 +77,8 @@ func TestUnderTheSuggestedPolicy(t *testing.T) {
 func TestUnderTheExamples(t *testing.T) {
 	for _, s := range sampled() {
 		driver, _, _ := strings.Cut(s.name, ",")
-		file := map[string]string{"EBS": "aws-ebs", "GCP": "gce-pd", "AzureDisk": "azure-disk", "vSphere": "vsphere", "vSphere machine": "vsphere"}[driver]
+		file := map[string]string{"EBS": "aws-ebs", "GCP": "gce-pd", "AzureDisk": "azure-disk", "vSphere": "vsphere",
+			"vSphere machine": "vsphere"}[driver]
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s.live(t, disturbance{policy: example(t, file)}, nil).whole(t)
@@ -95,7 +96,8 @@ func example(t *testing.T, file string) *policy.Policy {
 	if _, err := policy.Parse(file, text); err != nil {
 		t.Fatal(err)
 	}
-	text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text, []byte("  clients: [{any: true}]\n  methods:"))
+	text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text,
+		[]byte("  clients: [{any: true}]\n  methods:"))
 	text = regexp.MustCompile(`(kubernetes\.io\\csi\\)\S+`).ReplaceAll(text, []byte(`${1}driver`))
 	p, err := policy.Parse(file, text)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestPowerLost repeats each driver's life with the host's power lost once, before an operation on the host's files. The node boots
-// from what was durable, and of the rest from nothing, everything or a random mix; the driver's operation is retried, and the life
-// goes on. CSI_PROXY_LONG=all tries each operation.
+// TestPowerLost repeats each driver's life with the host's power lost once, before an operation on the host's files.
+// The node boots from what was durable, and of the rest from nothing, everything or a random mix; the driver's
+// operation is retried, and the life goes on. CSI_PROXY_LONG=all tries each operation.
 func TestPowerLost(t *testing.T) {
 	every, of := 211, 4
 	switch {
@@ -72,7 +72,8 @@ func (s subject) hostOperations(t *testing.T) int {
 
 var errNoPower = errors.New("the host has no power")
 
-// losePower loses the power of a host before one of its operations. The first life after that is on the node that is left.
+// losePower loses the power of a host before one of its operations. The first life after that is on the node that is
+// left.
 func (s subject) losePower(t *testing.T, at int, loss powercut.Loss) *hostDisturbance {
 	t.Helper()
 	top := testnode.ShortDir(t)

@@ -28,8 +28,8 @@ const (
 )
 
 // localLife is one node with local volumes and its provisioner: "mounted" is disk 1's mount point itself, "linked" a
-// link to disk 1 mounted elsewhere, "shared" a link to a directory on disk 2, "plain" one to a directory on drive C, and
-// "mistake" a directory that is neither link nor mount point.
+// link to disk 1 mounted elsewhere, "shared" a link to a directory on disk 2, "plain" one to a directory on drive C,
+// and "mistake" a directory that is neither link nor mount point.
 type localLife struct {
 	t           *testing.T
 	node        *testnode.Node
@@ -70,7 +70,8 @@ func (l *localLife) administer() {
 	id, err := admin.volumeAt(mountedVolume)
 	l.must(err)
 	l.must(admin.mountVolume(id, discovery+`\mounted`))
-	for name, target := range map[string]string{"linked": mountedVolume, "shared": sharedVolume + `\below`, "plain": plainDir} {
+	for name, target := range map[string]string{"linked": mountedVolume, "shared": sharedVolume +
+		`\below`, "plain": plainDir} {
 		_, err := l.node.Filesystem.CreateSymlink(l.t.Context(), &filesystemapi.CreateSymlinkRequest{
 			SourcePath: target, TargetPath: discovery + `\` + name,
 		})
@@ -117,9 +118,11 @@ func (l *localLife) live() {
 func (l *localLife) measure() {
 	l.t.Helper()
 	size := func(path string) int64 {
-		id, err := l.node.Volume.GetClosestVolumeIDFromTargetPath(l.t.Context(), &volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+		id, err := l.node.Volume.GetClosestVolumeIDFromTargetPath(l.t.Context(),
+			&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 		l.must(err)
-		stats, err := l.node.Volume.GetVolumeStats(l.t.Context(), &volumeapi.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
+		stats, err := l.node.Volume.GetVolumeStats(l.t.Context(),
+			&volumeapi.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
 		l.must(err)
 		return stats.GetTotalBytes()
 	}

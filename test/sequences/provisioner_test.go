@@ -19,7 +19,8 @@ const discovery = `C:\mnt\disks`
 // provisioner is the local static provisioner on the v2alpha1 pipes. In each period it makes persistent volumes of new
 // entries in the discovery directory, and empties those that were released. What fails is retried in the next period.
 type provisioner struct {
-	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server, where they outlive the provisioner
+	// the persistent volumes with their capacities, as in the API server, where they outlive the provisioner
+	volumes map[string]int64
 }
 
 var errNoMountPoint = errors.New("it is neither a link nor a mount point")
@@ -54,7 +55,8 @@ func (p *provisioner) capacity(c *calls, path string) (int64, error) {
 	if !is.GetIsSymlink() {
 		return 0, errNoMountPoint
 	}
-	id, err := call(c, c.node.Volume.GetClosestVolumeIDFromTargetPath, &volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+	id, err := call(c, c.node.Volume.GetClosestVolumeIDFromTargetPath,
+		&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +64,8 @@ func (p *provisioner) capacity(c *calls, path string) (int64, error) {
 	return stats.GetTotalBytes(), err
 }
 
-// clean empties the target of a released persistent volume and deletes the volume, so that the next period makes it again.
+// clean empties the target of a released persistent volume and deletes the volume, so that the next period makes it
+// again.
 func (p *provisioner) clean(c *calls, name string) error {
 	_, err := call(c, c.node.Filesystem.RmdirContents, &filesystemapi.RmdirContentsRequest{Path: discovery + `\` + name})
 	if err == nil {

@@ -22,15 +22,18 @@ func TestUndisturbed(t *testing.T) {
 	)
 	want := map[string]map[string]string{
 		"EBS": {
-			"NodeStage#1":          "dial ListDiskIDs PathExists Mkdir GetVolumeIDFromTargetPath " + mountRaw + " Rescan GetDiskStats GetVolumeIDFromTargetPath GetVolumeStats",
+			"NodeStage#1": "dial ListDiskIDs PathExists Mkdir GetVolumeIDFromTargetPath " + mountRaw +
+				" Rescan GetDiskStats GetVolumeIDFromTargetPath GetVolumeStats",
 			"NodePublish#1":        "PathExists PathExists CreateSymlink",
 			"NodeStage#2":          "dial ListDiskIDs PathExists GetVolumeIDFromTargetPath GetDiskNumberFromVolumeID",
 			"NodePublish#2":        "PathExists Rmdir PathExists CreateSymlink",
 			"NodeGetVolumeStats#1": "PathExists statfs",
-			"NodeExpand#1":         "GetVolumeIDFromTargetPath GetDiskNumberFromVolumeID dial ListDiskIDs Rescan GetVolumeIDFromTargetPath ResizeVolume GetDiskStats",
-			"NodeUnpublish#1":      "Rmdir",
-			"NodeUnstage#1":        "GetVolumeIDFromTargetPath GetDiskNumberFromVolumeID GetVolumeIDFromTargetPath " + unmount,
-			"NodeStage#3":          "dial ListDiskIDs PathExists Mkdir GetVolumeIDFromTargetPath " + mountFormatted + " Rescan GetDiskStats GetVolumeIDFromTargetPath GetVolumeStats",
+			"NodeExpand#1": "GetVolumeIDFromTargetPath GetDiskNumberFromVolumeID dial ListDiskIDs Rescan " +
+				"GetVolumeIDFromTargetPath ResizeVolume GetDiskStats",
+			"NodeUnpublish#1": "Rmdir",
+			"NodeUnstage#1":   "GetVolumeIDFromTargetPath GetDiskNumberFromVolumeID GetVolumeIDFromTargetPath " + unmount,
+			"NodeStage#3": "dial ListDiskIDs PathExists Mkdir GetVolumeIDFromTargetPath " + mountFormatted +
+				" Rescan GetDiskStats GetVolumeIDFromTargetPath GetVolumeStats",
 		},
 		"GCP": {
 			"NodeStage#1":          "ListDiskIDs IsSymlink GetDiskStats " + mountRaw + " GetVolumeIDFromTargetPath ResizeVolume",
@@ -41,10 +44,12 @@ func TestUndisturbed(t *testing.T) {
 			"NodeExpand#1":         "ListDiskIDs GetVolumeIDFromTargetPath ResizeVolume GetDiskStats",
 			"NodeUnpublish#1":      "Rmdir",
 			"NodeUnstage#1":        "PathExists GetVolumeIDFromTargetPath " + unmount + " ListDiskIDs",
-			"NodeStage#3":          "ListDiskIDs IsSymlink GetDiskStats " + mountFormatted + " GetVolumeIDFromTargetPath ResizeVolume",
+			"NodeStage#3": "ListDiskIDs IsSymlink GetDiskStats " + mountFormatted +
+				" GetVolumeIDFromTargetPath ResizeVolume",
 		},
 		"AzureDisk": {
-			"NodeStage#1":          "Rescan ListDiskLocations PathExists PartitionDisk ListVolumesOnDisk IsVolumeFormatted FormatVolume MountVolume ResizeVolume",
+			"NodeStage#1": "Rescan ListDiskLocations PathExists PartitionDisk ListVolumesOnDisk IsVolumeFormatted " +
+				"FormatVolume MountVolume ResizeVolume",
 			"NodePublish#1":        "PathExists PathExists CreateSymlink",
 			"NodeStage#2":          "Rescan ListDiskLocations PathExists IsSymlink readdir",
 			"NodePublish#2":        "PathExists Rmdir PathExists CreateSymlink",
@@ -52,7 +57,8 @@ func TestUndisturbed(t *testing.T) {
 			"NodeExpand#1":         "GetVolumeIDFromTargetPath GetVolumeStats",
 			"NodeUnpublish#1":      "Rmdir",
 			"NodeUnstage#1":        "GetVolumeIDFromTargetPath WriteVolumeCache Rmdir",
-			"NodeStage#3":          "Rescan ListDiskLocations PathExists PartitionDisk ListVolumesOnDisk IsVolumeFormatted MountVolume ResizeVolume",
+			"NodeStage#3": "Rescan ListDiskLocations PathExists PartitionDisk ListVolumesOnDisk IsVolumeFormatted " +
+				"MountVolume ResizeVolume",
 		},
 		"vSphere": {
 			"NodeStage#1":          "ListDiskIDs PathExists " + mountRaw,

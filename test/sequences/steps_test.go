@@ -80,7 +80,8 @@ func (s *steps) step(name string, do func() error) error {
 }
 
 // call makes an RPC as a step.
-func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error), request Q) (R, error) {
+func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error),
+	request Q) (R, error) {
 	var reply R
 	name := strings.TrimSuffix(string(request.ProtoReflect().Descriptor().Name()), "Request")
 	err := c.step(name, func() (err error) {

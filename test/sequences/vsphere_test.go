@@ -18,8 +18,8 @@ type vsphereMachine struct {
 	machine string
 }
 
-// Register makes the UUID of the serial number in the firmware, which VMware writes as "VMware-" and bytes in hexadecimal
-// with blanks and one dash between them.
+// Register makes the UUID of the serial number in the firmware, which VMware writes as "VMware-" and bytes in
+// hexadecimal with blanks and one dash between them.
 func (d vsphereMachine) Register(c *calls) error {
 	serial, err := c.biosSerial()
 	if err != nil {

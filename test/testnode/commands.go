@@ -24,7 +24,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Command returns the path of csi-proxy, csi-proxy-emulated or csi-proxyctl, built without the race detector, as users have it.
+// Command returns the path of csi-proxy, csi-proxy-emulated or csi-proxyctl, built without the race detector, as users
+// have it.
 func Command(t testing.TB, name string) string {
 	t.Helper()
 	dir := os.Getenv(BinVariable)

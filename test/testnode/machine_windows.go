@@ -19,15 +19,16 @@ import (
 )
 
 // AgentVariable names the environment variable that chooses the agent on the machine that the tests run on: child, a
-// process that the test starts, which is also what none means; in-process, in the test's own process; service, one that is
-// running already.
+// process that the test starts, which is also what none means; in-process, in the test's own process; service, one that
+// is running already.
 const AgentVariable = "CSI_PROXY_TEST_AGENT"
 
 // local is the connection to the agent in this process, while there is one: a machine has one agent.
 var local atomic.Pointer[grpc.ClientConnInterface]
 
-// OnMachine makes sure that an agent of these tests serves the machine's own pipes, with the machine itself as its node, until the
-// test ends. A test that is part of another uses that one's agent. Another agent's pipes fail the test before it calls anything.
+// OnMachine makes sure that an agent of these tests serves the machine's own pipes, with the machine itself as its
+// node, until the test ends. A test that is part of another uses that one's agent. Another agent's pipes fail the test
+// before it calls anything.
 func OnMachine(t testing.TB) {
 	t.Helper()
 	err := NoOther(t, adminPipe)

@@ -29,8 +29,8 @@ type Process struct {
 	killed bool
 }
 
-// started are the processes of this test program's agents. A number is gone before Wait lets go of the process, which keeps it
-// from being another one's.
+// started are the processes of this test program's agents. A number is gone before Wait lets go of the process, which
+// keeps it from being another one's.
 var started processes
 
 type processes struct {
@@ -84,7 +84,8 @@ func BeginEmulated(t testing.TB, args ...string) *Process {
 // BeginCommand starts a command that is or becomes one of the agents, and does not wait for it.
 func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
 	t.Helper()
-	p := &Process{Command: command, Ended: make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"), first: make(chan string, 1)}
+	p := &Process{Command: command, Ended: make(chan struct{}), t: t, log: filepath.Join(t.TempDir(), "log"),
+		first: make(chan string, 1)}
 	log, err := os.Create(p.log)
 	if err != nil {
 		t.Fatal(err)

@@ -12,14 +12,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// A machine has one set of pipes, and whoever has taken a name serves it: a DaemonSet's agent that comes while the tests run, between
-// two agents of theirs, would get calls that partition disks and remove trees. So a pipe is called only after its server is known.
+// A machine has one set of pipes, and whoever has taken a name serves it: a DaemonSet's agent that comes while the
+// tests run, between two agents of theirs, would get calls that partition disks and remove trees. So a pipe is called
+// only after its server is known.
 
 // adminPipe is the pipe of an agent's admin endpoint.
 const adminPipe = `\\.\pipe\csiproxy-admin`
 
-// NoOther returns an error unless the agent that serves a pipe is one that these tests started: in this process, as its child, or,
-// if CSI_PROXY_TEST_AGENT says so, as the service of the program that they test.
+// NoOther returns an error unless the agent that serves a pipe is one that these tests started: in this process, as its
+// child, or, if CSI_PROXY_TEST_AGENT says so, as the service of the program that they test.
 func NoOther(t testing.TB, pipe string) error {
 	t.Helper()
 	server, err := transport.ServerOf(t.Context(), pipe)
@@ -35,7 +36,8 @@ func NoOther(t testing.TB, pipe string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s is served by %v, which these tests did not start: another agent runs on this machine, and nothing was called there; stop it first", pipe, server)
+	return fmt.Errorf("%s is served by %v, which these tests did not start: another agent runs on this machine, and "+
+		"nothing was called there; stop it first", pipe, server)
 }
 
 // has reports whether a process is one of this test program's agents.

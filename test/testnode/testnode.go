@@ -74,11 +74,14 @@ func Start(t testing.TB, o Options) *Node {
 		k = record(t, node, path, recording.OfEmulated(t.Name()))
 	}
 	var err error
-	n.Agent, err = emulation.Start(t.Context(), emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
-		Kernel: k, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
-		WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB, EraseOnFormat: o.EraseOnFormat,
-		ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy, Audit: o.Audit,
-	}})
+	n.Agent, err = emulation.Start(t.Context(),
+		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
+			Kernel: k, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
+			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+			EraseOnFormat:     o.EraseOnFormat,
+			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout,
+			Policy: o.Policy, Audit: o.Audit,
+		}})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}

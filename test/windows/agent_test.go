@@ -22,7 +22,8 @@ func TestAgentProcess(t *testing.T) {
 	} else {
 		args = append(args, "-socket-dir="+sockets)
 	}
-	if got, want := testnode.LaunchEmulated(t, args...).Ready(), fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
+	if got, want := testnode.LaunchEmulated(t, args...).Ready(),
+		fmt.Sprintf("ready %d", len(testnode.Released(t))); got != want {
 		t.Errorf("the agent says %q, want %q", got, want)
 	}
 	client, err := adminclient.Dial(t.Context(), sockets)

@@ -39,7 +39,8 @@ func TestAnotherAgentIsNotCalled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "ready ") {
 		t.Fatalf("the agent says %q, %v", line, err)
 	}
-	for how, want := range map[string]string{"child": "which these tests did not start", "in-process": "which these tests did not start", "service": "the service csiproxy"} {
+	for how, want := range map[string]string{"child": "which these tests did not start",
+		"in-process": "which these tests did not start", "service": "the service csiproxy"} {
 		t.Setenv(testnode.AgentVariable, how)
 		test, ended := &ending{TB: t}, make(chan struct{})
 		go func() {

@@ -16,7 +16,8 @@ import (
 func arrivalQuestions() []Question {
 	return []Question{
 		{45, "When IOCTL_DISK_ARE_VOLUMES_READY returns, is the name of the volume there?", askVolumesReady},
-		{47, "Which of the queries for extents, state, device number and length does an offline volume answer?", askOfflineVolume},
+		{47, "Which of the queries for extents, state, device number and length does an offline volume answer?",
+			askOfflineVolume},
 	}
 }
 

@@ -19,9 +19,10 @@ import (
 // questionVariable names the environment variable with the one question that a process asks.
 const questionVariable = "CSI_PROXY_QUESTION"
 
-// askApart puts each question in a process of its own, which is this program with the same test. None finds what another one
-// enabled or opened, and one that crashes, or does not end within its limit, takes no other answer with it.
-func askApart(t *testing.T, questions []Question, record Record, limit time.Duration, subject func(t *testing.T) Subject) {
+// askApart puts each question in a process of its own, which is this program with the same test. None finds what
+// another one enabled or opened, and one that crashes, or does not end within its limit, takes no other answer with it.
+func askApart(t *testing.T, questions []Question, record Record, limit time.Duration,
+	subject func(t *testing.T) Subject) {
 	t.Helper()
 	path := os.Getenv(AnswersVariable)
 	if path == "" {
@@ -37,7 +38,8 @@ func askApart(t *testing.T, questions []Question, record Record, limit time.Dura
 	}
 	for _, q := range questions {
 		t.Run(q.name(), func(t *testing.T) {
-			begun := Answer{Question: q.name(), Text: q.Text, Status: "failed", Reason: "it was begun, and nothing came after: the kit or the machine stopped"}
+			begun := Answer{Question: q.name(), Text: q.Text, Status: "failed",
+				Reason: "it was begun, and nothing came after: the kit or the machine stopped"}
 			if err := record.put(path, begun); err != nil {
 				t.Fatal(err)
 			}
@@ -74,8 +76,8 @@ func askHere(t *testing.T, q Question, path string, subject func(t *testing.T) S
 	}
 }
 
-// askInAnother has another process ask a question. When it must be killed, what it left is removed, so that the next question
-// finds the machine as it was.
+// askInAnother has another process ask a question. When it must be killed, what it left is removed, so that the next
+// question finds the machine as it was.
 func askInAnother(t *testing.T, q Question, path string, limit time.Duration) (out []byte, err error) {
 	t.Helper()
 	program, err := os.Executable()
@@ -85,7 +87,8 @@ func askInAnother(t *testing.T, q Question, path string, limit time.Duration) (o
 	late := fmt.Errorf("it did not end in %v", limit)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, late)
 	defer cancel()
-	c := exec.CommandContext(ctx, program, "-test.run=^"+t.Name()[:strings.LastIndex(t.Name(), "/")]+"$", "-test.count=1", "-test.timeout=0")
+	c := exec.CommandContext(ctx, program, "-test.run=^"+t.Name()[:strings.LastIndex(t.Name(), "/")]+"$",
+		"-test.count=1", "-test.timeout=0")
 	c.Env = append(os.Environ(), questionVariable+"="+q.name(), AnswersVariable+"="+path)
 	c.WaitDelay = 10 * time.Second // for the output of what it started
 	l, err := inherited()
@@ -159,11 +162,13 @@ func TestQuestionsAreAskedApart(t *testing.T) {
 	}
 	for test, want := range map[string][]string{
 		"TestAskedApart": {
-			"R1 answered 42 ", "R2 failed <nil> its process ended without an answer: exit status 2: panic: the question breaks its process", "R3 not asked <nil> a machine is missing",
+			"R1 answered 42 ", "R2 failed <nil> its process ended without an answer: exit status 2: panic: the question " +
+				"breaks its process", "R3 not asked <nil> a machine is missing",
 			"R4 answered 43 ",
 		},
 		"TestHangsApart": {
-			"R5 failed <nil> its process ended without an answer: it did not end in 200ms", "R6 failed <nil> its process ended without an answer: it did not end in 200ms",
+			"R5 failed <nil> its process ended without an answer: it did not end in 200ms",
+			"R6 failed <nil> its process ended without an answer: it did not end in 200ms",
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "answers.json")

@@ -6,7 +6,8 @@ import "testing"
 
 func automountQuestions() []Question {
 	return []Question{
-		{30, "With automount off, does the volume of a new partition come online, and do IOCTL_VOLUME_IS_OFFLINE and IOCTL_VOLUME_ONLINE tell and change it?", askAutomount},
+		{30, "With automount off, does the volume of a new partition come online, and do IOCTL_VOLUME_IS_OFFLINE and " +
+			"IOCTL_VOLUME_ONLINE tell and change it?", askAutomount},
 	}
 }
 

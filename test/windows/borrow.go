@@ -10,25 +10,28 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// CHAPVariable names the environment variable by which the owner of a machine allows tests to set and clear the initiator's secret for
-// mutual CHAP.
+// CHAPVariable names the environment variable by which the owner of a machine allows tests to set and clear the
+// initiator's secret for mutual CHAP.
 const CHAPVariable = "CSI_PROXY_PROVE_CHAP"
 
-// MaySetCHAP returns a NotHere unless the owner of this machine has allowed to replace the initiator's secret for mutual CHAP. Whether one was
-// set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or clear it, and none that reads it.
+// MaySetCHAP returns a NotHere unless the owner of this machine has allowed to replace the initiator's secret for
+// mutual CHAP. Whether one was set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or
+// clear it, and none that reads it.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
 func MaySetCHAP() error {
 	if os.Getenv(CHAPVariable) != "" {
 		return nil
 	}
-	return NotHere("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
+	return NotHere("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: " +
+		"with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
 }
 
-// mayStart returns a NotHere for a stopped service that its owner does not leave to whoever needs it: what it would do when it starts, such as
-// log in to targets or serve some, cannot be asked while it is stopped.
+// mayStart returns a NotHere for a stopped service that its owner does not leave to whoever needs it: what it would do
+// when it starts, such as log in to targets or serve some, cannot be asked while it is stopped.
 func mayStart(what string, state winservice.State, start winservice.StartType) error {
 	if state != winservice.Running && start != winservice.Manual {
-		return NotHere(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it would do when it starts is not known", what))
+		return NotHere(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it "+
+			"would do when it starts is not known", what))
 	}
 	return nil
 }
@@ -43,8 +46,8 @@ func servesNobody(hosts []string) error {
 	return nil
 }
 
-// logonRefused returns a NotHere if a policy of the machine refused a local account's logon from the network. Any other error
-// it returns as it is.
+// logonRefused returns a NotHere if a policy of the machine refused a local account's logon from the network. Any other
+// error it returns as it is.
 // https://learn.microsoft.com/windows/win32/secauthz/account-rights-constants
 func logonRefused(err error) error {
 	const logonTypeNotGranted = win32.Errno(1385) // ERROR_LOGON_TYPE_NOT_GRANTED

@@ -21,7 +21,8 @@ func TestWhatIsBorrowed(t *testing.T) {
 		refused error
 		want    bool
 	}{
-		"a service that runs":                        {mayStart("target server", winservice.Running, winservice.Automatic), false},
+		"a service that runs": {mayStart("target server", winservice.Running, winservice.Automatic),
+			false},
 		"one that is started on demand":              {mayStart("x", winservice.Stopped, winservice.Manual), false},
 		"one that was stopped":                       {mayStart("x", winservice.Stopped, winservice.Automatic), true},
 		"one that is switched off":                   {mayStart("x", winservice.Stopped, winservice.Disabled), true},

@@ -83,8 +83,8 @@ func (s Subject) settle(holds func() (bool, error)) (bool, error) {
 	}
 }
 
-// errNoVolume is that of a volume which does not arrive in time. A name without it would be that of another volume, or none: format.com
-// without a volume takes the current directory's.
+// errNoVolume is that of a volume which does not arrive in time. A name without it would be that of another volume, or
+// none: format.com without a volume takes the current directory's.
 var errNoVolume = errors.New("the partition has no volume")
 
 // volumeAt returns the name of the volume that begins on a disk at an offset.
@@ -96,7 +96,8 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 			if err != nil {
 				continue // it went away meanwhile
 			}
-			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.SizeofVolumeDiskExtents(8), win32.ParseVolumeDiskExtents)
+			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.SizeofVolumeDiskExtents(8),
+				win32.ParseVolumeDiskExtents)
 			_ = h.Close()
 			if err == nil && len(extents) == 1 && extents[0].DiskNumber == d.Number() && extents[0].StartingOffset == offset {
 				volume = name
@@ -122,14 +123,19 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 		return win32.Partition{}, err
 	}
 	defer h.Close()
-	_ = setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) // whether it comes up with them is R4
+	// whether it comes up with them is R4
+	_ = setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY)
 	if err := createGPT(h); err != nil {
 		return win32.Partition{}, err
 	}
 	// A reserved partition may come. How long that takes is R6; a disk without one is as good.
 	brief := s
 	brief.Patience = min(s.Patience, 2*time.Second)
-	if _, err := brief.settle(func() (bool, error) { l, err := layoutOf(h); return len(l.Partitions) > 0, err }); err != nil {
+	if _, err := brief.settle(func() (bool, error) {
+		l,
+			err := layoutOf(h)
+		return len(l.Partitions) > 0, err
+	}); err != nil {
 		return win32.Partition{}, err
 	}
 	layout, err := layoutOf(h)
@@ -168,8 +174,8 @@ func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) 
 	return volume, p, err
 }
 
-// format formats a volume as soon as Windows does, and returns how each attempt ended: of equal results, the first. Windows'
-// storage provider learns late of a partition that a control code made.
+// format formats a volume as soon as Windows does, and returns how each attempt ended: of equal results, the first.
+// Windows' storage provider learns late of a partition that a control code made.
 func (s Subject) format(volume string) (attempts []string, err error) {
 	attempts = s.attempt(func() string {
 		if err = s.Kernel.FormatVolume(volume, "NTFS"); err != nil {

@@ -18,10 +18,14 @@ const (
 
 func diskQuestions() []Question {
 	return []Question{
-		{3, "Which Version does IOCTL_DISK_SET_DISK_ATTRIBUTES take, and does the change show before IOCTL_DISK_UPDATE_PROPERTIES?", askAttributesVersion},
-		{4, "How does a new disk come up, and does IOCTL_DISK_CREATE_DISK bring an offline, read-only disk online and make it writable?", askCreateDiskClears},
-		{5, "How does IOCTL_DISK_GET_DRIVE_LAYOUT_EX describe a zeroed disk, a stale protective MBR and a damaged GPT?", askLayouts},
-		{6, "Does IOCTL_DISK_CREATE_DISK make a Microsoft reserved partition, when and where, and can a layout without one be set?", askReserved},
+		{3, "Which Version does IOCTL_DISK_SET_DISK_ATTRIBUTES take, and does the change show before " +
+			"IOCTL_DISK_UPDATE_PROPERTIES?", askAttributesVersion},
+		{4, "How does a new disk come up, and does IOCTL_DISK_CREATE_DISK bring an offline, read-only disk online and make " +
+			"it writable?", askCreateDiskClears},
+		{5, "How does IOCTL_DISK_GET_DRIVE_LAYOUT_EX describe a zeroed disk, a stale protective MBR and a damaged GPT?",
+			askLayouts},
+		{6, "Does IOCTL_DISK_CREATE_DISK make a Microsoft reserved partition, when and where, and can a layout without " +
+			"one be set?", askReserved},
 		{8, "Does a disk that was attached or grown show without CM_Reenumerate_DevNode?", askReenumerate},
 		{12, "After a disk grew, which call refreshes UsableLength and moves the backup GPT?", askUsableLength},
 		{37, "Does a disk know the queries for its identifiers, one by one and all at once?", askIdentifiers},
@@ -43,7 +47,8 @@ func attributesOf(h interface {
 		return attributes{}, err
 	}
 	a, err := win32.ParseGetDiskAttributes(out[:n])
-	return attributes{a.Attributes&win32.DISK_ATTRIBUTE_OFFLINE != 0, a.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY != 0}, err
+	return attributes{a.Attributes&win32.DISK_ATTRIBUTE_OFFLINE != 0, a.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY != 0},
+		err
 }
 
 type attributesVersion struct {
@@ -266,7 +271,8 @@ type usableLength struct {
 
 	Before, Grown, SizeUpdated, PropertiesUpdated, PartitionGrown int64 // UsableLength after each step
 	Grow                                                          string
-	BackupHeader                                                  map[string]bool // whether it is at the disk's new end, after each step
+	// whether it is at the disk's new end, after each step
+	BackupHeader map[string]bool
 }
 
 func askUsableLength(t testing.TB, s Subject) (any, error) {
@@ -326,7 +332,8 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 	if err := look("properties updated", &answer.PropertiesUpdated); err != nil {
 		return answer, err
 	}
-	answer.Grow = verdict(do(win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes(), nil))
+	answer.Grow = verdict(do(win32.IOCTL_DISK_GROW_PARTITION,
+		win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes(), nil))
 	return answer, look("partition grown", &answer.PartitionGrown)
 }
 
@@ -338,9 +345,11 @@ func askIdentifiers(t testing.TB, s Subject) (any, error) {
 	defer h.Close()
 	answers := map[string]string{}
 	for name, property := range map[string]uint32{
-		"StorageDeviceIdProperty": win32.StorageDeviceIdProperty, "StorageDeviceUniqueIdProperty": win32.StorageDeviceUniqueIdProperty,
+		"StorageDeviceIdProperty":       win32.StorageDeviceIdProperty,
+		"StorageDeviceUniqueIdProperty": win32.StorageDeviceUniqueIdProperty,
 	} {
-		_, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: property}.Bytes(), make([]byte, 4096))
+		_, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: property}.Bytes(), make([]byte, 4096))
 		answers[name] = verdict(err)
 	}
 	return answers, nil

@@ -61,10 +61,12 @@ func onWine() bool {
 
 // create makes the file, which grows as it is written to.
 func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
-	handle, err := vhd.CreateVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.CreateVirtualDiskFlagNone, &vhd.CreateVirtualDiskParameters{
-		Version:  2,
-		Version2: vhd.CreateVersion2{MaximumSize: uint64(bytes), SectorSizeInBytes: sectorSize, PhysicalSectorSizeInByte: max(sectorSize, 4096)},
-	})
+	handle, err := vhd.CreateVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.CreateVirtualDiskFlagNone,
+		&vhd.CreateVirtualDiskParameters{
+			Version: 2,
+			Version2: vhd.CreateVersion2{MaximumSize: uint64(bytes), SectorSizeInBytes: sectorSize,
+				PhysicalSectorSizeInByte: max(sectorSize, 4096)},
+		})
 	if err != nil {
 		return err
 	}
@@ -74,8 +76,8 @@ func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
 // arrivesIn is how long an attached disk may take until it can be opened.
 const arrivesIn = 30 * time.Second
 
-// attach attaches the disk for as long as its handle is open, and waits until it can be opened: Windows looks at it after the call. Its
-// volumes may get letters, as those of a driver's disk may.
+// attach attaches the disk for as long as its handle is open, and waits until it can be opened: Windows looks at it
+// after the call. Its volumes may get letters, as those of a driver's disk may.
 func (d *VirtualDisk) attach(ctx context.Context) error {
 	if err := d.open(ctx); err != nil {
 		return err
@@ -153,8 +155,8 @@ func (d *VirtualDisk) Detach() error { return d.detach() }
 // Attach puts it in again.
 func (d *VirtualDisk) Attach() error { return d.attach(context.Background()) }
 
-// Grow gives the disk a new total size: in place where Windows allows that, which the page of ResizeVirtualDisk leaves open, otherwise
-// by pulling it and putting it in again. It returns which.
+// Grow gives the disk a new total size: in place where Windows allows that, which the page of ResizeVirtualDisk leaves
+// open, otherwise by pulling it and putting it in again. It returns which.
 func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	const brief = 2 * time.Second // the refusal of an attached disk may be one of the codes of a held one
 	ctx := context.Background()
@@ -177,7 +179,8 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 }
 
 func (d *VirtualDisk) resize(bytes int64) error {
-	status := winapi.ResizeVirtualDisk(windows.Handle(d.handle), 0, &winapi.ResizeParameters{Version: 1, NewSize: uint64(bytes)}, nil)
+	status := winapi.ResizeVirtualDisk(windows.Handle(d.handle), 0,
+		&winapi.ResizeParameters{Version: 1, NewSize: uint64(bytes)}, nil)
 	if status != 0 {
 		return fmt.Errorf("ResizeVirtualDisk to %d bytes: %w", bytes, win32.Errno(status))
 	}
@@ -191,7 +194,8 @@ func (d *VirtualDisk) device() (windows.Handle, error) {
 	if err != nil {
 		return 0, err
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return 0, &os.PathError{Op: "CreateFile", Path: path, Err: err}
 	}

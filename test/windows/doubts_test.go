@@ -17,7 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// A settlement is how a doubt about Windows is settled on a machine: by the answers to questions, or why no question can.
+// A settlement is how a doubt about Windows is settled on a machine: by the answers to questions, or why no question
+// can.
 type settlement struct {
 	questions []int
 	why       string
@@ -62,7 +63,8 @@ func switchDoubts() map[string]settlement {
 
 // textDoubts returns the doubts that the documents tell, by a part of the sentence.
 func textDoubts() map[string]settlement {
-	const everything, notWindows = "every call that a question makes on a machine proves some of it", "it is not about Windows"
+	const everything, notWindows = "every call that a question makes on a machine proves some of it",
+		"it is not about Windows"
 	return map[string]settlement{
 		"What a real container shows was not seen":                                        by(21),
 		"gives 50 when encryption is asked for, which is not confirmed":                   by(41),
@@ -82,7 +84,8 @@ func textDoubts() map[string]settlement {
 	}
 }
 
-var doubtful = regexp.MustCompile(`(?i)not confirmed|not tried on windows|was not seen|not proved|unproved|is not known`)
+var doubtful = regexp.MustCompile(
+	`(?i)not confirmed|not tried on windows|was not seen|not proved|unproved|is not known`)
 
 // asked returns the numbers of all questions, those of other systems included.
 func asked(t *testing.T) (numbers []int) {

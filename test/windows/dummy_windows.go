@@ -33,7 +33,8 @@ func ServedAsService() bool {
 type dummy []string
 
 // Execute is the service.
-func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (specific bool, code uint32) {
+func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest,
+	status chan<- svc.Status) (specific bool, code uint32) {
 	status <- svc.Status{State: svc.Running, Accepts: svc.AcceptStop | svc.AcceptShutdown}
 	ended := make(chan uint32, 1)
 	if len(d) > 0 {
@@ -64,8 +65,8 @@ func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest, status cha
 	}
 }
 
-// NewServices makes two services that do nothing, until the test ends: Windows starts them on demand, and the second needs the
-// first.
+// NewServices makes two services that do nothing, until the test ends: Windows starts them on demand, and the second
+// needs the first.
 func NewServices(t testing.TB) (name, dependent string, err error) {
 	t.Helper()
 	name, dependent = randomName(), randomName()
@@ -93,7 +94,8 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 		if err != nil {
 			return err
 		}
-		line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
+		line, err := windows.UTF16PtrFromString(
+			windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
 		if err != nil {
 			return err
 		}
@@ -105,7 +107,8 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 			}
 			dependencies = &append(list, 0)[0] // a list ends with an empty name
 		}
-		service, err := windows.CreateService(manager, name16, name16, windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+		service, err := windows.CreateService(manager, name16, name16, windows.SERVICE_ALL_ACCESS,
+			windows.SERVICE_WIN32_OWN_PROCESS,
 			windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, line, nil, nil, dependencies, nil, nil)
 		if err != nil {
 			return fmt.Errorf("CreateService %s: %w", name, err)

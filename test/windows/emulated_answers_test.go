@@ -42,7 +42,8 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
 		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
-			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: emulated.Size(bytes), SectorSize: sectorSize, LUNAuto: true}}
+			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: emulated.Size(bytes),
+				SectorSize: sectorSize, LUNAuto: true}}
 			return d, d.Attach()
 		},
 	}
@@ -89,7 +90,8 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	other := emulated.Switches{
 		AttributesVersion: 16, CreateDiskClears: true, ZeroedDiskIsMBR: true, MSR: emulated.MSRDelayed, MSRAfterReads: 3,
 		GrowPartitionRefreshes: true, ExtendOneSectorLess: true, GrowPartition: emulated.GrowthImmediate,
-		MountPointCallsShareDelete: true, MountManagerNotices: true, IdentifiersApart: true, LinksRefused: emulated.LinksRefusedNever,
+		MountPointCallsShareDelete: true, MountManagerNotices: true, IdentifiersApart: true,
+		LinksRefused:     emulated.LinksRefusedNever,
 		NVMeLUNsNumbered: true, SystemPartitionUnknown: true, MountPointCallsDelete: true,
 	}
 	for name, test := range map[string]struct {
@@ -99,14 +101,16 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 		"usual": {usual, func(t *testing.T, answers map[int]any) {
 			t.Helper()
 			same(t, answers[3], any([]attributesVersion{
-				{Version: 16, Call: "ERROR_INVALID_PARAMETER"}, {Version: 40, Call: "success", ShowsAtOnce: true, ShowsAfterward: true},
+				{Version: 16, Call: "ERROR_INVALID_PARAMETER"},
+				{Version: 40, Call: "success", ShowsAtOnce: true, ShowsAfterward: true},
 			}))
 			same(t, answers[4].(createDisk).Call, "ERROR_WRITE_PROTECT")
 			same(t, answers[5].(map[string]any)["zeroed"], any(described{"RAW", 0, 0}))
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen}, []any{true, 0})
 			refreshed := answers[12].(usableLength)
-			same(t, []bool{refreshed.PropertiesUpdated > refreshed.Grown, refreshed.PartitionGrown > refreshed.PropertiesUpdated}, []bool{true, false})
+			same(t, []bool{refreshed.PropertiesUpdated > refreshed.Grown,
+				refreshed.PartitionGrown > refreshed.PropertiesUpdated}, []bool{true, false})
 			same(t, answers[25].(map[string]extend)["4096"].All, "success")
 			same(t, answers[27].(map[string]string)["link, before"], "ERROR_PRIVILEGE_NOT_HELD")
 			same(t, answers[27].(map[string]string)["link, through a new handle"], "success")
@@ -115,7 +119,8 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 				"mounted, before FSCTL_DELETE_REPARSE_POINT": 1, "after FSCTL_DELETE_REPARSE_POINT": 1,
 			})
 			same(t, answers[29].(map[string]held), map[string]held{
-				"may delete": {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"}, "does not share deletion": {Mount: "success", Unmount: "success"},
+				"may delete":              {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
+				"does not share deletion": {Mount: "success", Unmount: "success"},
 				"does not share deletion, and may write attributes": {Mount: "success", Unmount: "success"},
 			})
 			same(t, answers[31].(grown).LengthFollows, true)
@@ -129,15 +134,19 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
 			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
 			same(t, answers[35], any(map[string]string{
-				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED", "by path, not mapped": "ERROR_LOGON_FAILURE",
+				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED",
+				"by path, not mapped": "ERROR_LOGON_FAILURE",
 			}))
 			got49 := answers[49].([]string)
-			same(t, []string{got49[1], got49[2], got49[6]}, []string{"opened: OK", "session ended: disconnected", "1s after the open: OK"})
-			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"), true)
+			same(t, []string{got49[1], got49[2], got49[6]}, []string{"opened: OK", "session ended: disconnected",
+				"1s after the open: OK"})
+			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"),
+				true)
 		}},
 		"other": {other, func(t *testing.T, answers map[int]any) {
 			t.Helper()
-			same(t, answers[3].([]attributesVersion)[0], attributesVersion{Version: 16, Call: "success", ShowsAtOnce: true, ShowsAfterward: true})
+			same(t, answers[3].([]attributesVersion)[0],
+				attributesVersion{Version: 16, Call: "success", ShowsAtOnce: true, ShowsAfterward: true})
 			same(t, answers[4].(createDisk).Cleared, attributes{})
 			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
 			got := answers[6].(reserved)
@@ -146,15 +155,19 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
 			same(t, answers[28].(map[string]int)["after FSCTL_DELETE_REPARSE_POINT"], 0)
 			same(t, answers[29].(map[string]held), map[string]held{
-				"may delete": {Mount: "success", Unmount: "success"}, "does not share deletion": {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
-				"does not share deletion, and may write attributes": {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
+				"may delete": {Mount: "success", Unmount: "success"}, "does not share deletion": {Mount: "ERROR_SHARING_VIOLATION",
+					Unmount: "ERROR_SHARING_VIOLATION"},
+				"does not share deletion, and may write attributes": {Mount: "ERROR_SHARING_VIOLATION",
+					Unmount: "ERROR_SHARING_VIOLATION"},
 			})
 			same(t, answers[37].(map[string]string)["StorageDeviceUniqueIdProperty"], "ERROR_INVALID_FUNCTION")
 			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\moved\mount\`}))
 			same(t, answers[40].(map[string]string)["on the way, refused"], "success")
 			same(t, answers[25].(map[string]extend)["512"], extend{
-				Grown: GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success", SectorsBefore: answers[25].(map[string]extend)["512"].SectorsBefore,
-				SectorsAfter: answers[25].(map[string]extend)["512"].SectorsAfter, PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
+				Grown: GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success",
+				SectorsBefore:    answers[25].(map[string]extend)["512"].SectorsBefore,
+				SectorsAfter:     answers[25].(map[string]extend)["512"].SectorsAfter,
+				PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
 			})
 		}},
 	} {
@@ -187,8 +200,10 @@ func same[T any](t *testing.T, got, want T) {
 
 func TestFailuresAreAnswers(t *testing.T) {
 	fails := Question{99, "?", func(testing.TB, Subject) (any, error) { return "half", errors.New("broken") }}
-	same(t, fails.Ask(t, Subject{}), Answer{Question: "R99", Text: "?", Status: "failed", Answer: "half", Reason: "broken"})
-	same(t, unasked(98, "?", "two nodes").Ask(t, Subject{}), Answer{Question: "R98", Text: "?", Status: "not asked", Reason: "two nodes"})
+	same(t, fails.Ask(t, Subject{}),
+		Answer{Question: "R99", Text: "?", Status: "failed", Answer: "half", Reason: "broken"})
+	same(t, unasked(98, "?", "two nodes").Ask(t, Subject{}),
+		Answer{Question: "R98", Text: "?", Status: "not asked", Reason: "two nodes"})
 }
 
 // withoutVolumes is a node whose partitions get no volumes.
@@ -226,7 +241,8 @@ func TestNoVolumeIsAFailure(t *testing.T) {
 func TestRecordIsWritten(t *testing.T) {
 	path, record := filepath.Join(t.TempDir(), "answers.json"), Record{System: "windows/amd64"}
 	for _, a := range []Answer{
-		{Question: "R1", Status: "failed", Reason: "begun"}, {Question: "R1", Status: "answered", Answer: "here"}, {Question: "R2", Status: "failed", Reason: "begun"},
+		{Question: "R1", Status: "failed", Reason: "begun"}, {Question: "R1", Status: "answered", Answer: "here"},
+		{Question: "R2", Status: "failed", Reason: "begun"},
 	} {
 		if err := record.put(path, a); err != nil {
 			t.Fatal(err)
@@ -236,5 +252,6 @@ func TestRecordIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, got, Record{System: "windows/amd64", Answers: []Answer{{Question: "R1", Status: "answered", Answer: "here"}, {Question: "R2", Status: "failed", Reason: "begun"}}})
+	same(t, got, Record{System: "windows/amd64", Answers: []Answer{{Question: "R1", Status: "answered", Answer: "here"},
+		{Question: "R2", Status: "failed", Reason: "begun"}}})
 }

@@ -12,7 +12,8 @@ import (
 
 func growQuestions() []Question {
 	return []Question{
-		{31, "How soon after IOCTL_DISK_UPDATE_DRIVE_SIZE does IOCTL_DISK_GROW_PARTITION succeed on a grown disk, and how soon does the volume's length follow?", askGrown},
+		{31, "How soon after IOCTL_DISK_UPDATE_DRIVE_SIZE does IOCTL_DISK_GROW_PARTITION succeed on a grown disk, and how " +
+			"soon does the volume's length follow?", askGrown},
 	}
 }
 
@@ -58,7 +59,11 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	answer.FirstGrow = verdict(grow())
 	answer.Grow = answer.FirstGrow
 	if answer.Grow != "success" {
-		if _, err := s.settle(func() (bool, error) { answer.Grow = verdict(grow()); return answer.Grow == "success", nil }); err != nil {
+		if _, err := s.settle(func() (bool, error) {
+			answer.Grow = verdict(grow())
+			return answer.Grow == "success",
+				nil
+		}); err != nil {
 			return answer, err
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // https://github.com/RedpointGames/uet/issues/121
 const letGo = 20 * time.Second
 
-// heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may not.
+// heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may
+// not.
 func heldByOthers(err error) bool {
 	codes := []win32.Errno{win32.ERROR_SHARING_VIOLATION, win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY}
 	return slices.ContainsFunc(codes, func(code win32.Errno) bool { return isCode(err, code) })

@@ -21,9 +21,11 @@ func TestPatiently(t *testing.T) {
 		calls int
 		took  time.Duration
 	}{
-		"at once":                 {nil, 0, 1, 0},
-		"held by a scanner":       {&fs.PathError{Op: "remove", Path: `C:\x.vhdx`, Err: syscall.Errno(32)}, 5, 6, 500 * time.Millisecond},
-		"held, of another type":   {fmt.Errorf("ResizeVirtualDisk: %w", win32.ERROR_ACCESS_DENIED), 1, 2, 100 * time.Millisecond},
+		"at once": {nil, 0, 1, 0},
+		"held by a scanner": {&fs.PathError{Op: "remove", Path: `C:\x.vhdx`, Err: syscall.Errno(32)}, 5, 6,
+			500 * time.Millisecond},
+		"held, of another type": {fmt.Errorf("ResizeVirtualDisk: %w", win32.ERROR_ACCESS_DENIED), 1, 2,
+			100 * time.Millisecond},
 		"not ready yet":           {syscall.Errno(21), 2, 3, 200 * time.Millisecond},
 		"held for ever":           {syscall.Errno(32), 1 << 30, 200, letGo},
 		"something else is amiss": {syscall.Errno(2), 1 << 30, 1, 0},

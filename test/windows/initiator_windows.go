@@ -24,8 +24,8 @@ const secretMark = "secret"
 // nativeKernel returns this machine's kernel.
 func nativeKernel() kernel.Kernel { return native.New() }
 
-// BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's end it
-// has what it had before: nothing. An initiator that somebody uses is a NotHere.
+// BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's
+// end it has what it had before: nothing. An initiator that somebody uses is a NotHere.
 func BorrowInitiator(t testing.TB) error {
 	t.Helper()
 	m, err := winservice.Connect()
@@ -176,8 +176,8 @@ func endSessions(_ context.Context, e Entry) error {
 	return errors.Join(failures...)
 }
 
-// isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those that
-// are nobody's (RFC 5737, RFC 2606).
+// isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those
+// that are nobody's (RFC 5737, RFC 2606).
 func isTestAddress(address string) bool {
 	if address == "localhost" || strings.HasSuffix(address, ".invalid") {
 		return true

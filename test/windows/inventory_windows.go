@@ -11,9 +11,9 @@ import (
 
 // What Windows' own providers say, as witnesses beside the calls that the agent makes.
 
-// BIOSSerial returns the serial number of Win32_BIOS. Its provider, cimwin32.dll, reads the SMBIOS tables itself, while the
-// agent reads them by GetSystemFirmwareTable: they have only the tables in common. The registry has no serial number
-// (HARDWARE\DESCRIPTION\System\BIOS), and mssmbios' copy of the tables would need our own parser.
+// BIOSSerial returns the serial number of Win32_BIOS. Its provider, cimwin32.dll, reads the SMBIOS tables itself, while
+// the agent reads them by GetSystemFirmwareTable: they have only the tables in common. The registry has no serial
+// number (HARDWARE\DESCRIPTION\System\BIOS), and mssmbios' copy of the tables would need our own parser.
 // https://learn.microsoft.com/windows/win32/cimwin32prov/win32-bios
 func BIOSSerial() (serial string, err error) {
 	err = withWMI(`ROOT\CIMV2`, func(services *ole.IDispatch) error {
@@ -25,8 +25,8 @@ func BIOSSerial() (serial string, err error) {
 	return strings.TrimSpace(serial), err
 }
 
-// formatVolume has Windows' storage provider format a volume as NTFS, and returns the return value: which of several numbers
-// with one Win32 code it was.
+// formatVolume has Windows' storage provider format a volume as NTFS, and returns the return value: which of several
+// numbers with one Win32 code it was.
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
 func formatVolume(volume string) (returned string, err error) {
 	returned = "not listed"
@@ -51,7 +51,8 @@ func storageDisks() (map[string]map[string]string, error) {
 		return each(services, "SELECT * FROM MSFT_Disk", func(disk *ole.IDispatch) error {
 			found := map[string]string{}
 			for _, property := range []string{
-				"Number", "BusType", "Location", "SerialNumber", "UniqueId", "UniqueIdFormat", "IsBoot", "IsSystem", "BootFromDisk", "Path",
+				"Number", "BusType", "Location", "SerialNumber", "UniqueId", "UniqueIdFormat", "IsBoot", "IsSystem",
+				"BootFromDisk", "Path",
 			} {
 				value, err := text(disk, property)
 				if err != nil {

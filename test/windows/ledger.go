@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// LedgerVariable names the environment variable with the file of the ledger that makers use. Without it they note nothing,
-// and what they made stays on a machine if their process is killed.
+// LedgerVariable names the environment variable with the file of the ledger that makers use. Without it they note
+// nothing, and what they made stays on a machine if their process is killed.
 const LedgerVariable = "CSI_PROXY_PROVE_LEDGER"
 
-// A Ledger is a file that names all that was made on a machine and not yet taken away. An entry is on the disk before its
-// thing is made, and it is struck out after the thing is gone: however a process ends, nothing that it made is forgotten.
-// Several processes may use one file.
+// A Ledger is a file that names all that was made on a machine and not yet taken away. An entry is on the disk before
+// its thing is made, and it is struck out after the thing is gone: however a process ends, nothing that it made is
+// forgotten. Several processes may use one file.
 type Ledger struct {
 	path     string // "": nothing is noted
 	removers map[Kind]remover
@@ -67,8 +67,9 @@ func (l *Ledger) Remaining() []Entry {
 	return entries
 }
 
-// Clean takes away what the entries name, the last first, and strikes it out. It leaves alone what is not the thing that
-// was made, and returns what is left, with the reasons. The entries of keep stay as they are: others made those things.
+// Clean takes away what the entries name, the last first, and strikes it out. It leaves alone what is not the thing
+// that was made, and returns what is left, with the reasons. The entries of keep stay as they are: others made those
+// things.
 func (l *Ledger) Clean(ctx context.Context, keep ...Entry) (left []Entry, err error) {
 	entries, err := l.load()
 	if err != nil {

@@ -32,26 +32,28 @@ const (
 	// KindMapping is a global mapping of a share that was made. Name is the share's remote path.
 	KindMapping Kind = "smb-mapping"
 
-	// KindTarget is an iSCSI target of the machine's target server, and KindTargetDisk its disk there, with the file. Name is the
-	// target's random name or the file's path, which ends in a random name; Mark is the description.
+	// KindTarget is an iSCSI target of the machine's target server, and KindTargetDisk its disk there, with the file. Name
+	// is the target's random name or the file's path, which ends in a random name; Mark is the description.
 	KindTarget     Kind = "iscsi-target"
 	KindTargetDisk Kind = "iscsi-disk"
 
-	// KindSession is the initiator's sessions with a target that was made. Name is the target's, in which its random name is.
+	// KindSession is the initiator's sessions with a target that was made. Name is the target's, in which its random name
+	// is.
 	KindSession Kind = "iscsi-session"
 
-	// KindInitiator is an iSCSI initiator that nobody used: it had no sessions, portals and persistent logins, and is to have
-	// none again. Name is its service. With the mark "secret" its secret for mutual CHAP is cleared.
+	// KindInitiator is an iSCSI initiator that nobody used: it had no sessions, portals and persistent logins, and is to
+	// have none again. Name is its service. With the mark "secret" its secret for mutual CHAP is cleared.
 	KindInitiator Kind = "iscsi-initiator"
 
-	// KindService is a service of Windows, the agent's among them, with its event source. Name is its name, Mark the path of its program.
+	// KindService is a service of Windows, the agent's among them, with its event source. Name is its name, Mark the path
+	// of its program.
 	KindService Kind = "service"
 
 	// KindStopped is a service that was stopped and may be running now. Name is its name.
 	KindStopped Kind = "stopped-service"
 
-	// KindRegistryValue is a number in the registry, below HKEY_LOCAL_MACHINE. Name is its key, a colon and its name; Mark is the number
-	// that was set, Before the one that was there, "" if none was.
+	// KindRegistryValue is a number in the registry, below HKEY_LOCAL_MACHINE. Name is its key, a colon and its name; Mark
+	// is the number that was set, Before the one that was there, "" if none was.
 	KindRegistryValue Kind = "registry-value"
 
 	// KindAutomount is the mount manager's setting. Mark is what was set, Before what it was: on or off.
@@ -93,9 +95,9 @@ func (r record) line() ([]byte, error) {
 	return append(append([]byte("\n"), text...), '\n'), nil
 }
 
-// parseLedger returns the entries that are not struck out. A line that is not whole was torn by the end of its process or
-// by a power cut. It says nothing: the thing of a torn entry was not made yet, and that of a torn strike is gone, which
-// its remover finds.
+// parseLedger returns the entries that are not struck out. A line that is not whole was torn by the end of its process
+// or by a power cut. It says nothing: the thing of a torn entry was not made yet, and that of a torn strike is gone,
+// which its remover finds.
 func parseLedger(content []byte) (entries []Entry) {
 	at := map[string]int{} // 1 + the index of each entry, 0 for one that was struck out
 	for line := range bytes.Lines(content) {
@@ -132,7 +134,8 @@ func isRandom(name, ending string) bool {
 	return begins && ends && len(name) == digits && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// MadeHere reports whether a name has one of randomName's in it, as that of a target has, or is one that the tests use of nobody.
+// MadeHere reports whether a name has one of randomName's in it, as that of a target has, or is one that the tests use
+// of nobody.
 func MadeHere(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, namePrefix) || name == "localhost" || strings.HasSuffix(name, ".invalid")

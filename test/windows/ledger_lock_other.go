@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// lockAppends waits until no other handle of a file has this lock, and takes it. The system lets go of it with the handle.
+// lockAppends waits until no other handle of a file has this lock, and takes it. The system lets go of it with the
+// handle.
 func lockAppends(f *os.File) error {
 	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 }

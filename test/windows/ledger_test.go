@@ -142,7 +142,8 @@ func TestCleanRemovesTheLastFirst(t *testing.T) {
 	}
 	same(t, l.Remaining(), left)
 	var reason NotOurs
-	if !errors.As(err, &reason) || !strings.Contains(err.Error(), "user stubborn: ") || !strings.Contains(err.Error(), "unknown: ") {
+	if !errors.As(err, &reason) || !strings.Contains(err.Error(), "user stubborn: ") ||
+		!strings.Contains(err.Error(), "unknown: ") {
 		t.Errorf("the reasons are %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -288,7 +289,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// A directory that the ledger makes goes with what others put there, its parent only when it is empty, and one that existed stays.
+// A directory that the ledger makes goes with what others put there, its parent only when it is empty, and one that
+// existed stays.
 func TestDirectoriesOfTheLedger(t *testing.T) {
 	base := t.TempDir()
 	l, err := OpenLedger(filepath.Join(base, "ledger"))
@@ -330,7 +332,8 @@ func TestRandomNames(t *testing.T) {
 	if len(name) > 20 || !isRandom(name, "") || !isRandom(name+diskFileEnding, diskFileEnding) {
 		t.Errorf("%q is not a random name", name)
 	}
-	for _, name := range []string{"", "csiprove-", "csiprove-000000000", "csiprove-00000000000", "csiprove-000000000G", "Administrator", "x" + name, name + "x", strings.ToUpper(name)} {
+	for _, name := range []string{"", "csiprove-", "csiprove-000000000", "csiprove-00000000000", "csiprove-000000000G",
+		"Administrator", "x" + name, name + "x", strings.ToUpper(name)} {
 		if isRandom(name, "") {
 			t.Errorf("%q is a random name", name)
 		}
@@ -350,7 +353,8 @@ func TestAnOversizedFileIsNotALedger(t *testing.T) {
 	}
 }
 
-// FuzzLedger: whatever a file holds, parsing ends, no struck entry remains, and what is noted and struck after it is understood.
+// FuzzLedger: whatever a file holds, parsing ends, no struck entry remains, and what is noted and struck after it is
+// understood.
 func FuzzLedger(f *testing.F) {
 	line := func(r record) []byte {
 		text, err := r.line()

@@ -35,7 +35,8 @@ func askLinkToShare(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for name, target := range map[string]string{
-		"plain": share.Remote + `\directory\`, "plain, no backslash at the end": share.Remote + `\directory`, "UNC form": `\\?\UNC` + share.Remote[1:] + `\directory\`,
+		"plain": share.Remote + `\directory\`, "plain, no backslash at the end": share.Remote + `\directory`,
+		"UNC form": `\\?\UNC` + share.Remote[1:] + `\directory\`,
 	} {
 		link, err := windows.UTF16PtrFromString(filepath.Join(t.TempDir(), "link"))
 		if err != nil {
@@ -74,9 +75,11 @@ func askWNet(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for name, flags := range map[string]uint32{
-		"global": winapi.ConnectGlobalMapping, "global and private": winapi.ConnectGlobalMapping | winapi.ConnectRequirePrivacy,
+		"global":             winapi.ConnectGlobalMapping,
+		"global and private": winapi.ConnectGlobalMapping | winapi.ConnectRequirePrivacy,
 	} {
-		status := winapi.WNetAddConnection3(0, &winapi.NetResource{Type: winapi.ResourceTypeDisk, RemoteName: remote}, password, user, flags)
+		status := winapi.WNetAddConnection3(0, &winapi.NetResource{Type: winapi.ResourceTypeDisk, RemoteName: remote},
+			password, user, flags)
 		answer := "success"
 		if status != 0 {
 			answer = verdict(win32.Errno(status))

@@ -16,7 +16,8 @@ import (
 
 func machineArrivalQuestions() []Question {
 	return []Question{
-		{44, "What does MSFT_Volume.Format return at once after a control code made the partition, and when does it succeed?", askFormatAtOnce},
+		{44, "What does MSFT_Volume.Format return at once after a control code made the partition, and when does it succeed?",
+			askFormatAtOnce},
 		{46, "Does a disk go offline while a file on it is open, and what becomes of what was written?", askOfflineInUse},
 		{48, `How soon after it was attached can \\.\PhysicalDriveN be opened to write?`, askOpenToWrite},
 	}
@@ -24,7 +25,8 @@ func machineArrivalQuestions() []Question {
 
 func askFormatAtOnce(t testing.TB, s Subject) (any, error) {
 	answers := map[string][]string{}
-	for name, refresh := range map[string]bool{"as it is": false, "with UpdateHostStorageCache before each attempt": true} {
+	for name, refresh := range map[string]bool{"as it is": false,
+		"with UpdateHostStorageCache before each attempt": true} {
 		d, err := s.Attach(t, gib, 0)
 		if err != nil {
 			return answers, err

@@ -25,14 +25,18 @@ func machineQuestions() []Question {
 	all := []Question{
 		{1, "Does IOCTL_SCSI_GET_ADDRESS agree with MSFT_Disk.Location?", askDisks},
 		{2, "Is the serial number of the device descriptor that of MSFT_Disk?", askDisks},
-		unasked(9, "Can GetVolumeNameForVolumeMountPointW differ from FindFirstVolumeW's name for the same volume?", "a disk would have to move between two machines"),
+		unasked(9, "Can GetVolumeNameForVolumeMountPointW differ from FindFirstVolumeW's name for the same volume?",
+			"a disk would have to move between two machines"),
 		{13, "Does format.com take a volume's GUID path without asking, raw and formatted?", askFormatCom},
 		{14, "Does os.Root refuse a volume that is mounted below it?", askRoot},
-		{15, "After RemoveAll of a directory with a mount point in it: is the volume's content there, and the mount manager's record?", askRemoveAll},
+		{15, "After RemoveAll of a directory with a mount point in it: is the volume's content there, and the mount " +
+			"manager's record?", askRemoveAll},
 		{20, "Is the SMBIOS serial number that of Win32_BIOS?", askBIOS},
-		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?", "a cluster with a pod of each kind is needed"),
+		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?",
+			"a cluster with a pod of each kind is needed"),
 		{24, "Do all reads of disks parse, on this architecture?", askReads},
-		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the LUNs of NVMe disks?", askNeeds},
+		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the " +
+			"LUNs of NVMe disks?", askNeeds},
 	}
 	return slices.Concat(all, linkQuestions(), automountQuestions(), machineArrivalQuestions(), rightsQuestions())
 }
@@ -78,7 +82,8 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 	}
 	disk.Address = fmt.Sprintf("%+v", address)
 	out := make([]byte, 4096)
-	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
+	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
 	if err != nil {
 		return number, disk, err
 	}
@@ -87,14 +92,16 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 		return number, disk, err
 	}
 	disk.Serial = fmt.Sprintf("%q", descriptor.SerialNumber)
-	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
+	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
 	if err != nil {
 		disk.Identifiers = verdict(err) // not every disk has that page
 		return number, disk, nil
 	}
 	identifiers, err := win32.ParseStorageDeviceID(out[:n])
 	for _, id := range identifiers.Identifiers {
-		disk.Identifiers += fmt.Sprintf("code set %d, type %d, association %d: %x; ", id.CodeSet, id.Type, id.Association, id.Identifier)
+		disk.Identifiers += fmt.Sprintf("code set %d, type %d, association %d: %x; ", id.CodeSet, id.Type,
+			id.Association, id.Identifier)
 	}
 	return number, disk, err
 }
@@ -156,7 +163,8 @@ func askAdapter(s Subject, path string) string {
 	}
 	defer h.Close()
 	out := make([]byte, 1024)
-	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageAdapterProperty}.Bytes(), out)
+	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+		win32.StoragePropertyQuery{PropertyID: win32.StorageAdapterProperty}.Bytes(), out)
 	if err != nil {
 		return verdict(err)
 	}
@@ -189,7 +197,8 @@ func askFormatCom(t testing.TB, s Subject) (any, error) {
 	answers := map[string]string{}
 	for _, state := range []string{"raw", "formatted"} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:").CombinedOutput()
+		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS",
+			"/Q", "/Y", "/V:").CombinedOutput()
 		cancel()
 		answers[state] = fmt.Sprintf("%v: %s", err, out)
 	}

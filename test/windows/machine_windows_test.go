@@ -31,7 +31,8 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions, Target: NewTarget, Initiator: BorrowInitiator,
+		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions,
+		Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return AttachVirtualDisk(t, bytes, sectorSize)
@@ -52,7 +53,8 @@ func TestQuestions(t *testing.T) {
 	onThisMachine(t)
 	version := windows.RtlGetVersion()
 	record := Record{
-		System: runtime.GOOS + "/" + runtime.GOARCH, Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion, version.MinorVersion, version.BuildNumber),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Version: fmt.Sprintf("%d.%d.%d", version.MajorVersion,
+			version.MinorVersion, version.BuildNumber),
 	}
 	askApart(t, Questions(), record, questionLimit, machineSubject)
 }

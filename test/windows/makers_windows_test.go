@@ -27,8 +27,8 @@ func onlyWineOrThisMachine(t *testing.T) {
 	}
 }
 
-// ledgerOf returns the ledger of a test's makers, that of the environment if there is one, and checks at the test's end that
-// it has the entries of its beginning. It never begins empty: the kit has entries of its own.
+// ledgerOf returns the ledger of a test's makers, that of the environment if there is one, and checks at the test's end
+// that it has the entries of its beginning. It never begins empty: the kit has entries of its own.
 func ledgerOf(t *testing.T) *Ledger {
 	t.Helper()
 	made := os.Getenv(LedgerVariable) == ""
@@ -143,7 +143,8 @@ func TestAsSystem(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
 		t.Error(err)
 	}
-	if err := AsSystem(t, "cmd.exe", "/D", "/C", "exit", "3"); err == nil || !strings.Contains(err.Error(), "exit code 3") {
+	if err := AsSystem(t, "cmd.exe", "/D", "/C", "exit", "3"); err == nil ||
+		!strings.Contains(err.Error(), "exit code 3") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -192,7 +193,8 @@ func TestAccountsAreKnownByTheirComment(t *testing.T) {
 	if testnode.OnWine() {
 		noted = "" // Wine forgets comments
 	}
-	err := making(t, Entry{Kind: KindUser, Name: name, Mark: noted}, func(*Entry) error { return addUser(name, "Aa1!"+random(12), mark) })
+	err := making(t, Entry{Kind: KindUser, Name: name, Mark: noted},
+		func(*Entry) error { return addUser(name, "Aa1!"+random(12), mark) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +223,8 @@ func TestBIOSSerial(t *testing.T) {
 	}
 	if testnode.OnWine() {
 		if theirs != "Serial number" {
-			t.Errorf("Wine's Win32_BIOS has the serial number %q now; it used to have a text of its own instead of the table's", theirs)
+			t.Errorf("Wine's Win32_BIOS has the serial number %q now; it used to have a text of its own instead of the table's",
+				theirs)
 		}
 		return
 	}

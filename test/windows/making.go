@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 )
 
-// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds out
-// about the thing, it puts into the entry. A thing that was made in part is removed at once.
+// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds
+// out about the thing, it puts into the entry. A thing that was made in part is removed at once.
 func making(t testing.TB, e Entry, do func(e *Entry) error) error {
 	t.Helper()
 	l, err := inherited()
@@ -52,8 +52,8 @@ func making(t testing.TB, e Entry, do func(e *Entry) error) error {
 	return nil
 }
 
-// MakeDirectory makes a directory and its missing parents until the test ends, when it removes the directory with all that
-// is in it, and those parents in which there is nothing else. Directories that exist stay.
+// MakeDirectory makes a directory and its missing parents until the test ends, when it removes the directory with all
+// that is in it, and those parents in which there is nothing else. Directories that exist stay.
 func MakeDirectory(t testing.TB, path string) error {
 	t.Helper()
 	var missing []string
@@ -88,8 +88,8 @@ func MakeDirectory(t testing.TB, path string) error {
 	return nil
 }
 
-// MakeDirectory makes a directory and its parent, if there is none, until Clean, which removes the directory with all that is in it,
-// and the parent if nothing else is there. One that exists stays.
+// MakeDirectory makes a directory and its parent, if there is none, until Clean, which removes the directory with all
+// that is in it, and the parent if nothing else is there. One that exists stays.
 func (l *Ledger) MakeDirectory(path string) error {
 	parent := filepath.Dir(path)
 	if err := noLinkAbove(filepath.Dir(parent)); err != nil {
@@ -121,8 +121,8 @@ func (l *Ledger) MakeDirectory(path string) error {
 	return nil
 }
 
-// noLinkAbove returns an error if an existing directory or one above it leads elsewhere: an administrator would make and remove
-// things where somebody else chose.
+// noLinkAbove returns an error if an existing directory or one above it leads elsewhere: an administrator would make
+// and remove things where somebody else chose.
 func noLinkAbove(dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
 		link, err := logfile.IsLink(at)

@@ -14,14 +14,17 @@ import (
 
 func mountQuestions() []Question {
 	return []Question{
-		{28, "Which paths does GetVolumePathNamesForVolumeNameW list after an unmount, with the mount manager and without?", askPathNames},
-		{29, "Do SetVolumeMountPointW and DeleteVolumeMountPointW bear handles that others have on the directory?", askHolders},
-		{50, "After FSCTL_DELETE_REPARSE_POINT through a held handle, does IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED remove the mount manager's record?", askMountManagerTold},
+		{28, "Which paths does GetVolumePathNamesForVolumeNameW list after an unmount, with the mount manager and without?",
+			askPathNames},
+		{29, "Do SetVolumeMountPointW and DeleteVolumeMountPointW bear handles that others have on the directory?",
+			askHolders},
+		{50, "After FSCTL_DELETE_REPARSE_POINT through a held handle, does IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED " +
+			"remove the mount manager's record?", askMountManagerTold},
 	}
 }
 
-// freshVolume returns a formatted volume that is mounted nowhere, and a directory to mount it at, with a backslash at its
-// end.
+// freshVolume returns a formatted volume that is mounted nowhere, and a directory to mount it at, with a backslash at
+// its end.
 func freshVolume(t testing.TB, s Subject) (volume, at string, err error) {
 	d, err := s.Attach(t, gib, 0)
 	if err != nil {
@@ -162,7 +165,8 @@ func askMountManagerTold(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	at = strings.TrimSuffix(at, `\`)
-	const access, share = win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_ATTRIBUTES, win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
+	const access, share = win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_ATTRIBUTES,
+		win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
 	place, err := openPlace(s, at, access, share)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,10 @@ import (
 
 func pathQuestions() []Question {
 	return []Question{
-		{38, "May a directory be moved below which a volume is mounted, and does the mount manager follow the mount point?", askMoved},
-		{40, "Which links does OBJ_DONT_REPARSE refuse: those on the way, also one that is itself opened, or none?", askRefused},
+		{38, "May a directory be moved below which a volume is mounted, and does the mount manager follow the mount point?",
+			askMoved},
+		{40, "Which links does OBJ_DONT_REPARSE refuse: those on the way, also one that is itself opened, or none?",
+			askRefused},
 	}
 }
 
@@ -67,7 +69,8 @@ func askMoved(t testing.TB, s Subject) (any, error) {
 		return answers, err
 	}
 	name, err := s.Kernel.VolumeNameForMountPoint(at)
-	answers["the volume is found at the new place"] = verdict(err) + map[bool]string{true: ", the same one", false: ""}[name == volume]
+	answers["the volume is found at the new place"] = verdict(err) + map[bool]string{true: ", the same one",
+		false: ""}[name == volume]
 	return answers, nil
 }
 
@@ -85,7 +88,8 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	junction := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + mountParent + `\` + target}
+	junction := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` +
+		mountParent + `\` + target}
 	err = send(h, win32.FSCTL_SET_REPARSE_POINT, junction.Bytes())
 	_ = h.Close()
 	if err != nil {
@@ -107,7 +111,8 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 		"itself, to be followed":   {link, win32.FILE_DIRECTORY_FILE, true},
 	} {
 		h, err := s.Kernel.OpenFile(nil, above+`\`+open.path, kernel.OpenHow{
-			Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: open.options, NoReparse: open.refuse,
+			Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: open.options,
+			NoReparse: open.refuse,
 		})
 		if err == nil {
 			_ = h.Close()

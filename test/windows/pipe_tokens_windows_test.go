@@ -15,7 +15,8 @@ import (
 )
 
 // TestPipesFromARestrictedToken opens every pipe of an agent with tokens that its access control list admits, and with
-// tokens that it does not. A token without the Administrators group may not even read, and one of low integrity may not write.
+// tokens that it does not. A token without the Administrators group may not even read, and one of low integrity may not
+// write.
 func TestPipesFromARestrictedToken(t *testing.T) {
 	requireAdministrator(t)
 	// As a service has it: an emulated node's agent also admits the user that it runs as.

@@ -40,7 +40,9 @@ func TestPolicyOfAPipesClient(t *testing.T) {
 		sid + ", elevated: " + map[bool]string{true: "false", false: "true"}[elevated()]: false,
 		"uid: 0": false,
 	} {
-		p, err := policy.Parse("policy", []byte("apiVersion: "+policy.APIVersion+"\nkind: Policy\nrules:\n- name: a\n  clients: [{"+client+"}]\n  methods: [read]\n"))
+		p, err := policy.Parse("policy",
+			[]byte("apiVersion: "+policy.APIVersion+"\nkind: Policy\nrules:\n- name: a\n  "+
+				"clients: [{"+client+"}]\n  methods: [read]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

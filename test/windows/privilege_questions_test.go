@@ -14,7 +14,8 @@ import (
 // privilegeQuestions come first: a privilege can be enabled only once, and others need it.
 func privilegeQuestions() []Question {
 	return []Question{
-		{27, "What becomes of a link that FSCTL_SET_REPARSE_POINT makes before the privilege is enabled, and does a handle count that was opened before?", askPrivileges},
+		{27, "What becomes of a link that FSCTL_SET_REPARSE_POINT makes before the privilege is enabled, and does a handle " +
+			"count that was opened before?", askPrivileges},
 	}
 }
 
@@ -24,7 +25,8 @@ func askPrivileges(_ testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	defer early.Close()
-	link := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + mountParent, PrintName: mountParent}
+	link := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + mountParent,
+		PrintName: mountParent}
 	answers := map[string]string{"link, before": verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))}
 	for _, p := range node.Privileges() {
 		answers[p.Name] = verdict(s.Kernel.EnablePrivilege(p.Name))
@@ -53,6 +55,7 @@ const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHA
 // openPlace opens a directory, link or mount point itself.
 func openPlace(s Subject, path string, access, share uint32) (kernel.Handle, error) {
 	return s.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
-		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+		Access: access, Share: share, Disposition: win32.FILE_OPEN,
+		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 }

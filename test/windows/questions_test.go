@@ -32,8 +32,8 @@ type Subject struct {
 	// Attach gives the node a new blank disk until the test ends. The sector size is in bytes; 0 is 512.
 	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
 
-	// Share and Target give the node a share and an iSCSI target until the test ends, and Stranger a share of the same server, for
-	// another account.
+	// Share and Target give the node a share and an iSCSI target until the test ends, and Stranger a share of the same
+	// server, for another account.
 	Share, Stranger func(t testing.TB) (Share, error)
 	Target          func(t testing.TB) (Target, error)
 
@@ -88,8 +88,8 @@ type Record struct {
 	Answers []Answer `json:"answers"`
 }
 
-// put gives a question its answer, in place of an earlier one, and writes the record to a file. Whenever the machine stops, the file
-// has all the answers until then.
+// put gives a question its answer, in place of an earlier one, and writes the record to a file. Whenever the machine
+// stops, the file has all the answers until then.
 func (r *Record) put(path string, a Answer) error {
 	if i := slices.IndexFunc(r.Answers, func(b Answer) bool { return b.Question == a.Question }); i >= 0 {
 		r.Answers[i] = a
@@ -127,7 +127,8 @@ func Questions() []Question {
 
 // portableQuestions returns the questions that can be put to an emulated node as well.
 func portableQuestions() []Question {
-	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), pathQuestions(), growQuestions(), arrivalQuestions(), shareQuestions(), targetQuestions())
+	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), pathQuestions(),
+		growQuestions(), arrivalQuestions(), shareQuestions(), targetQuestions())
 }
 
 // unasked returns a question that needs more than one machine.

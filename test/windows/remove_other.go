@@ -29,7 +29,8 @@ func identity(path string) (string, error) {
 	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }
 
-// RemoveTree removes a directory with all that is in it. Go's function opens each directory in the one before and follows no link.
+// RemoveTree removes a directory with all that is in it. Go's function opens each directory in the one before and
+// follows no link.
 func RemoveTree(_ context.Context, dir, mark string) error {
 	if is, err := identity(dir); err == nil && mark != "" && is != mark {
 		return NotOurs("another directory took its place")

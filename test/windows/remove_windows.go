@@ -46,14 +46,16 @@ func identity(path string) (string, error) {
 	return identityOf(h, path)
 }
 
-// identityOf returns the volume and the file ID of an open directory. In the ID NTFS counts how often the record was used.
+// identityOf returns the volume and the file ID of an open directory. In the ID NTFS counts how often the record was
+// used.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
 func identityOf(h windows.Handle, path string) (string, error) {
 	var info windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(h, &info); err != nil {
 		return "", &os.PathError{Op: "GetFileInformationByHandle", Path: path, Err: err}
 	}
-	const plain, kinds = windows.FILE_ATTRIBUTE_DIRECTORY, windows.FILE_ATTRIBUTE_DIRECTORY | windows.FILE_ATTRIBUTE_REPARSE_POINT
+	const plain, kinds = windows.FILE_ATTRIBUTE_DIRECTORY,
+		windows.FILE_ATTRIBUTE_DIRECTORY | windows.FILE_ATTRIBUTE_REPARSE_POINT
 	if info.FileAttributes&kinds != plain {
 		return "", fmt.Errorf("%s is not a directory", path)
 	}

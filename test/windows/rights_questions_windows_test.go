@@ -17,16 +17,20 @@ import (
 
 func rightsQuestions() []Question {
 	return []Question{
-		unasked(39, "Are SMB global mappings still there after a restart of Windows, and with which status?", "Windows would have to be restarted"),
-		{41, "What do mappings with and without encryption come to, of a share that demands it and of one that does not?", askEncryption},
-		{42, "Which steps of growing fail for a thread without SeManageVolumePrivilege and SeLoadDriverPrivilege?", askWithoutPrivileges},
+		unasked(39, "Are SMB global mappings still there after a restart of Windows, and with which status?",
+			"Windows would have to be restarted"),
+		{41, "What do mappings with and without encryption come to, of a share that demands it and of one that does not?",
+			askEncryption},
+		{42, "Which steps of growing fail for a thread without SeManageVolumePrivilege and SeLoadDriverPrivilege?",
+			askWithoutPrivileges},
 		{43, "Are links that SYSTEM made, and that an administrator made, followed and refused alike?", askMakersOfLinks},
 	}
 }
 
 func askEncryption(t testing.TB, s Subject) (any, error) {
 	answers := map[string]string{}
-	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": NewEncryptedShare, "does not": NewShare} {
+	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": NewEncryptedShare,
+		"does not": NewShare} {
 		share, err := share(t)
 		if err != nil {
 			return answers, err
@@ -81,7 +85,8 @@ func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
 		_, err = h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24))
 		answers["IOCTL_DISK_UPDATE_DRIVE_SIZE"] = verdict(err)
 		const more = 512 * mib
-		answers["IOCTL_DISK_GROW_PARTITION"] = verdict(send(h, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes()))
+		answers["IOCTL_DISK_GROW_PARTITION"] = verdict(send(h, win32.IOCTL_DISK_GROW_PARTITION,
+			win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes()))
 		v, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
 		answers["open the volume"] = verdict(err)
 		if err != nil {
@@ -114,7 +119,8 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 		}
 		for how, refuse := range map[string]bool{"followed": false, "refused": true} {
 			h, err := s.Kernel.OpenFile(nil, above+`\`+filepath.Base(made.path), kernel.OpenHow{
-				Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
+				Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN,
+				Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
 			})
 			if err == nil {
 				_ = h.Close()
@@ -132,7 +138,8 @@ type madeLink struct {
 	err        error
 }
 
-// mklinks makes links to a directory: symbolic links and junctions, as SYSTEM and, if that is another one, as this test's user.
+// mklinks makes links to a directory: symbolic links and junctions, as SYSTEM and, if that is another one, as this
+// test's user.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/mklink
 func mklinks(t testing.TB, target string) (links []madeLink) {
 	t.Helper()

@@ -46,7 +46,8 @@ func TestService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := subject.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED && subject.Kernel.StartService(name) != nil {
+	if s, err := subject.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED &&
+		subject.Kernel.StartService(name) != nil {
 		t.Fatalf("the installed service is %+v, %v", s, err)
 	}
 	is(win32.SERVICE_RUNNING)

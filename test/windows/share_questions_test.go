@@ -15,8 +15,10 @@ import (
 func shareQuestions() []Question {
 	return []Question{
 		{22, "Which codes do failures of MSFT_SmbGlobalMapping.Create carry?", askMappingFailures},
-		{35, "After a global mapping was removed: what do openings on the share come to, by path and below an open directory?", askUnmapped},
-		{49, "After the server ended the session: what is a mapping's status, and 0, 100 and 1000 ms after an open that makes it again?", askReconnected},
+		{35, "After a global mapping was removed: what do openings on the share come to, by path and below an open " +
+			"directory?", askUnmapped},
+		{49, "After the server ended the session: what is a mapping's status, and 0, 100 and 1000 ms after an open that " +
+			"makes it again?", askReconnected},
 	}
 }
 
@@ -43,13 +45,15 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 		return verdict(s.Kernel.CreateSMBGlobalMapping(remote, user, kernel.Secret(password), false))
 	}
 	answers := map[string]string{
-		"no such server":         create(`\\no-such-server.invalid\share`, share.User, share.Password),
-		"no such share":          create(server+`\no-such-share`, share.User, share.Password),
-		"wrong password":         create(share.Remote, share.User, share.Password+"x"),
-		"no such user":           create(share.Remote, "no-such-user", share.Password),
-		"malformed path":         create(`\\`, share.User, share.Password),
-		"right, the first time":  verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false)),
-		"right, the second time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), false)),
+		"no such server": create(`\\no-such-server.invalid\share`, share.User, share.Password),
+		"no such share":  create(server+`\no-such-share`, share.User, share.Password),
+		"wrong password": create(share.Remote, share.User, share.Password+"x"),
+		"no such user":   create(share.Remote, "no-such-user", share.Password),
+		"malformed path": create(`\\`, share.User, share.Password),
+		"right, the first time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User,
+			kernel.Secret(share.Password), false)),
+		"right, the second time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User,
+			kernel.Secret(share.Password), false)),
 	}
 	other, err := s.Stranger(t)
 	if err != nil {
@@ -64,12 +68,13 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 	_, err = s.settle(func() (bool, error) { result = another(); return result != refused, nil })
 	answers["another share as another user, the first one not mapped any more"] = result
 	answers["which it was after"] = time.Since(begun).Round(time.Second).String()
-	answers["a user name without its machine"] = create(share.Remote, share.User[strings.LastIndex(share.User, `\`)+1:], share.Password)
+	answers["a user name without its machine"] = create(share.Remote,
+		share.User[strings.LastIndex(share.User, `\`)+1:], share.Password)
 	return answers, err
 }
 
-// askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is asked
-// for a name that it does not have: a server that is asked says so.
+// askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is
+// asked for a name that it does not have: a server that is asked says so.
 func askUnmapped(t testing.TB, s Subject) (any, error) {
 	share, err := mapped(t, s, false)
 	if err != nil {
@@ -147,7 +152,8 @@ func askReconnected(t testing.TB, s Subject) (any, error) {
 
 func openDirectory(s Subject, in kernel.Handle, name string) (kernel.Handle, error) {
 	return s.Kernel.OpenFile(in, name, kernel.OpenHow{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Access:      win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES,
+		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one session with a
-// server, and refuses another account until some time after the last mapping.
+// NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one
+// session with a server, and refuses another account until some time after the last mapping.
 func NewShare(t testing.TB) (Share, error) {
 	t.Helper()
 	return newSharedShare(t, 0)
@@ -59,7 +59,8 @@ func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 		return Share{}, err
 	}
 	name, dir := randomName(), filepath.Join(t.TempDir(), "shared")
-	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + a.name, Password: a.password} // a bare name may be one of the domain
+	// a bare name may be one of the domain
+	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + a.name, Password: a.password}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return Share{}, err
 	}
@@ -67,7 +68,8 @@ func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 		Entry
 		make func() error
 	}{
-		{Entry{Kind: KindShare, Name: name, Mark: a.mark}, func() error { return addShare(name, dir, a.mark, a.name, flags) }},
+		{Entry{Kind: KindShare, Name: name, Mark: a.mark},
+			func() error { return addShare(name, dir, a.mark, a.name, flags) }},
 		{Entry{Kind: KindMapping, Name: made.Remote}, func() error { return nil }}, // which others make
 	} {
 		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
@@ -86,9 +88,9 @@ func EndSessions(s Share) error {
 	return netError("NetSessionDel", winapi.NetSessionDel(nil, nil, user))
 }
 
-// accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place to write to. The
-// share admits the account alone, so that whoever opens it has come with its password and not as the administrator who tests;
-// the directory admits administrators, too, who remove it.
+// accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place
+// to write to. The share admits the account alone, so that whoever opens it has come with its password and not as the
+// administrator who tests; the directory admits administrators, too, who remove it.
 func accessOf(user string) (share, directory string, err error) {
 	sid, _, _, err := windows.LookupSID("", user)
 	if err != nil {
@@ -134,7 +136,8 @@ func addShare(name, dir, remark, user string, flags uint32) error {
 	}
 	const unlimited = 0xFFFFFFFF
 	err = netError("NetShareAdd", winapi.NetShareAdd(nil, 502, &winapi.ShareInfo502{
-		NetName: name16, Type: winapi.ShareDiskTree, Remark: remark16, Path: dir16, MaxUses: unlimited, SecurityDescriptor: access,
+		NetName: name16, Type: winapi.ShareDiskTree, Remark: remark16, Path: dir16, MaxUses: unlimited,
+		SecurityDescriptor: access,
 	}, nil))
 	if err != nil || flags == 0 {
 		return err

@@ -16,9 +16,11 @@ import (
 func targetQuestions() []Question {
 	return []Question{
 		{18, "Which lengths of a CHAP secret does the initiator take, and does an empty one clear it?", askSecretLengths},
-		{19, "Under which addresses does a target answer that was discovered by address and by name, and which mechanism is told?", askDiscovery},
+		{19, "Under which addresses does a target answer that was discovered by address and by name, and which mechanism " +
+			"is told?", askDiscovery},
 		{23, "What does LogoutIScsiTarget do while a volume of the target is mounted, and how long does it take?", askLogout},
-		{26, "Do adding a portal and refreshing it contact it, and how long do they take when it does not answer?", askUnreachable},
+		{26, "Do adding a portal and refreshing it contact it, and how long do they take when it does not answer?",
+			askUnreachable},
 	}
 }
 
@@ -185,7 +187,8 @@ func askUnreachable(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for name, at := range map[string]win32.ISCSITargetPortal{
-		"no machine": {Address: "192.0.2.1", Socket: 3260}, "closed port": {Address: "127.0.0.1", Socket: 3261}, "no such name": {Address: "no-such-portal.invalid", Socket: 3260},
+		"no machine": {Address: "192.0.2.1", Socket: 3260}, "closed port": {Address: "127.0.0.1", Socket: 3261},
+		"no such name": {Address: "no-such-portal.invalid", Socket: 3260},
 	} {
 		portal := at.Bytes()
 		answers[name+", add"] = timed(func() error { return s.Kernel.AddISCSISendTargetPortal(portal) })

@@ -16,7 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// The iSCSI target server's own classes, by which its cmdlets and OpenStack's os-win (iscsi_target_utils.py) control it.
+// The iSCSI target server's own classes, by which its cmdlets and OpenStack's os-win (iscsi_target_utils.py) control
+// it.
 // https://learn.microsoft.com/previous-versions/windows/desktop/iscsitarg/wt-host
 const (
 	targetNamespace = `ROOT\WMI`
@@ -55,12 +56,14 @@ func NewTarget(t testing.TB) (Target, error) {
 			return Target{}, err
 		}
 	}
-	// Noted last, and so ended first: a target that goes under its sessions leaves the initiator connecting and its disks hanging.
-	return made, making(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil }) // which others make
+	// Noted last, and so ended first: a target that goes under its sessions leaves the initiator connecting and its disks
+	// hanging.
+	// which others make
+	return made, making(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil })
 }
 
-// prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless told
-// otherwise.
+// prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless
+// told otherwise.
 func prepareTargetServer(t testing.TB) error {
 	t.Helper()
 	m, err := winservice.Connect()
@@ -70,7 +73,8 @@ func prepareTargetServer(t testing.TB) error {
 	defer func() { _ = m.Close() }()
 	server, err := m.Query(targetService)
 	if errors.Is(err, winservice.ErrNotInstalled) {
-		return NotHere("the iSCSI target server is not installed on this machine; on Windows Server it is the feature FS-iSCSITarget-Server")
+		return NotHere("the iSCSI target server is not installed on this machine; on Windows Server it is the feature " +
+			"FS-iSCSITarget-Server")
 	}
 	if err != nil {
 		return err
@@ -86,7 +90,8 @@ func prepareTargetServer(t testing.TB) error {
 	if server.State != winservice.Running {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := making(t, Entry{Kind: KindStopped, Name: targetService}, func(*Entry) error { return winservice.Start(ctx, m, targetService) })
+		err := making(t, Entry{Kind: KindStopped, Name: targetService},
+			func(*Entry) error { return winservice.Start(ctx, m, targetService) })
 		if err != nil {
 			return err
 		}
@@ -132,7 +137,8 @@ func makeTargetDisk(file, description string) error {
 			return err
 		}
 		return withObject(class, func(class *ole.IDispatch) error {
-			return invoke(class, "NewWTDisk", map[string]any{"DevicePath": file, "Description": description, "SizeInMB": int32(1024)})
+			return invoke(class, "NewWTDisk", map[string]any{"DevicePath": file, "Description": description,
+				"SizeInMB": int32(1024)})
 		})
 	})
 }
@@ -172,17 +178,19 @@ func makeTarget(name, description, user, secret string) (iqn string, err error) 
 			if iqn, err = text(host, "TargetIQN"); err != nil {
 				return err
 			}
-			err := store(host, map[string]any{"Description": description, "EnableCHAP": true, "CHAPUserName": user, "CHAPSecret": secret})
+			err := store(host, map[string]any{"Description": description, "EnableCHAP": true,
+				"CHAPUserName": user, "CHAPSecret": secret})
 			if err != nil {
 				return err
 			}
-			return each(services, "SELECT * FROM WT_Disk WHERE Description = '"+description+"'", func(disk *ole.IDispatch) error {
-				number, err := disk.GetProperty("WTD")
-				if err != nil {
-					return err
-				}
-				return invoke(host, "AddWTDisk", map[string]any{"WTD": int32(number.Val)})
-			})
+			return each(services, "SELECT * FROM WT_Disk WHERE Description = '"+description+"'",
+				func(disk *ole.IDispatch) error {
+					number, err := disk.GetProperty("WTD")
+					if err != nil {
+						return err
+					}
+					return invoke(host, "AddWTDisk", map[string]any{"WTD": int32(number.Val)})
+				})
 		})
 	})
 	if err == nil && iqn == "" {
@@ -200,8 +208,8 @@ func store(object *ole.IDispatch, values map[string]any) error {
 	return done(object.CallMethod("Put_"))
 }
 
-// answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not listen
-// on the loopback address.
+// answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not
+// listen on the loopback address.
 func answering(ctx context.Context, port uint32) (string, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

@@ -23,8 +23,8 @@ func OwnToken() (windows.Token, error) {
 	return impersonation(func(own windows.Token) (windows.Token, error) { return own, nil })
 }
 
-// StrangersToken returns a token for AsToken that is neither SYSTEM, nor an administrator, nor this process's user, and has
-// no privileges.
+// StrangersToken returns a token for AsToken that is neither SYSTEM, nor an administrator, nor this process's user, and
+// has no privileges.
 func StrangersToken() (windows.Token, error) {
 	return impersonation(func(own windows.Token) (windows.Token, error) {
 		user, err := own.GetTokenUser()
@@ -42,7 +42,8 @@ func StrangersToken() (windows.Token, error) {
 			}
 		}
 		var made windows.Token
-		err = winapi.CreateRestrictedToken(own, winapi.DisableMaxPrivilege, uint32(len(disable)), &disable[0], 0, nil, 0, nil, &made)
+		err = winapi.CreateRestrictedToken(own, winapi.DisableMaxPrivilege, uint32(len(disable)),
+			&disable[0], 0, nil, 0, nil, &made)
 		return made, err
 	})
 }
@@ -65,7 +66,8 @@ func LowIntegrityToken() (windows.Token, error) {
 	}
 	low, err := windows.CreateWellKnownSid(windows.WinLowLabelSid)
 	if err == nil {
-		label := windows.Tokenmandatorylabel{Label: windows.SIDAndAttributes{Sid: low, Attributes: windows.SE_GROUP_INTEGRITY}}
+		label := windows.Tokenmandatorylabel{Label: windows.SIDAndAttributes{Sid: low,
+			Attributes: windows.SE_GROUP_INTEGRITY}}
 		err = windows.SetTokenInformation(t, windows.TokenIntegrityLevel, (*byte)(unsafe.Pointer(&label)), label.Size())
 	}
 	if err != nil {
@@ -76,7 +78,8 @@ func LowIntegrityToken() (windows.Token, error) {
 
 // impersonation returns a copy, for threads, of what derive makes of this process's token.
 func impersonation(derive func(own windows.Token) (windows.Token, error)) (copied windows.Token, err error) {
-	const wanted = windows.TOKEN_QUERY | windows.TOKEN_DUPLICATE | windows.TOKEN_IMPERSONATE | windows.TOKEN_ADJUST_DEFAULT | windows.TOKEN_ADJUST_PRIVILEGES
+	const wanted = windows.TOKEN_QUERY | windows.TOKEN_DUPLICATE | windows.TOKEN_IMPERSONATE |
+		windows.TOKEN_ADJUST_DEFAULT | windows.TOKEN_ADJUST_PRIVILEGES
 	var own windows.Token
 	if err := windows.OpenProcessToken(windows.CurrentProcess(), wanted|windows.TOKEN_ASSIGN_PRIMARY, &own); err != nil {
 		return 0, err

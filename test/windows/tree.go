@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// emptyTree removes what is in a directory, as the agent does it: each directory is opened in the one before, and a link is
-// removed and not followed. The caller knows the parent to be what it was.
+// emptyTree removes what is in a directory, as the agent does it: each directory is opened in the one before, and a
+// link is removed and not followed. The caller knows the parent to be what it was.
 func emptyTree(ctx context.Context, k kernel.Kernel, parent, dir string) error {
 	n, err := node.New(k, node.Config{WorkingDirs: []string{parent}})
 	if err != nil {

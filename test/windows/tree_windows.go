@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// RemoveTree removes a directory with all that is in it, through handles: no link in it is followed, and mount points are unmounted. The
-// mark is the identity of the directory that is meant, whatever the path leads to now; "" is for one below a directory that only
-// administrators may change. A missing one is success.
+// RemoveTree removes a directory with all that is in it, through handles: no link in it is followed, and mount points
+// are unmounted. The mark is the identity of the directory that is meant, whatever the path leads to now; "" is for one
+// below a directory that only administrators may change. A missing one is success.
 func RemoveTree(ctx context.Context, dir, mark string) error {
 	// While it is open for reading and not shared for deletion, neither it nor a directory above can be renamed.
 	h, err := openPlain(dir, windows.FILE_LIST_DIRECTORY, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, mark)
@@ -46,7 +46,8 @@ func removeEmpty(dir, mark string) error {
 	}
 	defer func() { _ = windows.CloseHandle(h) }()
 	remove := byte(1)
-	if err := windows.SetFileInformationByHandle(h, windows.FileDispositionInfo, &remove, uint32(unsafe.Sizeof(remove))); err != nil {
+	if err := windows.SetFileInformationByHandle(h, windows.FileDispositionInfo, &remove,
+		uint32(unsafe.Sizeof(remove))); err != nil {
 		return &os.PathError{Op: "SetFileInformationByHandle", Path: dir, Err: err}
 	}
 	return nil

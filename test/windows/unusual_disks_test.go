@@ -16,7 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// The agent's operations on disks that drivers seldom have: on an emulated node always, and on a machine that may be changed.
+// The agent's operations on disks that drivers seldom have: on an emulated node always, and on a machine that may be
+// changed.
 
 func TestUnusualDisksOfAnEmulatedNode(t *testing.T) {
 	if testnode.OnWine() {
@@ -93,8 +94,10 @@ func unusualDisks(t *testing.T, s Subject) {
 	copy(mbr[440:], "\x12\x34\x56\x78")
 	copy(mbr[510:], "\x55\xAA")
 	partitioned := bytes.Clone(mbr)
-	copy(partitioned[446:], "\x00\xFE\xFF\xFF\x07\xFE\xFF\xFF\x00\x08\x00\x00\x00\x00\x04\x00") // NTFS, 128 MiB from 1 MiB on
-	partitioned[440]++                                                                          // a signature of its own, or the second disk would be taken for a clone
+	// NTFS, 128 MiB from 1 MiB on
+	copy(partitioned[446:], "\x00\xFE\xFF\xFF\x07\xFE\xFF\xFF\x00\x08\x00\x00\x00\x00\x04\x00")
+	// a signature of its own, or the second disk would be taken for a clone
+	partitioned[440]++
 	luks := make([]byte, 512)
 	copy(luks, "LUKS\xBA\xBE\x00\x01")
 	for name, test := range map[string]struct {
@@ -121,7 +124,8 @@ func unusualDisks(t *testing.T, s Subject) {
 			defer h.Close()
 			err = n.Disks.PartitionDisk(t.Context(), d.Number())
 			var failed *node.Error
-			if refused := errors.As(err, &failed) && failed.Class == node.FailedPrecondition; refused != test.refused || !refused && err != nil {
+			if refused := errors.As(err, &failed) && failed.Class == node.FailedPrecondition; refused != test.refused ||
+				!refused && err != nil {
 				t.Errorf("partitioning: %v", err)
 			}
 			got := make([]byte, 512)

@@ -14,9 +14,12 @@ import (
 func volumeQuestions() []Question {
 	return []Question{
 		{7, "Does a data partition get a letter with attribute 0x8000000000000000, and without it?", askLetter},
-		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?", askSurprise},
-		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW report about a formatted and a raw volume?", askFreeSpace},
-		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of 4096 bytes?", askExtend},
+		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?",
+			askSurprise},
+		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW report about a formatted and a raw volume?",
+			askFreeSpace},
+		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of " +
+			"4096 bytes?", askExtend},
 	}
 }
 
@@ -170,7 +173,8 @@ func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err erro
 	if err := send(disk, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
 		return answer, err
 	}
-	if err := send(disk, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes()); err != nil {
+	if err := send(disk, win32.IOCTL_DISK_GROW_PARTITION,
+		win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes()); err != nil {
 		return answer, err
 	}
 	volume, err := volumeAt(s, d, p.StartingOffset)

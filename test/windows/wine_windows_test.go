@@ -20,9 +20,11 @@ func TestBindings(t *testing.T) {
 	for dll, functions := range map[string][]string{
 		"advapi32.dll": {"CreateRestrictedToken", "LogonUserW"},
 		"mpr.dll":      {"WNetAddConnection3W"},
-		"netapi32.dll": {"NetUserAdd", "NetUserGetInfo", "NetUserDel", "NetShareAdd", "NetShareGetInfo", "NetShareSetInfo", "NetShareDel", "NetSessionDel"},
+		"netapi32.dll": {"NetUserAdd", "NetUserGetInfo", "NetUserDel", "NetShareAdd", "NetShareGetInfo", "NetShareSetInfo",
+			"NetShareDel", "NetSessionDel"},
 		"virtdisk.dll": {
-			"CreateVirtualDisk", "OpenVirtualDisk", "AttachVirtualDisk", "DetachVirtualDisk", "ResizeVirtualDisk", "GetVirtualDiskPhysicalPath",
+			"CreateVirtualDisk", "OpenVirtualDisk", "AttachVirtualDisk", "DetachVirtualDisk", "ResizeVirtualDisk",
+			"GetVirtualDiskPhysicalPath",
 		},
 	} {
 		for _, function := range functions {
@@ -53,7 +55,8 @@ func TestAccessOfAShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(share, "(A;") != 1 || !strings.Contains(share, ";;;S-1-5-") || !strings.HasPrefix(directory, share) || !strings.Contains(directory, ";;;BA)") {
+	if strings.Count(share, "(A;") != 1 || !strings.Contains(share, ";;;S-1-5-") || !strings.HasPrefix(directory, share) ||
+		!strings.Contains(directory, ";;;BA)") {
 		t.Errorf("the share has %s, its directory %s", share, directory)
 	}
 	if share, _, err := accessOf("csiprove-nobody"); err == nil {

@@ -14,13 +14,14 @@ import (
 // The scripting objects of WMI, as far as the target server needs them: the agent's own client makes and deletes no
 // instances.
 
-// withWMI connects to a namespace of this machine for as long as f runs. What f gets and returns as objects is released by
-// whoever got it.
+// withWMI connects to a namespace of this machine for as long as f runs. What f gets and returns as objects is released
+// by whoever got it.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemlocator-connectserver
 func withWMI(namespace string, f func(services *ole.IDispatch) error) error {
 	runtime.LockOSThread() // COM is set up per thread
 	defer runtime.UnlockOSThread()
-	if err := unless(ole.CoInitializeEx(0, ole.COINIT_APARTMENTTHREADED), falseResult); err != nil { // false: the thread has one
+	// false: the thread has one
+	if err := unless(ole.CoInitializeEx(0, ole.COINIT_APARTMENTTHREADED), falseResult); err != nil {
 		return err
 	}
 	defer ole.CoUninitialize()

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// arrival is a disk that is being attached. Its record is in node.json before its image is touched, so that the image goes
-// back to where it came from, whatever ends the attach.
+// arrival is a disk that is being attached. Its record is in node.json before its image is touched, so that the image
+// goes back to where it came from, whatever ends the attach.
 type arrival struct {
 	Image string `json:"image"`
 	From  string `json:"from,omitempty"` // the path of an image from elsewhere; empty: the image is new
@@ -76,13 +76,15 @@ func (n *Node) giveBack(a arrival, cause error) error {
 		err = n.turnBack(a)
 	}
 	if _, there := os.Lstat(imagePath(n.dir, a.Image)); err != nil && there == nil && a.From != "" {
-		return fmt.Errorf("%w; the image is %s, and goes back to %s when the host recovers or the node starts again", err, imagePath(n.dir, a.Image), a.From)
+		return fmt.Errorf("%w; the image is %s, and goes back to %s when the host recovers or the node starts again", err,
+			imagePath(n.dir, a.Image), a.From)
 	}
 	return err
 }
 
-// turnBack undoes what was done for a disk that did not arrive: a new image is removed, and one from elsewhere goes back, with its
-// old size. If its place is taken, it is kept with the detached ones. A clone may have got its new identity.
+// turnBack undoes what was done for a disk that did not arrive: a new image is removed, and one from elsewhere goes
+// back, with its old size. If its place is taken, it is kept with the detached ones. A clone may have got its new
+// identity.
 func (n *Node) turnBack(a arrival) error {
 	_, err := os.Lstat(imagePath(n.dir, a.Image))
 	switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files of
-// its volumes. A node uses an attached bundle where it lies and never moves it.
+// A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files
+// of its volumes. A node uses an attached bundle where it lies and never moves it.
 //
 //	disk.img      the image
 //	disk.json     what the disk says of itself
@@ -97,7 +97,8 @@ func readBundleInfo(home string) (info bundleInfo, err error) {
 		err = fmt.Errorf("it has format %d; this program reads format %d", info.Format, bundleFormat)
 	}
 	if err != nil {
-		return info, &DamagedStateError{file, reason(err), "restore it from a copy, or attach " + bundleImage + " from another directory, without its files"}
+		return info, &DamagedStateError{file, reason(err), "restore it from a copy, or attach " + bundleImage +
+			" from another directory, without its files"}
 	}
 	return info, nil
 }

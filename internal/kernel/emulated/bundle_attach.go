@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
 
-// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no lock of
-// the node.
+// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no
+// lock of the node.
 func (n *Node) findBundle(spec *DiskSpec) (*lockedBundle, error) {
 	home, ok := bundleAt(spec.ImagePath)
 	if !ok && spec.BundlePath == "" {
@@ -89,10 +89,11 @@ func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 	return filepath.Abs(home)
 }
 
-// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can be
-// moved.
+// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can
+// be moved.
 func (n *Node) bundleName(home string) string {
-	for dir, rest := filepath.Dir(home), filepath.Base(home); dir != filepath.Dir(dir); dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+	for dir, rest := filepath.Dir(home), filepath.Base(home); dir != filepath.Dir(dir); dir, rest = filepath.Dir(dir),
+		filepath.Join(filepath.Base(dir), rest) {
 		if sameDir(dir, n.dir) {
 			return rest
 		}
@@ -120,8 +121,8 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 	return n.newDisk(record)
 }
 
-// alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did not
-// finish is finished before the next.
+// alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did
+// not finish is finished before the next.
 func (im *image) alone() (unlock func(), err error) {
 	if im.home == "" {
 		return func() {}, nil
@@ -137,8 +138,8 @@ func (im *image) alone() (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// renaming returns a change of the tables that gives volumes other names. The files go with those of a bundle; those of a disk
-// of the node's own, if it has any, are the files of the disk whose clone it is.
+// renaming returns a change of the tables that gives volumes other names. The files go with those of a bundle; those of
+// a disk of the node's own, if it has any, are the files of the disk whose clone it is.
 func (im *image) renaming(blocks []gpt.Block, renamed []renamedVolume) change {
 	if im.home == "" {
 		renamed = nil

@@ -10,8 +10,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process dies, they
-// are together on one side.
+// bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process
+// dies, they are together on one side.
 func bundleCrashCases() []crashCase {
 	var (
 		id   guid.GUID
@@ -89,7 +89,8 @@ func bundleCrashCases() []crashCase {
 		{
 			"attach a new bundle", func(*testing.T, *Node) {},
 			func(n *Node) error {
-				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, BundlePath: filepath.Join(n.dir, detachedDir, "new"+bundleSuffix), LUNAuto: true})
+				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20,
+					BundlePath: filepath.Join(n.dir, detachedDir, "new"+bundleSuffix), LUNAuto: true})
 				return err
 			},
 			func(t *testing.T, n *Node) string {

@@ -16,8 +16,8 @@ import (
 )
 
 // pullBundle removes a disk from the node and returns the path of its image in the bundle that it is now. The disk is
-// detached from the moment when node.json no longer has it: a death before leaves it attached, and after a death later the
-// next start puts the bundle together.
+// detached from the moment when node.json no longer has it: a death before leaves it attached, and after a death later
+// the next start puts the bundle together.
 func (n *Node) pullBundle(d *disk) (image string, err error) {
 	if d.image.half { // only a complete image is kept
 		if err := d.image.replay(); err != nil {
@@ -61,8 +61,8 @@ func detachedBundle(dir, name string) string {
 	return filepath.Join(dir, detachedDir, name+bundleSuffix)
 }
 
-// ownVolumes returns the volumes of a disk whose files are the disk's. While two of the node's own disks are clones of one
-// another, the files are those of the one that is online or, if neither is, of the one that came first.
+// ownVolumes returns the volumes of a disk whose files are the disk's. While two of the node's own disks are clones of
+// one another, the files are those of the one that is online or, if neither is, of the one that came first.
 func (n *Node) ownVolumes(d *disk) (own []guid.GUID) {
 	for _, id := range d.layout.volumeIDs() {
 		other := slices.ContainsFunc(n.diskList(), func(o *disk) bool {
@@ -88,8 +88,8 @@ func (l layout) volumeIDs() (ids []guid.GUID) {
 	return ids
 }
 
-// pack makes a bundle of the image and the files of a disk that was detached. After a death, some of its steps may have been
-// made already.
+// pack makes a bundle of the image and the files of a disk that was detached. After a death, some of its steps may have
+// been made already.
 func (h *host) pack(dir, name string) error {
 	home := makingPath(dir, name)
 	info, err := readBundleInfo(home)

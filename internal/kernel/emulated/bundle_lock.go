@@ -17,8 +17,8 @@ import (
 // ErrAttachedElsewhere means that another node has a bundle attached.
 var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 
-// holders is the content of attached.json. It only says where to look: a node has a bundle attached if its node.json says
-// so. So a detach changes nothing here, and nothing that a death leaves is ever wrong.
+// holders is the content of attached.json. It only says where to look: a node has a bundle attached if its node.json
+// says so. So a detach changes nothing here, and nothing that a death leaves is ever wrong.
 type holders struct {
 	StateDirs []string `json:"stateDirs"`
 }
@@ -26,8 +26,8 @@ type holders struct {
 // lockPatience is much longer than a node holds a lock of a bundle.
 const lockPatience = 30 * time.Second
 
-// awaitLock takes a lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process too: they
-// hold it for one change.
+// awaitLock takes a lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
+// too: they hold it for one change.
 func awaitLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|notThroughALink|withoutWaiting, 0o600)
 	if err != nil {
@@ -62,8 +62,8 @@ type otherNode struct {
 	shares bool // it allows others to attach it as well
 }
 
-// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. What a bundle names may be anywhere, on a file system
-// that does not answer: the caller holds no lock of the node.
+// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. What a
+// bundle names may be anywhere, on a file system that does not answer: the caller holds no lock of the node.
 func lockBundle(home, stateDir string) (_ *lockedBundle, err error) {
 	b := &lockedBundle{home: home}
 	if b.lock, err = awaitLock(filepath.Join(home, bundleLock)); err != nil {
@@ -99,13 +99,14 @@ func (b *lockedBundle) findOthers(stateDir string) error {
 	return nil
 }
 
-// claim notes in a bundle that this node is about to have it attached, unless another node has it. Several may, if the switch
-// MultiAttach is set on each.
+// claim notes in a bundle that this node is about to have it attached, unless another node has it. Several may, if the
+// switch MultiAttach is set on each.
 func (n *Node) claim(b *lockedBundle) error {
 	next := holders{StateDirs: []string{n.dir}}
 	for _, other := range b.others {
 		if !other.shares || !n.state.Switches.MultiAttach {
-			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both", ErrAttachedElsewhere, b.home, other.dir)
+			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both",
+				ErrAttachedElsewhere, b.home, other.dir)
 		}
 		next.StateDirs = append(next.StateDirs, other.dir)
 	}

@@ -29,8 +29,8 @@ func replaced(t *testing.T, path string, plant func(path string) error) {
 	must(t, plant(path))
 }
 
-// A bundle comes from elsewhere. Whatever lies in the place of its files, or of the node.json that it names, an attach ends, and
-// so does the node.
+// A bundle comes from elsewhere. Whatever lies in the place of its files, or of the node.json that it names, an attach
+// ends, and so does the node.
 func TestPlantedBundles(t *testing.T) {
 	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	long := func(path string) error {
@@ -48,7 +48,8 @@ func TestPlantedBundles(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		for _, file := range []string{bundleFile, bundleHolders, stateFile, bundleJournal, bundleImage, volumesDir} {
-			if file == bundleJournal && name == "a long file" || file == bundleImage && name == "a long file" || file == volumesDir && name == "a directory" {
+			if file == bundleJournal && name == "a long file" || file == bundleImage && name == "a long file" ||
+				file == volumesDir && name == "a directory" {
 				continue // they may be that
 			}
 			t.Run(name+" as "+file, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestPlantedBundles(t *testing.T) {
 	}
 }
 
-// A link in the place of a bundle's volumes leads a node nowhere, before an attach, at a start, and while the bundle is attached.
+// A link in the place of a bundle's volumes leads a node nowhere, before an attach, at a start, and while the bundle is
+// attached.
 func TestVolumesThatAreALink(t *testing.T) {
 	n := newNode(t, nil)
 	home, volume := bundled(t, n)
@@ -88,7 +90,8 @@ func TestVolumesThatAreALink(t *testing.T) {
 	damaged := new(*DamagedStateError)
 
 	swap()
-	if _, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) || (*damaged).File != volumes {
+	if _, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) ||
+		(*damaged).File != volumes {
 		t.Errorf("an attach: %v", err)
 	}
 	back()
@@ -113,7 +116,8 @@ func TestVolumesThatAreALink(t *testing.T) {
 		t.Errorf("a path leads to %s", path)
 	}
 	// As a format does.
-	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{empty: []guid.GUID{id}}) }); !errors.As(err, damaged) {
+	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{empty: []guid.GUID{id}}) }); !errors.As(err,
+		damaged) {
 		t.Errorf("emptied: %v", err)
 	}
 	for _, path := range []string{precious, dropped} {

@@ -15,12 +15,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// written attaches a small disk to a node, formats it and writes a file to it. It returns the disk's number and its volume.
+// written attaches a small disk to a node, formats it and writes a file to it. It returns the disk's number and its
+// volume.
 func written(t *testing.T, n *Node, text string) (number uint32, volume string) {
 	t.Helper()
 	number, err := n.AttachDisk(DiskSpec{
 		SizeBytes: 32 << 20, SerialNumber: "vol-1", SectorSize: 4096, LUNAuto: true, BusType: win32.BusTypeNvme,
-		Identifiers: Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId, Identifier: []byte("EMULATED vol-1")}},
+		Identifiers: Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+			Identifier: []byte("EMULATED vol-1")}},
 	})
 	must(t, err)
 	volume = formatted(t, n, devicePath(number))
@@ -67,7 +69,8 @@ func TestADiskTravels(t *testing.T) {
 	for range 2 {
 		number = attachedAs(t, b, DiskSpec{ImagePath: image})
 		wantOn(t, b, v, "of a")
-		if r := b.disks[number].record; r.SerialNumber != "vol-1" || r.SectorSize != 4096 || r.BusType != win32.BusTypeNvme || !reflect.DeepEqual(r.Identifiers, identifiers) {
+		if r := b.disks[number].record; r.SerialNumber != "vol-1" || r.SectorSize != 4096 || r.BusType != win32.BusTypeNvme ||
+			!reflect.DeepEqual(r.Identifiers, identifiers) {
 			t.Errorf("it arrives as %+v", r)
 		}
 		writeOn(t, b, v, "of b")
@@ -175,7 +178,8 @@ func TestABundleIsLookedAt(t *testing.T) {
 	wantOn(t, n, v, "kept")
 	image = detached(t, n, number)
 	must(t, os.Truncate(image, 16<<20))
-	if _, err := n.AttachDisk(DiskSpec{ImagePath: image}); !errors.Is(err, ErrInvalidSpec) || !strings.Contains(err.Error(), "cut off") {
+	if _, err := n.AttachDisk(DiskSpec{ImagePath: image}); !errors.Is(err, ErrInvalidSpec) ||
+		!strings.Contains(err.Error(), "cut off") {
 		t.Errorf("a shorter image: %v", err)
 	}
 	if _, err := n.AttachDisk(DiskSpec{BundlePath: filepath.Join(moved, "none")}); !errors.Is(err, fs.ErrNotExist) {
@@ -188,10 +192,12 @@ func TestABundleIsLookedAt(t *testing.T) {
 
 // An older program finds no bundles among the disks of node.json.
 func TestOlderProgramsPassOverBundles(t *testing.T) {
-	own, attached := diskState{Image: "0000000000000001"}, diskState{Image: "0000000000000002", Number: 1, Bundle: "detached/x.disk"}
+	own, attached := diskState{Image: "0000000000000001"}, diskState{Image: "0000000000000002", Number: 1,
+		Bundle: "detached/x.disk"}
 	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{attached, own}})
 	must(t, err)
-	if before, after, _ := strings.Cut(string(text), `"bundles"`); strings.Contains(before, "x.disk") || !strings.Contains(after, "x.disk") {
+	if before, after, _ := strings.Cut(string(text), `"bundles"`); strings.Contains(before, "x.disk") ||
+		!strings.Contains(after, "x.disk") {
 		t.Errorf("node.json:\n%s", text)
 	}
 }

@@ -35,8 +35,8 @@ type ClockChange struct {
 // Clock reads the node's clock, whose setting survives restarts of the agent and reboots of the node.
 //
 // Pending services (ServiceSpec.PendingTime), sessions with iSCSI portals that are cut off, the times of files and
-// directories that are made through the kernel, and calls that take time (Switches.Timing) go by this clock. The agent's
-// own deadlines do not.
+// directories that are made through the kernel, and calls that take time (Switches.Timing) go by this clock. The
+// agent's own deadlines do not.
 func (n *Node) Clock() (now time.Time, stopped bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,8 +44,8 @@ func (n *Node) Clock() (now time.Time, stopped bool) {
 	return c.now(), !c.Stopped.IsZero()
 }
 
-// SetClock changes the node's clock. Everything due by the new time has happened when it returns. ErrInvalidClock: the time
-// is before 1980, where FAT begins, or after 2199, or Advance is negative or more than a century.
+// SetClock changes the node's clock. Everything due by the new time has happened when it returns. ErrInvalidClock: the
+// time is before 1980, where FAT begins, or after 2199, or Advance is negative or more than a century.
 func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 	const most = 100 * 365 * 24 * time.Hour
 	if change.Advance < 0 || change.Advance > most {

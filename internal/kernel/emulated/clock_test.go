@@ -41,7 +41,8 @@ func TestClock(t *testing.T) {
 	}
 	setClock(t, n, ClockChange{Stopped: &start})
 	first, stopped := n.Clock()
-	if second, _ := n.Clock(); stopped || first.Before(noon) || second.Before(first) || first.After(noon.Add(2*time.Hour)) {
+	if second, _ := n.Clock(); stopped || first.Before(noon) || second.Before(first) ||
+		first.After(noon.Add(2*time.Hour)) {
 		t.Errorf("a clock that goes: got %v, then %v, stopped %v", first, second, stopped)
 	}
 	for name, c := range map[string]ClockChange{

@@ -31,7 +31,9 @@ func TestConcurrentUse(t *testing.T) {
 				if err := ioctl(n, path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes()); err != nil {
 					t.Error(err)
 				}
-				l := win32.DriveLayout{Style: 1, Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20, Type: win32.PartitionBasicData, ID: newGUID()}}}
+				l := win32.DriveLayout{Style: 1,
+					Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20,
+						Type: win32.PartitionBasicData, ID: newGUID()}}}
 				if err := ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()); err != nil {
 					t.Error(err)
 				}
@@ -43,7 +45,8 @@ func TestConcurrentUse(t *testing.T) {
 				if err := n.SetVolumeMountPoint(mount, v); err != nil {
 					t.Error(err)
 				}
-				if h, err := n.OpenFile(nil, `\\?\`+mount+`f`, how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE)); err != nil {
+				if h, err := n.OpenFile(nil, `\\?\`+mount+`f`,
+					how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE)); err != nil {
 					t.Error(err)
 				} else {
 					_ = h.Close()
@@ -95,7 +98,8 @@ func TestRebootDuringUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				_ = n.SetVolumeMountPoint(`C:\m\`, v)
-				if h, err := n.OpenFile(nil, `\\?\C:\m\x`, how(anyRight, win32.FILE_OPEN_IF, win32.FILE_DIRECTORY_FILE)); err == nil {
+				if h, err := n.OpenFile(nil, `\\?\C:\m\x`,
+					how(anyRight, win32.FILE_OPEN_IF, win32.FILE_DIRECTORY_FILE)); err == nil {
 					_ = h.Information(win32.FileFullDirectoryInfo, make([]byte, 500))
 					_ = h.Close()
 				}

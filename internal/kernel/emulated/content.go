@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the handles
-// that are open on them. The content of a volume that is dismounted or removed is retired; when the volume is used again it
-// gets a new one.
+// content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the
+// handles that are open on them. The content of a volume that is dismounted or removed is retired; when the volume is
+// used again it gets a new one.
 type content struct {
 	node  *Node
 	id    guid.GUID // of a volume
@@ -27,7 +27,8 @@ type content struct {
 	opens []*fileHandle
 }
 
-// content returns the mounted content of a volume, and mounts it if needed. Owner, if not nil, may have locked the volume.
+// content returns the mounted content of a volume, and mounts it if needed. Owner, if not nil, may have locked the
+// volume.
 func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if err := v.mounted(); err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	return root, nil
 }
 
-// openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused: what
-// the node removes would be anywhere.
+// openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused:
+// what the node removes would be anywhere.
 func openVolumes(path string) (*os.Root, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -96,7 +97,8 @@ func openVolumes(path string) (*os.Root, error) {
 	if !info.IsDir() {
 		return nil, problem
 	}
-	dir, err := os.OpenRoot(path + string(os.PathSeparator) + ".") // of a pipe that took its place, this waits for no writer
+	// of a pipe that took its place, this waits for no writer
+	dir, err := os.OpenRoot(path + string(os.PathSeparator) + ".")
 	if err != nil {
 		return nil, err
 	}

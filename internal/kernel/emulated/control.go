@@ -11,8 +11,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says otherwise. A clone of an online disk comes online
-// with a new identity.
+// AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
+// otherwise. A clone of an online disk comes online with a new identity.
 func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	b, err := n.findBundle(&spec)
 	if err != nil {
@@ -74,15 +74,16 @@ func (h *host) placeImage(dir string, record diskState) (guid.GUID, error) {
 		}
 		return guid.GUID{}, h.resize(path, int64(record.SizeBytes))
 	}
-	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil || !bool(record.Formatted) && !record.System {
+	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil ||
+		!bool(record.Formatted) && !record.System {
 		return guid.GUID{}, err
 	}
 	return h.createNTFSDisk(dir, record)
 }
 
-// DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle, with
-// the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where it is. That
-// of an iSCSI disk is a plain file, which the next session takes.
+// DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
+// with the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where
+// it is. That of an iSCSI disk is a plain file, which the next session takes.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {
@@ -98,7 +99,8 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		case images == nil:
 			return err
 		case err != nil:
-			return fmt.Errorf("disk %d is detached, and its image moves to %s when the host recovers: %w", number, images[0], err)
+			return fmt.Errorf("disk %d is detached, and its image moves to %s when the host recovers: %w",
+				number, images[0], err)
 		}
 		image = images[0]
 		return nil
@@ -140,7 +142,8 @@ func (n *Node) GrowDisk(number uint32, sizeBytes int64) error {
 	return n.withDisk(number, func(d *disk) error {
 		switch {
 		case sizeBytes < d.image.size:
-			return fmt.Errorf("%w: disk %d has %d bytes, more than %d; a disk does not shrink", ErrInvalidSpec, number, d.image.size, sizeBytes)
+			return fmt.Errorf("%w: disk %d has %d bytes, more than %d; a disk does not shrink", ErrInvalidSpec, number,
+				d.image.size, sizeBytes)
 		case sizeBytes > maxDiskBytes || sizeBytes%d.sectorSize() != 0:
 			return fmt.Errorf("%w: a size of %d bytes is not whole sectors up to 16 TiB", ErrInvalidSpec, sizeBytes)
 		}
@@ -172,7 +175,8 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 	})
 }
 
-// Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links stay.
+// Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
+// stay.
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// NextData returns the next extent of a file that may have data. At its end both are the same. A file system that does not
-// tell, as under Wine, has data everywhere.
+// NextData returns the next extent of a file that may have data. At its end both are the same. A file system that does
+// not tell, as under Wine, has data everywhere.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_query_allocated_ranges
 func NextData(f *os.File, from, size int64) (at, end int64, err error) {
 	if from >= size {

@@ -141,7 +141,8 @@ func storageCases() []crashCase {
 		{
 			"create a GPT", nothing,
 			func(n *Node) error {
-				return ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, MaxPartitionCount: 128}.Bytes())
+				return ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK,
+					win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, MaxPartitionCount: 128}.Bytes())
 			},
 			func(t *testing.T, n *Node) string {
 				l := layoutOf(t, n, 1)
@@ -154,7 +155,8 @@ func storageCases() []crashCase {
 		{
 			"set a layout",
 			func(t *testing.T, n *Node) {
-				must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
+				must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK,
+					win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
 			},
 			func(n *Node) error {
 				d := n.disks[1]
@@ -174,7 +176,8 @@ func storageCases() []crashCase {
 			"refresh the table of a grown disk",
 			func(t *testing.T, n *Node) { partition(t, n, oneDrive); must(t, n.GrowDisk(1, 128<<20)) },
 			func(n *Node) error {
-				return errors.Join(ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil), ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
+				return errors.Join(ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil),
+					ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
 			},
 			func(t *testing.T, n *Node) string {
 				isNew := layoutOf(t, n, 1).UsableLength > 100<<20
@@ -213,10 +216,12 @@ func storageCases() []crashCase {
 			},
 			func(n *Node) error {
 				v := firstData(n)
-				if err := ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: 2, BytesToGrow: 16 << 20}.Bytes()); err != nil {
+				if err := ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION,
+					win32.GrowPartition{Number: 2, BytesToGrow: 16 << 20}.Bytes()); err != nil {
 					return err
 				}
-				return ioctl(n, strings.TrimSuffix(v.name(), `\`), win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume((v.length+16<<20)/512))
+				return ioctl(n, strings.TrimSuffix(v.name(), `\`), win32.FSCTL_EXTEND_VOLUME,
+					win32.ExtendVolume((v.length+16<<20)/512))
 			},
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
@@ -226,7 +231,8 @@ func storageCases() []crashCase {
 				}
 				checkNTFS(t, v)
 				backup := make([]byte, 512)
-				if _, err := v.disk.image.file.ReadAt(backup, v.offset+int64(v.boot.sectors)*512); err != nil || bytes.Equal(backup, make([]byte, len(backup))) {
+				if _, err := v.disk.image.file.ReadAt(backup, v.offset+int64(v.boot.sectors)*512); err != nil ||
+					bytes.Equal(backup, make([]byte, len(backup))) {
 					t.Errorf("backup boot sector: %v, zero: %v", err, bytes.Equal(backup, make([]byte, len(backup))))
 				}
 				return oldOrNew(v.boot.sectors == sectors && v.length > 60<<20)
@@ -250,7 +256,8 @@ func storageCases() []crashCase {
 					return err
 				}
 				defer h.Close()
-				return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
+				return h.SetInformation(win32.FileDispositionInfoEx,
+					win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
 			},
 			func(t *testing.T, n *Node) string {
 				target, err := n.Readlink(crashLink)
@@ -269,7 +276,8 @@ func storageCases() []crashCase {
 		{
 			"move a directory", func(t *testing.T, n *Node) { mkdir(t, n, crashDir+`\a\b`) },
 			func(n *Node) error {
-				d, err := n.OpenFile(nil, `\\?\`+crashDir, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+				d, err := n.OpenFile(nil, `\\?\`+crashDir,
+					how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 				if err != nil {
 					return err
 				}
@@ -293,7 +301,8 @@ func storageCases() []crashCase {
 		{
 			"make a link", func(t *testing.T, n *Node) { mkdir(t, n, crashLink) },
 			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashLink, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+				h, err := n.OpenFile(nil, `\\?\`+crashLink,
+					how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 				if err != nil {
 					return err
 				}
@@ -332,7 +341,8 @@ func storageCases() []crashCase {
 					return err
 				}
 				defer h.Close()
-				return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
+				return h.SetInformation(win32.FileDispositionInfoEx,
+					win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
 			},
 			checkObject(false),
 		},

@@ -131,12 +131,14 @@ func hostCases() []crashCase {
 				must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
 			},
 			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashDir, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+				h, err := n.OpenFile(nil, `\\?\`+crashDir,
+					how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 				if err != nil {
 					return err
 				}
 				defer h.Close()
-				_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
+				_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
+					win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
 				return err
 			},
 			func(t *testing.T, n *Node) string {

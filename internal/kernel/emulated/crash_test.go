@@ -29,7 +29,8 @@ func (m *mortal) before(string, string) error {
 func smallScenario() *Scenario {
 	s := DefaultScenario()
 	s.SystemDisk.SizeBytes = 256 << 20
-	s.Disks = []DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1}, {SizeBytes: 32 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
+	s.Disks = []DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
+		{SizeBytes: 32 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
 	return &s
 }
 
@@ -133,7 +134,9 @@ func checkTidy(t *testing.T, n *Node) {
 		files, err := os.ReadDir(filepath.Join(n.dir, dir))
 		must(t, err)
 		for _, f := range files {
-			if name := f.Name(); strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, journalName) || strings.HasPrefix(name, droppedPrefix) || name == creatingFile || dir == disksDir && strings.HasSuffix(name, bundleSuffix) {
+			if name := f.Name(); strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, journalName) ||
+				strings.HasPrefix(name, droppedPrefix) || name == creatingFile || dir == disksDir &&
+				strings.HasSuffix(name, bundleSuffix) {
 				t.Errorf("left over: %s", filepath.Join(dir, name))
 			}
 			if image, ok := strings.CutSuffix(f.Name(), imageSuffix); ok && (n.state.disk(image) == nil) == (dir == disksDir) {
@@ -149,7 +152,8 @@ func checkTidy(t *testing.T, n *Node) {
 	written, err := decodeState(text)
 	must(t, err)
 	for i := range written.Disks {
-		if was := &written.Disks[i].ImageBytes; i < len(n.state.Disks) && *was < n.state.Disks[i].ImageBytes { // noted at the next change
+		// noted at the next change
+		if was := &written.Disks[i].ImageBytes; i < len(n.state.Disks) && *was < n.state.Disks[i].ImageBytes {
 			*was = n.state.Disks[i].ImageBytes
 		}
 	}

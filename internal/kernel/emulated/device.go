@@ -66,7 +66,8 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return &diskHandle{base, d}, nil
 	}
-	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok && strings.HasPrefix(lower, interfacePrefix) {
+	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok &&
+		strings.HasPrefix(lower, interfacePrefix) {
 		number, _ := cutNumber(text, "", "")
 		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil

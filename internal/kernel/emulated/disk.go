@@ -64,8 +64,8 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished they stay, and no call
-// sees them.
+// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished they stay, and
+// no call sees them.
 func (d *disk) refresh() error {
 	if d.image.half {
 		if err := d.image.replay(); err != nil {
@@ -86,7 +86,8 @@ func (d *disk) refresh() error {
 		if p.Attributes&withoutVolume != 0 {
 			continue
 		}
-		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length, efi: p.Type == win32.PartitionEFISystem}
+		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length,
+			efi: p.Type == win32.PartitionEFISystem}
 		if l.style == win32.PARTITION_STYLE_MBR {
 			v.id = mbrVolume(l.mbr.signature, p.StartingOffset)
 		}
@@ -96,7 +97,8 @@ func (d *disk) refresh() error {
 		}
 		v.boot, _ = parseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
-		if d.node.state.Switches.VolumesArriveLate && !slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
+		if d.node.state.Switches.VolumesArriveLate &&
+			!slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
 			d.arrivals[v.id] = d.node.state.Clock.now().Add(arrivalTime)
 		}
 	}
@@ -194,7 +196,8 @@ func (d *disk) leaveIdentities() error {
 		}
 		var renamed []renamedVolume
 		for _, p := range d.layout.volumePartitions() {
-			renamed = append(renamed, renamedVolume{mbrVolume(d.layout.mbr.signature, p.StartingOffset), mbrVolume(m.signature, p.StartingOffset)})
+			renamed = append(renamed, renamedVolume{mbrVolume(d.layout.mbr.signature, p.StartingOffset),
+				mbrVolume(m.signature, p.StartingOffset)})
 		}
 		return d.commit(d.image.renaming([]gpt.Block{{Offset: 0, Data: m.encode(sector)}}, renamed))
 	}

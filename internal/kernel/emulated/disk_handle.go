@@ -177,7 +177,8 @@ func (d *disk) deviceDescriptor() []byte {
 	}.Bytes()
 }
 
-// uniqueID is put together as Windows' class driver does it: of the device's own descriptor only if that has a serial number.
+// uniqueID is put together as Windows' class driver does it: of the device's own descriptor only if that has a serial
+// number.
 func (d *disk) uniqueID() (u win32.StorageUniqueID) {
 	if len(d.record.Identifiers) > 0 {
 		u.DeviceID = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()

@@ -10,7 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or not.
+// setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or
+// not.
 func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 	want, err := parsed(win32.ParseSetDiskAttributes(in))
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 // DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
 type DiskSpec struct {
-	SizeBytes    Size        `yaml:"size" json:"-"`        // at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
+	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
+	SizeBytes    Size        `yaml:"size" json:"-"`
 	SerialNumber string      `yaml:"serial" json:"serial"` // printable ASCII
 	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 	BusType      BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
@@ -21,10 +22,11 @@ type DiskSpec struct {
 	Bus          uint8       `yaml:"bus" json:"bus"`
 	Target       uint8       `yaml:"target" json:"target"`
 	LUN          uint8       `yaml:"lun" json:"lun"`
-	LUNAuto      bool        `yaml:"-" json:"-"`                   // take the lowest free LUN of the adapter, bus and target
-	SectorSize   uint32      `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
-	Offline      bool        `yaml:"offline" json:"offline"`
-	ReadOnly     bool        `yaml:"readOnly" json:"readOnly"`
+	// take the lowest free LUN of the adapter, bus and target
+	LUNAuto    bool   `yaml:"-" json:"-"`
+	SectorSize uint32 `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
+	Offline    bool   `yaml:"offline" json:"offline"`
+	ReadOnly   bool   `yaml:"readOnly" json:"readOnly"`
 
 	// Formatted gives a new disk a GPT with one NTFS volume, like a disk that has been in use; not with ImagePath.
 	Formatted Formatted `yaml:"content" json:"-"`
@@ -36,8 +38,8 @@ type DiskSpec struct {
 	Boot   bool   `yaml:"boot" json:"-"`
 	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
 
-	// ImagePath is a file with the disk's bytes, which is moved into the node, or a bundle or the image in one, as DetachDisk
-	// returned it, which is used where it lies. Empty: a blank disk.
+	// ImagePath is a file with the disk's bytes, which is moved into the node, or a bundle or the image in one, as
+	// DetachDisk returned it, which is used where it lies. Empty: a blank disk.
 	ImagePath string `yaml:"-" json:"-"`
 
 	// BundlePath is a bundle like ImagePath. If there is none, and the disk has a size, it is made as a blank disk.
@@ -49,7 +51,8 @@ type diskState struct {
 	Image  string `json:"image"` // name of the image, without directory and suffix
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
-	Bundle string `json:"bundle,omitempty"` // where it lies, perhaps relative to the state directory; empty: a disk of the node's own
+	// where it lies, perhaps relative to the state directory; empty: a disk of the node's own
+	Bundle string `json:"bundle,omitempty"`
 
 	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
 	ImageBytes int64 `json:"imageBytes,omitempty"`
@@ -89,7 +92,8 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	}
 	for slices.ContainsFunc(others, r.sameAddress) {
 		if !s.LUNAuto || r.LUN == 255 {
-			return r, fmt.Errorf("%w: adapter %d, bus %d, target %d, LUN %d is taken", ErrInvalidSpec, r.Adapter, r.Bus, r.Target, r.LUN)
+			return r, fmt.Errorf("%w: adapter %d, bus %d, target %d, LUN %d is taken", ErrInvalidSpec, r.Adapter,
+				r.Bus, r.Target, r.LUN)
 		}
 		r.LUN++
 	}
@@ -111,7 +115,8 @@ func (s *DiskSpec) check() error {
 		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
 	case s.Boot && !bool(s.Formatted):
 		return errors.New("a disk to boot from needs content: formatted")
-	case len(s.SerialNumber) > 255 || strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
+	case len(s.SerialNumber) > 255 ||
+		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
 		return errors.New("the serial number must be at most 255 printable ASCII characters")
 	}
 	for _, id := range s.Identifiers {

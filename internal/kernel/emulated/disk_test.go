@@ -41,12 +41,15 @@ func TestDefaultDisks(t *testing.T) {
 		h := openDevice(t, n, path, 0)
 		number, _ := win32.ParseStorageDeviceNumber(ask(t, h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil))
 		address, _ := win32.ParseSCSIAddress(ask(t, h, win32.IOCTL_SCSI_GET_ADDRESS, nil))
-		device, _ := win32.ParseStorageDevice(ask(t, h, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{}.Bytes()))
+		device, _ := win32.ParseStorageDevice(ask(t, h, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{}.Bytes()))
 		geometry, _ := win32.ParseDiskGeometryEx(ask(t, h, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
 		bits, _ := win32.ParseGetDiskAttributes(ask(t, h, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil))
-		s := seen{number.DeviceNumber, address, device.SerialNumber, "", geometry.DiskSize, bits.Attributes, diskLayout(t, h).Style}
+		s := seen{number.DeviceNumber, address, device.SerialNumber, "", geometry.DiskSize, bits.Attributes,
+			diskLayout(t, h).Style}
 		out := make([]byte, 1000)
-		size, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
+		size, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
 		if err == nil {
 			ids, err := win32.ParseStorageDeviceID(out[:size])
 			must(t, err)
@@ -56,8 +59,10 @@ func TestDefaultDisks(t *testing.T) {
 	}
 	want := []seen{
 		{0, win32.SCSIAddress{PortNumber: 1}, "EMU-DISK-0000", "", 64 << 30, 0, win32.PARTITION_STYLE_GPT},
-		{1, win32.SCSIAddress{LUN: 1}, "vol0123456789abcdef1", "60022480454d552d4449534b30303031", 10 << 30, 0, win32.PARTITION_STYLE_RAW},
-		{2, win32.SCSIAddress{LUN: 2}, "vol0123456789abcdef2", "EMULATED  disk-2", 20 << 30, win32.DISK_ATTRIBUTE_OFFLINE, win32.PARTITION_STYLE_RAW},
+		{1, win32.SCSIAddress{LUN: 1}, "vol0123456789abcdef1", "60022480454d552d4449534b30303031", 10 << 30, 0,
+			win32.PARTITION_STYLE_RAW},
+		{2, win32.SCSIAddress{LUN: 2}, "vol0123456789abcdef2", "EMULATED  disk-2", 20 << 30, win32.DISK_ATTRIBUTE_OFFLINE,
+			win32.PARTITION_STYLE_RAW},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
@@ -69,7 +74,8 @@ func TestDefaultDisks(t *testing.T) {
 	if diff := cmp.Diff([]int64{100, 16, 64<<10 - 118}, system); diff != "" {
 		t.Errorf("partitions of disk 0 in MiB (-want +got):\n%s", diff)
 	}
-	for _, dir := range []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`, `c:/VAR/lib/kubelet/pods/`, `\Windows`} {
+	for _, dir := range []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`,
+		`c:/VAR/lib/kubelet/pods/`, `\Windows`} {
 		if info, err := os.Stat(hostPath(t, n, dir)); err != nil || !info.IsDir() {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -129,19 +135,30 @@ func TestControlCodesAndBuffers(t *testing.T) {
 		{"header of a descriptor", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, header, 8, 0, 8},
 		{"less than the header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, header, 7, win32.ERROR_INSUFFICIENT_BUFFER, 0},
 		{"no query", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, nil, 8, win32.ERROR_INVALID_PARAMETER, 0},
-		{"unknown property", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 40}.Bytes(), 8, win32.ERROR_INVALID_FUNCTION, 0},
-		{"all identifiers", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 200, 0, 143},
-		{"all identifiers, header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 8, 0, 8},
-		{"all identifiers, small", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 100, win32.ERROR_MORE_DATA, 8},
-		{"identifiers of a disk that has none", system, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 2}.Bytes(), 8, win32.ERROR_NOT_SUPPORTED, 0},
+		{"unknown property", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 40}.Bytes(), 8,
+			win32.ERROR_INVALID_FUNCTION, 0},
+		{"all identifiers", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 200, 0, 143},
+		{"all identifiers, header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 8, 0, 8},
+		{"all identifiers, small", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 100, win32.ERROR_MORE_DATA, 8},
+		{"identifiers of a disk that has none", system, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 2}.Bytes(), 8, win32.ERROR_NOT_SUPPORTED, 0},
 		{"layout, small", system, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, 100, win32.ERROR_INSUFFICIENT_BUFFER, 0},
-		{"create without the right", weak, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
-		{"create on the system disk", system, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
+		{"create without the right", weak, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0,
+			win32.ERROR_ACCESS_DENIED, 0},
+		{"create on the system disk", system, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0,
+			win32.ERROR_ACCESS_DENIED, 0},
 		{"drop the system disk's layout", system, win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT, nil, 0, win32.ERROR_ACCESS_DENIED, 0},
-		{"empty the system disk's layout", system, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
-		{"system disk offline", system, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.SetDiskAttributes{Version: 40, Attributes: 1, AttributesMask: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
-		{"unknown attribute", strong, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.SetDiskAttributes{Version: 40, Attributes: 4, AttributesMask: 4}.Bytes(), 0, win32.ERROR_INVALID_PARAMETER, 0},
-		{"layout of another style", strong, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(), 0, win32.ERROR_INVALID_PARAMETER, 0},
+		{"empty the system disk's layout", system, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(),
+			0, win32.ERROR_ACCESS_DENIED, 0},
+		{"system disk offline", system, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Attributes: 1, AttributesMask: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
+		{"unknown attribute", strong, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Attributes: 4, AttributesMask: 4}.Bytes(), 0, win32.ERROR_INVALID_PARAMETER, 0},
+		{"layout of another style", strong, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(), 0,
+			win32.ERROR_INVALID_PARAMETER, 0},
 		{"size without a buffer", strong, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, 0, win32.ERROR_INSUFFICIENT_BUFFER, 0},
 		{"unknown code", strong, 0x00070FFC, nil, 0, win32.ERROR_INVALID_FUNCTION, 0},
 		{"file system code on a disk", strong, win32.FSCTL_LOCK_VOLUME, nil, 0, win32.ERROR_INVALID_FUNCTION, 0},
@@ -202,7 +219,8 @@ func TestOfflineAndReadOnlyDisks(t *testing.T) {
 	old := openDevice(t, n, v[:len(v)-1], readWrite)
 	attribute := func(bits, mask uint64) {
 		t.Helper()
-		control(t, d, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.SetDiskAttributes{Version: 40, Persist: true, Attributes: bits, AttributesMask: mask}.Bytes())
+		control(t, d, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Persist: true, Attributes: bits, AttributesMask: mask}.Bytes())
 	}
 	attribute(1, 1)
 	if l := diskLayout(t, d); l.Style != win32.PARTITION_STYLE_GPT || len(l.Partitions) != 2 {
@@ -262,7 +280,8 @@ func TestPulledDisk(t *testing.T) {
 func TestAttachedDisks(t *testing.T) {
 	n := newNode(t, nil)
 	for _, spec := range []DiskSpec{
-		{SizeBytes: 1 << 20}, {SizeBytes: 5<<20 + 1, LUN: 9}, {SizeBytes: 5 << 20, LUN: 1}, {SizeBytes: 5 << 20, LUN: 9, SectorSize: 520},
+		{SizeBytes: 1 << 20}, {SizeBytes: 5<<20 + 1, LUN: 9}, {SizeBytes: 5 << 20, LUN: 1},
+		{SizeBytes: 5 << 20, LUN: 9, SectorSize: 520},
 		{SizeBytes: 5 << 20, LUN: 9, SerialNumber: "a\nb"}, {SizeBytes: 1 << 60, LUN: 9},
 	} {
 		if _, err := n.AttachDisk(spec); !errors.Is(err, ErrInvalidSpec) {
@@ -277,7 +296,8 @@ func TestAttachedDisks(t *testing.T) {
 		t.Errorf("shrunk: %v", err)
 	}
 	must(t, n.GrowDisk(3, 16<<20))
-	g, _ := win32.ParseDiskGeometryEx(ask(t, openDevice(t, n, `\\.\PhysicalDrive3`, 0), win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
+	g, _ := win32.ParseDiskGeometryEx(ask(t, openDevice(t, n, `\\.\PhysicalDrive3`, 0),
+		win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
 	if g.DiskSize != 16<<20 || g.BytesPerSector != 4096 {
 		t.Errorf("geometry: %+v", g)
 	}
@@ -288,7 +308,8 @@ func TestClonesGetNewIdentities(t *testing.T) {
 	v := partition(t, n, oneDrive)
 	control(t, openDevice(t, n, `\\.\PhysicalDrive2`, readWrite), win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
 		win32.SetDiskAttributes{Version: 40, AttributesMask: 3}.Bytes())
-	control(t, openDevice(t, n, `\\.\PhysicalDrive2`, readWrite), win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 7}.Bytes())
+	control(t, openDevice(t, n, `\\.\PhysicalDrive2`, readWrite), win32.IOCTL_DISK_CREATE_DISK,
+		win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 7}.Bytes())
 	for _, number := range []uint32{1, 2} {
 		image, err := n.DiskImage(number)
 		must(t, err)
@@ -300,16 +321,19 @@ func TestClonesGetNewIdentities(t *testing.T) {
 		must(t, err)
 	}
 	one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)
-	if one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID || one.Partitions[1].Length != clone.Partitions[1].Length {
+	if one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID ||
+		one.Partitions[1].Length != clone.Partitions[1].Length {
 		t.Errorf("clone: %+v", clone)
 	}
 	if volumeName(one.Partitions[1].ID) != v {
 		t.Error("the original changed its identity")
 	}
-	if two, clone := layoutOf(t, n, 2), layoutOf(t, n, 4); two.Signature != 7 || clone.Signature == 7 || clone.Style != win32.PARTITION_STYLE_MBR {
+	if two, clone := layoutOf(t, n, 2), layoutOf(t, n, 4); two.Signature != 7 || clone.Signature == 7 ||
+		clone.Style != win32.PARTITION_STYLE_MBR {
 		t.Errorf("MBR: %x and its clone %x", two.Signature, clone.Signature)
 	}
-	err := ioctl(n, `\\.\PhysicalDrive4`, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: one.DiskID}.Bytes())
+	err := ioctl(n, `\\.\PhysicalDrive4`, win32.IOCTL_DISK_CREATE_DISK,
+		win32.CreateDisk{Style: 1, DiskID: one.DiskID}.Bytes())
 	wantCode(t, "an identity that is taken", err, win32.ERROR_INVALID_PARAMETER)
 }
 
@@ -319,12 +343,14 @@ func TestLayouts(t *testing.T) {
 	id := newGUID()
 	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: id, MaxPartitionCount: 128}.Bytes())
 	l := diskLayout(t, d)
-	want := win32.DriveLayout{Style: 1, DiskID: id, StartingUsableOffset: 34 * 512, UsableLength: 10<<30 - 67*512, MaxPartitionCount: 128}
+	want := win32.DriveLayout{Style: 1, DiskID: id, StartingUsableOffset: 34 * 512, UsableLength: 10<<30 - 67*512,
+		MaxPartitionCount: 128}
 	if diff := cmp.Diff(want, l); diff != "" {
 		t.Errorf("empty GPT (-want +got):\n%s", diff)
 	}
 	part := func(start, length int64) win32.Partition {
-		return win32.Partition{Style: 1, StartingOffset: start << 20, Length: length << 20, Type: win32.PartitionBasicData, ID: newGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
+		return win32.Partition{Style: 1, StartingOffset: start << 20, Length: length << 20, Type: win32.PartitionBasicData,
+			ID: newGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
 	}
 	set := func(parts ...win32.Partition) error {
 		next := l
@@ -362,7 +388,8 @@ func TestLayouts(t *testing.T) {
 func TestMBR(t *testing.T) {
 	n := newNode(t, nil)
 	d := openDevice(t, n, oneDrive, readWrite)
-	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 0x1234}.Bytes())
+	control(t, d, win32.IOCTL_DISK_CREATE_DISK,
+		win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 0x1234}.Bytes())
 	l := diskLayout(t, d)
 	if l.Style != win32.PARTITION_STYLE_MBR || l.Signature != 0x1234 || len(l.Partitions) != 4 || l.HasDataPartition() {
 		t.Fatalf("empty MBR: %+v", l)

@@ -18,17 +18,17 @@
 //
 // Inside a volume's directory, names that begin with .csi-proxy-reparse are reserved for the node.
 //
-// Disks carry real GUID partition tables and NTFS file systems, which are empty. Inside volumes, symbolic links and mount points are
-// directories with a reserved file in them; a symbolic link of the host is never followed.
+// Disks carry real GUID partition tables and NTFS file systems, which are empty. Inside volumes, symbolic links and
+// mount points are directories with a reserved file in them; a symbolic link of the host is never followed.
 //
-// The behaviour of Windows is taken from its documentation, which is named where it is used. Where that leaves a question
-// open that matters to an agent, Switches has both answers. Not confirmed, and with one answer only: a protective MBR
-// without a good GPT header reads as RAW; an offline disk refuses changes of its tables with ERROR_WRITE_PROTECT; handles
-// on a disk that was pulled give ERROR_NO_SUCH_DEVICE; the system disk refuses to go offline with ERROR_ACCESS_DENIED;
-// DeleteVolumeMountPointW of a volume that is gone gives ERROR_FILE_NOT_FOUND; the mount manager forgets a mount point
-// that is deleted as a file.
+// The behaviour of Windows is taken from its documentation, which is named where it is used. Where that leaves a
+// question open that matters to an agent, Switches has both answers. Not confirmed, and with one answer only: a
+// protective MBR without a good GPT header reads as RAW; an offline disk refuses changes of its tables with
+// ERROR_WRITE_PROTECT; handles on a disk that was pulled give ERROR_NO_SUCH_DEVICE; the system disk refuses to go
+// offline with ERROR_ACCESS_DENIED; DeleteVolumeMountPointW of a volume that is gone gives ERROR_FILE_NOT_FOUND; the
+// mount manager forgets a mount point that is deleted as a file.
 //
 // Not emulated: links to files, deletion at the last close, reading files through the kernel, extended MBR partitions,
-// volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more than 24 levels
-// deep. The clone of an image without its bundle has the original's file system, but none of its files.
+// volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more than 24
+// levels deep. The clone of an image without its bundle has the original's file system, but none of its files.
 package emulated

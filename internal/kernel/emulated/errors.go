@@ -51,8 +51,8 @@ const (
 	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
 )
 
-// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; nil stays
-// nil.
+// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; nil
+// stays nil.
 func failed(function, object string, err error) error {
 	if err == nil {
 		return nil

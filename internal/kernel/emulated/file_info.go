@@ -167,8 +167,8 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 	return nil
 }
 
-// finishDeletion deletes a marked file when its last handle is being closed; otherwise a handle that is still open takes
-// the mark over.
+// finishDeletion deletes a marked file when its last handle is being closed; otherwise a handle that is still open
+// takes the mark over.
 func (h *fileHandle) finishDeletion() error {
 	if !h.pending || h.deleted {
 		return nil

@@ -82,7 +82,8 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 	case !h.has(win32.FILE_LIST_DIRECTORY | win32.GENERIC_READ):
 		return win32.ERROR_ACCESS_DENIED
 	case len(out) < entryBytes:
-		return win32.ERROR_BAD_LENGTH // MS-FSA: STATUS_INFO_LENGTH_MISMATCH; one that only the name is too long for is ERROR_MORE_DATA
+		// MS-FSA: STATUS_INFO_LENGTH_MISMATCH; one that only the name is too long for is ERROR_MORE_DATA
+		return win32.ERROR_BAD_LENGTH
 	}
 	if restart || !h.listing.begun {
 		if err := h.beginListing(); err != nil {
@@ -128,8 +129,8 @@ func (h *fileHandle) beginListing() error {
 	return h.readEntries()
 }
 
-// readEntries reads further names of the directory. Those that are read together are in the order of NTFS, by upper-case
-// name, and so are all of most directories. Names that Windows cannot have are left out.
+// readEntries reads further names of the directory. Those that are read together are in the order of NTFS, by
+// upper-case name, and so are all of most directories. Names that Windows cannot have are left out.
 func (h *fileHandle) readEntries() error {
 	names, err := h.listing.rest.Readdirnames(namesAtOnce)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -41,7 +41,8 @@ func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (ope
 	return opened, err
 }
 
-// opening is how OpenFile goes about it. The zero value is that of the node's own openings: all the time under the locks.
+// opening is how OpenFile goes about it. The zero value is that of the node's own openings: all the time under the
+// locks.
 type opening struct {
 	look    bool // nothing may be changed: what must be mounted first is errNotMounted
 	aside   bool // names are looked up aside

@@ -93,8 +93,8 @@ func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
 	return errors.Join(err, parent.Close())
 }
 
-// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move with a result. Otherwise
-// it goes on listing the old ones.
+// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move with a result.
+// Otherwise it goes on listing the old ones.
 func (h *fileHandle) mountsMoved(from, to []string, err error) error {
 	inIt := func(m mountState) bool {
 		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))

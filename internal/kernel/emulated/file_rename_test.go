@@ -57,7 +57,8 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// Documentation does not say whether the mount manager lists the new path of a mount point in a directory that was moved.
+// Documentation does not say whether the mount manager lists the new path of a mount point in a directory that was
+// moved.
 func TestRenameAroundAMountPoint(t *testing.T) {
 	for notices, want := range map[bool]string{false: `C:\d\a\m\`, true: `C:\d\up\m\`} {
 		n := newNode(t, nil)

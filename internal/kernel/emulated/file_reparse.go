@@ -92,7 +92,8 @@ func (h *fileHandle) setReparse(in []byte) error {
 		return win32.ERROR_INVALID_REPARSE_DATA
 	case r.Tag == 0 || r.Tag == 1:
 		return win32.ERROR_REPARSE_TAG_INVALID
-	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare(): // MS-FSA 2.1.5.10.37; on a share, the server decides
+	// MS-FSA 2.1.5.10.37; on a share, the server decides
+	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare():
 		if err := h.content.node.privileged(createSymbolicLink, win32.ERROR_PRIVILEGE_NOT_HELD); err != nil {
 			return err
 		}

@@ -38,7 +38,8 @@ func TestOpenFileCodes(t *testing.T) {
 		{"missing parent", `\\?\C:\none\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
 		{"below a file", `\\?\C:\d\file\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
 		{"unknown drive", `\\?\Q:\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
-		{"unknown volume", `\\?\Volume{11111111-2222-3333-4444-555555555555}\x`, win32.FILE_OPEN, 0, win32.ERROR_PATH_NOT_FOUND},
+		{"unknown volume", `\\?\Volume{11111111-2222-3333-4444-555555555555}\x`, win32.FILE_OPEN, 0,
+			win32.ERROR_PATH_NOT_FOUND},
 		{"file as directory", `\\?\C:\d\file`, win32.FILE_OPEN, dir, win32.ERROR_DIRECTORY},
 		{"file with a separator behind", `\\?\C:\d\file\`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
 		{"directory as file", `\\?\C:\d`, win32.FILE_OPEN, file, win32.ERROR_ACCESS_DENIED},
@@ -96,7 +97,8 @@ func TestOpenOneComponent(t *testing.T) {
 	}
 	itself, err := open("link", win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
 	must(t, err)
-	want := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_DIRECTORY | win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_SYMLINK}
+	want := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_DIRECTORY | win32.FILE_ATTRIBUTE_REPARSE_POINT,
+		ReparseTag: win32.IO_REPARSE_TAG_SYMLINK}
 	if diff := cmp.Diff(want, attributes(t, itself)); diff != "" {
 		t.Errorf("link (-want +got):\n%s", diff)
 	}
@@ -146,7 +148,8 @@ func TestDeletion(t *testing.T) {
 	mkdir(t, n, `C:\d\sub`)
 	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, 0))
 	erase := func(h kernel.Handle) error {
-		return h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
+		return h.SetInformation(win32.FileDispositionInfoEx,
+			win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
 	}
 	wantCode(t, "directory with something in it", erase(d), win32.ERROR_DIR_NOT_EMPTY)
 	weak := openFile(t, n, `\\?\C:\d\sub`, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
@@ -207,7 +210,8 @@ func TestFileInformation(t *testing.T) {
 	must(t, f.Information(win32.FileStandardInfo, out))
 	standard, err := win32.ParseFileStandard(out)
 	must(t, err)
-	if diff := cmp.Diff(win32.FileStandard{AllocationSize: 8192, EndOfFile: 5000, NumberOfLinks: 1}, standard); diff != "" {
+	if diff := cmp.Diff(win32.FileStandard{AllocationSize: 8192, EndOfFile: 5000, NumberOfLinks: 1},
+		standard); diff != "" {
 		t.Errorf("standard (-want +got):\n%s", diff)
 	}
 	id := func(path string) win32.FileID {

@@ -24,8 +24,8 @@ const (
 	minBootBytes      = 256 << 20 // and after the partition to boot from
 )
 
-// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an empty file
-// system in the data partition at the end. It returns that partition's volume.
+// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
+// empty file system in the data partition at the end. It returns that partition's volume.
 func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
 	im, err := h.openImage(dir, record.Image)
 	if err != nil {
@@ -44,7 +44,8 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
 	if record.System || record.Boot {
 		reserved = []extent{
-			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib}, {win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
+			{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
 		}
 	}
 	sector := uint64(record.SectorSize)
@@ -75,8 +76,8 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 	return last.ID, im.commit(change{blocks: append(t.Encode(), blocks...)})
 }
 
-// createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one for
-// data; both are NTFS.
+// createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
+// for data; both are NTFS.
 func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
@@ -85,7 +86,8 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	var errs error
 	add := func(from, to int64, active bool) guid.GUID {
 		m.partitions = append(m.partitions, mbrPartition{
-			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector), sectors: uint32((to - from) / sector),
+			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector),
+			sectors: uint32((to - from) / sector),
 		})
 		made, err := im.formatBlocks(sector, from, to-from, time.Now())
 		blocks, errs = append(blocks, made...), errors.Join(errs, err)

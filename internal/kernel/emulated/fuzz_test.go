@@ -72,7 +72,8 @@ func FuzzParseMBR(f *testing.F) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{{Image: newImageName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
+	text, err := encodeState(state{Switches: DefaultSwitches(),
+		Disks: []diskState{{Image: newImageName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -94,7 +95,8 @@ func FuzzDecodeState(f *testing.F) {
 }
 
 func FuzzParsePath(f *testing.F) {
-	for _, path := range []string{`C:\a\b`, `\\?\C:\a`, unknownVolume + `x`, `\\?\UNC\s\h\x`, `/a/../b. `, `C:`, `\\?\C:`, `\\.\x`, `c:\..\..\a`} {
+	for _, path := range []string{`C:\a\b`, `\\?\C:\a`, unknownVolume + `x`, `\\?\UNC\s\h\x`, `/a/../b. `, `C:`, `\\?\C:`,
+		`\\.\x`, `c:\..\..\a`} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

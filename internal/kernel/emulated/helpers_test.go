@@ -91,8 +91,10 @@ func diskLayout(t *testing.T, h kernel.Handle) win32.DriveLayout {
 func partition(t *testing.T, n *Node, disk string) string {
 	t.Helper()
 	h := openDevice(t, n, disk, readWrite)
-	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: newGUID(), MaxPartitionCount: 128}.Bytes())
-	planned, data, err := win32.PlanDataPartition(diskLayout(t, h), 16<<20, func() (guid.GUID, error) { return newGUID(), nil })
+	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: newGUID(),
+		MaxPartitionCount: 128}.Bytes())
+	planned, data, err := win32.PlanDataPartition(diskLayout(t, h), 16<<20,
+		func() (guid.GUID, error) { return newGUID(), nil })
 	must(t, err)
 	control(t, h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes())
 	return volumeName(data.ID)
@@ -139,7 +141,8 @@ func openFile(t *testing.T, n *Node, path string, h kernel.OpenHow) kernel.Handl
 // link turns a directory into a reparse point.
 func link(t *testing.T, n *Node, path string, r win32.ReparsePoint) {
 	t.Helper()
-	f := openFile(t, n, mkdir(t, n, path), how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	f := openFile(t, n, mkdir(t, n, path),
+		how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 	control(t, f, win32.FSCTL_SET_REPARSE_POINT, r.Bytes())
 	must(t, f.Close())
 }

@@ -34,7 +34,8 @@ func (h *host) step(change, path string) error {
 
 // noted remembers that the host failed, and returns the error.
 func (h *host) noted(err error) error {
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !isHostNotEmpty(err) && !isHostNameTooLong(err) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !isHostNotEmpty(err) &&
+		!isHostNameTooLong(err) {
 		h.failed = true
 	}
 	return err
@@ -99,7 +100,8 @@ func (h *host) resize(name string, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// rename moves a file or directory, which is durable when the new name is: a journaling file system keeps a rename whole.
+// rename moves a file or directory, which is durable when the new name is: a journaling file system keeps a rename
+// whole.
 func (h *host) rename(from, to string) error {
 	return h.inParent(to, func(dir *os.Root, _ string) error {
 		return h.changeNames("rename", dir, from, func() error { return os.Rename(from, to) })
@@ -127,7 +129,10 @@ func (h *host) mkdirAll(name string, mode os.FileMode) error {
 
 // writeFile replaces a file atomically: it has its old content or the new one, whatever happens.
 func (h *host) writeFile(name string, content []byte) error {
-	return h.inParent(name, func(dir *os.Root, name string) error { return h.writeFileIn(dir, name, name+".new", content) })
+	return h.inParent(name, func(dir *os.Root,
+		name string) error {
+		return h.writeFileIn(dir, name, name+".new", content)
+	})
 }
 
 // inParent calls do with a name and its open directory.

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// errNotDurable means that a change was made, but that the host failed to make it durable. Until it has, every kernel call
-// fails: none may answer with what the host may never keep. While it is still at it, a look may, see Node.change.
+// errNotDurable means that a change was made, but that the host failed to make it durable. Until it has, every kernel
+// call fails: none may answer with what the host may never keep. While it is still at it, a look may, see Node.change.
 var errNotDurable = errors.New("the host failed to make it durable")
 
 // changeNames changes the names in a directory and makes the change durable.
@@ -17,8 +17,8 @@ func (h *host) changeNames(change string, dir *os.Root, path string, do func() e
 	return h.change(change, dir, ".", path, do)
 }
 
-// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". What cannot be
-// made durable later, because it cannot be opened, is not changed at all.
+// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". What
+// cannot be made durable later, because it cannot be opened, is not changed at all.
 func (h *host) change(change string, dir *os.Root, name, path string, do func() error) error {
 	if err := h.step(change, path); err != nil {
 		return err

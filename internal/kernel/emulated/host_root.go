@@ -35,7 +35,8 @@ func (h *host) renameIn(dir *os.Root, from, to string) error {
 
 // renameBetween moves a name from one directory to another, where nothing has the new name.
 func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	return h.changeNames("rename", other, filepath.Join(dir.Name(), from), func() error { return renameBetween(dir, from, other, to) })
+	return h.changeNames("rename", other, filepath.Join(dir.Name(), from),
+		func() error { return renameBetween(dir, from, other, to) })
 }
 
 // changeIn changes a file or directory itself, such as its mode or time.
@@ -65,8 +66,8 @@ func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte)
 	return h.renameIn(dir, temporary, name)
 }
 
-// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at once: the
-// node would wait for the other end, or never be able to make it durable.
+// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at
+// once: the node would wait for the other end, or never be able to make it durable.
 func openIn(dir *os.Root, name string) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// removeAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what lies in
-// a directory of it and has content is moved to its top.
+// removeAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what
+// lies in a directory of it and has content is moved to its top.
 func (h *host) removeAll(name string) error {
 	err := h.inParent(name, h.removeAllIn)
 	if errors.Is(err, os.ErrNotExist) {

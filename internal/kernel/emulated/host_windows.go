@@ -67,7 +67,8 @@ func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
 		status windows.IO_STATUS_BLOCK
 	)
 	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-	err = windows.NtCreateFile(&h, windows.DELETE|windows.SYNCHRONIZE, &attributes, &status, nil, 0, share, windows.FILE_OPEN,
+	err = windows.NtCreateFile(&h, windows.DELETE|windows.SYNCHRONIZE, &attributes, &status, nil, 0,
+		share, windows.FILE_OPEN,
 		windows.FILE_OPEN_REPARSE_POINT|windows.FILE_OPEN_FOR_BACKUP_INTENT|windows.FILE_SYNCHRONOUS_IO_NONALERT, 0, 0)
 	if err == nil {
 		in := win32.FileRename{RootDirectory: uint64(target.Fd()), Name: to}.Bytes()

@@ -31,8 +31,8 @@ func isWrite(suffix string) func(change, path string) bool {
 	return func(change, path string) bool { return change == "write" && strings.HasSuffix(path, suffix) }
 }
 
-// While an image's journal is applied, the disk is full, read-only or cannot be flushed. No call sees half of the change, and the
-// next look after the cause has gone finds all of it.
+// While an image's journal is applied, the disk is full, read-only or cannot be flushed. No call sees half of the
+// change, and the next look after the cause has gone finds all of it.
 func TestHalfAppliedChangeIsFinishedByTheNextLook(t *testing.T) {
 	for name, o := range map[string]outage{
 		"full":      {isWrite(imageSuffix), syscall.ENOSPC},
@@ -55,7 +55,8 @@ func TestHalfAppliedChangeIsFinishedByTheNextLook(t *testing.T) {
 			must(t, err)
 
 			host = o
-			if _, err := two.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes(), nil); err == nil {
+			if _, err := two.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK,
+				win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes(), nil); err == nil {
 				t.Error("a table is made while the host fails")
 			}
 			if _, err := one.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 20000)); err == nil {
@@ -127,7 +128,8 @@ func TestMountRecordsSurviveAStartThatCannotLook(t *testing.T) {
 func TestWhatMakesAGhost(t *testing.T) {
 	for err, want := range map[error]bool{
 		syscall.EMFILE: false, syscall.ENFILE: false, syscall.EIO: false, syscall.EACCES: false, syscall.ENOMEM: false,
-		os.ErrNotExist: true, win32.ERROR_PATH_NOT_FOUND: true, win32.ERROR_DIRECTORY: true, win32.ERROR_NOT_A_REPARSE_POINT: true,
+		os.ErrNotExist: true, win32.ERROR_PATH_NOT_FOUND: true, win32.ERROR_DIRECTORY: true,
+		win32.ERROR_NOT_A_REPARSE_POINT: true,
 	} {
 		if got := isNoMountPoint(&os.PathError{Op: "open", Path: "directory", Err: err}); got != want {
 			t.Errorf("%v: no mount point: %t, want %t", err, got, want)
@@ -172,7 +174,8 @@ func TestImageGoesBack(t *testing.T) {
 		return count > 1 // the disk's record, and all that follows
 	}, syscall.EIO}
 	err := attachUserImage(n, 16<<20)
-	if err == nil || !strings.Contains(err.Error(), "the image is "+filepath.Join(dir, disksDir)) || !strings.Contains(err.Error(), userImage(n)) {
+	if err == nil || !strings.Contains(err.Error(), "the image is "+filepath.Join(dir, disksDir)) ||
+		!strings.Contains(err.Error(), userImage(n)) {
 		t.Errorf("the error does not say where the image is: %v", err)
 	}
 	must(t, n.Close())
@@ -184,8 +187,8 @@ func TestImageGoesBack(t *testing.T) {
 	must(t, attachUserImage(n, 16<<20))
 }
 
-// node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the failed one has
-// answered.
+// node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the
+// failed one has answered.
 func TestNodeFileIsPutBack(t *testing.T) {
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
@@ -205,14 +208,16 @@ func TestNodeFileIsPutBack(t *testing.T) {
 func TestDetachIsFinishedByTheNextCall(t *testing.T) {
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-	host = outage{func(change, path string) bool { return change == "rename" && strings.HasSuffix(path, imageSuffix) }, syscall.EROFS}
+	host = outage{func(change, path string) bool { return change == "rename" && strings.HasSuffix(path, imageSuffix) },
+		syscall.EROFS}
 	if image, err := n.DetachDisk(1); err == nil {
 		t.Errorf("the image is %s while the host fails", image)
 	}
 	host = outage{}
 	_, err := n.VolumeNames()
 	must(t, err)
-	if bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix, bundleImage)); err != nil || len(bundles) != 1 {
+	if bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix, bundleImage)); err != nil ||
+		len(bundles) != 1 {
 		t.Errorf("detached: %q, %v", bundles, err)
 	}
 	checkTidy(t, n)
@@ -245,8 +250,8 @@ func TestFrozenHost(t *testing.T) {
 	}
 }
 
-// After a failure of the host, the node writes its state again. While the host cannot make that durable, no call is answered: a
-// loss of power could bring the old state back.
+// After a failure of the host, the node writes its state again. While the host cannot make that durable, no call is
+// answered: a loss of power could bring the old state back.
 func TestNoAnswerBeforeTheStateIsDurable(t *testing.T) {
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
@@ -254,7 +259,8 @@ func TestNoAnswerBeforeTheStateIsDurable(t *testing.T) {
 	if err := n.SetDiskOnline(2, true); err == nil {
 		t.Error("a disk is online while the state cannot be written")
 	}
-	host = outage{func(change, path string) bool { return change == "syncdir" && filepath.Clean(path) == n.dir }, syscall.EIO}
+	host = outage{func(change, path string) bool { return change == "syncdir" && filepath.Clean(path) == n.dir },
+		syscall.EIO}
 	for range 2 {
 		if path, err := n.HostPath(`C:\`); err == nil {
 			t.Errorf("a call is answered with %s while the state is not durable", path)

@@ -238,8 +238,8 @@ func removeIfThere(name string) error {
 	return err
 }
 
-// readAt reads from the disk. What was never written is not asked of the host, which would make room for zeros in its memory:
-// the looks at 64 blank disks, all at once, read a gigabyte.
+// readAt reads from the disk. What was never written is not asked of the host, which would make room for zeros in its
+// memory: the looks at 64 blank disks, all at once, read a gigabyte.
 func (im *image) readAt(p []byte, offset int64) (int, error) {
 	end := offset + int64(len(p))
 	if im.hole(offset) >= int64(len(p)) && end <= im.size {

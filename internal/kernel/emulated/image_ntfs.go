@@ -15,17 +15,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// formatBlocks returns the blocks of a new NTFS in a part of the image. The last sector of the part is not in the file system:
-// it holds the copy of the boot sector.
+// formatBlocks returns the blocks of a new NTFS in a part of the image. The last sector of the part is not in the file
+// system: it holds the copy of the boot sector.
 func (im *image) formatBlocks(sectorSize, offset, length int64, now time.Time) ([]gpt.Block, error) {
 	v := ntfs.Volume{
-		SectorSize: uint32(sectorSize), Sectors: uint64(length/sectorSize) - 1, Hidden: uint64(offset / sectorSize), Serial: newSerial(),
+		SectorSize: uint32(sectorSize), Sectors: uint64(length/sectorSize) - 1,
+		Hidden: uint64(offset / sectorSize), Serial: newSerial(),
 	}
 	return im.differing(offset, v.Format(now))
 }
 
-// differing returns what must be written to give a part of the image the content of blocks. Most of them are zeros, and most of
-// the image is a hole, which stays one.
+// differing returns what must be written to give a part of the image the content of blocks. Most of them are zeros, and
+// most of the image is a hole, which stays one.
 func (im *image) differing(offset int64, blocks []ntfs.Block) ([]gpt.Block, error) {
 	if im.half { // first finish the change that failed halfway
 		if err := im.replay(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
 )
 
-// What a format writes gives the image the content of the blocks, wherever something old lies between holes, and holes that
-// stay zeros are not written.
+// What a format writes gives the image the content of the blocks, wherever something old lies between holes, and holes
+// that stay zeros are not written.
 func TestDifferingBetweenHoles(t *testing.T) {
 	const page, size = 4096, 1 << 20
 	old := []int64{1, 17, 100, 101, size/page - 2} // pages with something old in them

@@ -8,8 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// installation is how far Windows is with a disk that it has never seen. With the switch DisksInstallLate it notices the
-// disk when it is told to look, and lists it when the installation was waited for.
+// installation is how far Windows is with a disk that it has never seen. With the switch DisksInstallLate it notices
+// the disk when it is told to look, and lists it when the installation was waited for.
 type installation int
 
 const (

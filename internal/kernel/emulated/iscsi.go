@@ -56,8 +56,8 @@ func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
 	return ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
-// AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not answer all the
-// same: the integration tests of wk8/go-win-iscsidsc saw both on Windows.
+// AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not
+// answer all the same: the integration tests of wk8/go-win-iscsidsc saw both on Windows.
 func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsiState) error {
 		p, answer := s.parsePortal(portal)
@@ -84,7 +84,8 @@ func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsiState) error {
 		for _, p := range s.Registered {
-			portals = append(portals, win32.ISCSITargetPortalInfo{InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: p.portal()}.Bytes()...)
+			portals = append(portals, win32.ISCSITargetPortalInfo{InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
+				Portal: p.portal()}.Bytes()...)
 		}
 		count = len(s.Registered)
 		return nil
@@ -185,7 +186,8 @@ func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err
 	err = n.withISCSI("GetIScsiTargetInformationW", target, func(s iscsiState) error {
 		for _, k := range s.Known {
 			if strings.EqualFold(k.Target, target) {
-				mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address, k.Portal.Port, iscsiAdapter))
+				mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address,
+					k.Portal.Port, iscsiAdapter))
 			}
 		}
 		if len(mechanisms) == 0 {
@@ -201,7 +203,8 @@ func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsiState) error {
 		for _, k := range s.Persistent {
 			logins = append(logins, win32.PersistentISCSILogin{
-				TargetName: k.Target, Initiator: iscsiAdapter, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: k.Portal.portal(),
+				TargetName: k.Target, Initiator: iscsiAdapter, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
+				Portal: k.Portal.portal(),
 			}.Bytes()...)
 		}
 		count = len(s.Persistent)

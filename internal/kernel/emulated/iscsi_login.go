@@ -21,11 +21,13 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 		var sessions []win32.ISCSISession
 		how := n.state.Switches
 		for _, one := range s.Sessions {
-			sessions = append(sessions, one.listed(how.LostSessions == LostSessionsConnected || !how.listsLost() || s.outage(one.Known.Portal) < 0))
+			sessions = append(sessions, one.listed(how.LostSessions == LostSessionsConnected || !how.listsLost() ||
+				s.outage(one.Known.Portal) < 0))
 		}
 		for _, l := range s.Lost {
 			if how.listsLost() {
-				sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(how.LostSessions == LostSessionsConnected))
+				sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(
+					how.LostSessions == LostSessionsConnected))
 			}
 		}
 		list = kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
@@ -62,9 +64,11 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 		for _, d := range n.sessionDisks(session) {
 			device := win32.ISCSIDevice{
 				InitiatorName: iscsiAdapter, TargetName: session.Known.Target,
-				Address:       win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: d.record.LUN},
-				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0, Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
-				Number:        win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number},
+				Address: win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus,
+					TargetID: d.record.Target, LUN: d.record.LUN},
+				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
+					Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
+				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number},
 			}
 			if arrived {
 				device.InterfaceName = d.interfacePath()
@@ -110,7 +114,8 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return strings.EqualFold(k.Target, login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
 		}
-		if n.state.Switches.listsLost() && slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return strings.EqualFold(l.Target, login.Target) }) {
+		if n.state.Switches.listsLost() &&
+			slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return strings.EqualFold(l.Target, login.Target) }) {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.parsePortal(login.Portal)
@@ -193,8 +198,8 @@ func (n *Node) inUse(d *disk) bool {
 	})
 }
 
-// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets. Disks
-// may come back with other numbers.
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
+// Disks may come back with other numbers.
 func (n *Node) rebootISCSI() error {
 	for _, session := range n.state.ISCSI.Sessions {
 		if err := n.closeSession(session); err != nil {

@@ -43,8 +43,8 @@ func (s iscsiState) outage(name portalName) int {
 	return slices.IndexFunc(s.Outages, func(o iscsiOutage) bool { return o.Portal.same(name) })
 }
 
-// SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator restores
-// the lost and the persistent sessions. It is idempotent. ErrNoSuchISCSI: there is no such portal.
+// SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
+// restores the lost and the persistent sessions. It is idempotent. ErrNoSuchISCSI: there is no such portal.
 func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
 	name := portalName{address, port}
 	return n.control(func() error {

@@ -53,7 +53,8 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 
 // freeTarget returns the lowest free target number of the adapter.
 func freeTarget(disks []diskState) (target uint8) {
-	for target < 255 && slices.ContainsFunc(disks, func(d diskState) bool { return d.Adapter == iscsiPort && d.Target == target }) {
+	for target < 255 && slices.ContainsFunc(disks,
+		func(d diskState) bool { return d.Adapter == iscsiPort && d.Target == target }) {
 		target++
 	}
 	return target

@@ -12,8 +12,9 @@ import (
 
 // ISCSIPortalSpec is a portal of a storage system that the node can reach.
 type ISCSIPortalSpec struct {
-	At         portalName        `yaml:",inline" json:"at"`
-	Advertises string            `yaml:"advertises" json:"advertises,omitempty"` // the address that it names to initiators; empty: its own
+	At portalName `yaml:",inline" json:"at"`
+	// the address that it names to initiators; empty: its own
+	Advertises string            `yaml:"advertises" json:"advertises,omitempty"`
 	Targets    []ISCSITargetSpec `yaml:"targets" json:"targets"`
 }
 
@@ -29,10 +30,11 @@ func (p portalName) same(o portalName) bool {
 
 // ISCSITargetSpec is an iSCSI target of a portal.
 type ISCSITargetSpec struct {
-	Name         string `yaml:"name" json:"name"`                   // in lower case, as on Windows
-	Username     string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: no authentication
-	Secret       string `yaml:"secret" json:"secret,omitempty"`
-	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"` // with which the target authenticates itself; empty: it cannot
+	Name     string `yaml:"name" json:"name"`                   // in lower case, as on Windows
+	Username string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: no authentication
+	Secret   string `yaml:"secret" json:"secret,omitempty"`
+	// with which the target authenticates itself; empty: it cannot
+	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"`
 
 	// PendingQueries is how many queries find a new session's devices without a disk number.
 	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
@@ -71,7 +73,8 @@ func defaultISCSI() []ISCSIPortalSpec {
 		{Name: "iqn.2026-01.emulated:open", LUNs: lun("0001"), PendingQueries: queries},
 		{Name: "iqn.2026-01.emulated:chap", Username: user, Secret: secret, LUNs: lun("0002"), PendingQueries: queries},
 		{
-			Name: "iqn.2026-01.emulated:mutual", Username: user, Secret: secret, MutualSecret: "mutual-secret1", LUNs: lun("0003"),
+			Name: "iqn.2026-01.emulated:mutual", Username: user, Secret: secret,
+			MutualSecret: "mutual-secret1", LUNs: lun("0003"),
 			PendingQueries: queries,
 		},
 	}}}

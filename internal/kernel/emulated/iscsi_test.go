@@ -38,7 +38,8 @@ func openLogin() kernel.ISCSILogin { return kernel.ISCSILogin{Target: iqnOpen, P
 
 func chapLogin(secret string) kernel.ISCSILogin {
 	return kernel.ISCSILogin{
-		Target: iqnChap, Portal: thePortal(), AuthType: win32.ISCSI_CHAP_AUTH_TYPE, Username: "csi-user", Password: kernel.Secret(secret),
+		Target: iqnChap, Portal: thePortal(), AuthType: win32.ISCSI_CHAP_AUTH_TYPE, Username: "csi-user",
+		Password:             kernel.Secret(secret),
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE | win32.ISCSI_LOGIN_OPTIONS_USERNAME | win32.ISCSI_LOGIN_OPTIONS_PASSWORD,
 	}
 }
@@ -92,10 +93,13 @@ func TestISCSICodes(t *testing.T) {
 		t.Errorf("%d portals, %v: it is registered nevertheless", count, err)
 	}
 	must(t, n.RemoveISCSISendTargetPortal("", anyPort, elsewhere))
-	wantCode(t, "unknown name", n.AddISCSISendTargetPortal(portalAt("array.example", 3260)), win32.ISDSC_DNS_NAME_UNRESOLVED)
+	wantCode(t, "unknown name", n.AddISCSISendTargetPortal(portalAt("array.example", 3260)),
+		win32.ISDSC_DNS_NAME_UNRESOLVED)
 	wantCode(t, "no portal", n.AddISCSISendTargetPortal(nil), win32.ISDSC_INVALID_PARAMETER)
-	wantCode(t, "refresh unregistered", n.RefreshISCSISendTargetPortal("", anyPort, thePortal()), win32.ISDSC_PORTAL_NOT_FOUND)
-	wantCode(t, "remove unregistered", n.RemoveISCSISendTargetPortal("", anyPort, thePortal()), win32.ISDSC_PORTAL_NOT_FOUND)
+	wantCode(t, "refresh unregistered", n.RefreshISCSISendTargetPortal("", anyPort, thePortal()),
+		win32.ISDSC_PORTAL_NOT_FOUND)
+	wantCode(t, "remove unregistered", n.RemoveISCSISendTargetPortal("", anyPort, thePortal()),
+		win32.ISDSC_PORTAL_NOT_FOUND)
 	discovered(t, n)
 	wantCode(t, "register again", n.AddISCSISendTargetPortal(thePortal()), win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS)
 	_, _, err = n.ReportISCSITargetPortals("iqn.2026-01.emulated:none")
@@ -109,7 +113,8 @@ func TestISCSICodes(t *testing.T) {
 	wantCode(t, "wrong secret", err, win32.ISDSC_AUTHENTICATION_FAILURE)
 	_, err = n.LoginISCSITarget(chapLogin("short"))
 	wantCode(t, "short secret", err, win32.ISDSC_INVALID_TARGET_CHAP_SECRET)
-	wantCode(t, "short mutual secret", n.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret("short")), win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET)
+	wantCode(t, "short mutual secret", n.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret("short")),
+		win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET)
 
 	id := logIn(t, n, chapLogin("chap-secret-123"))
 	_, err = n.LoginISCSITarget(chapLogin("chap-secret-123"))
@@ -118,7 +123,8 @@ func TestISCSICodes(t *testing.T) {
 	wantCode(t, "logout again", n.LogoutISCSITarget(id), win32.ISDSC_INVALID_SESSION_ID)
 	_, _, err = n.DevicesForISCSISession(id)
 	wantCode(t, "devices of no session", err, win32.ISDSC_INVALID_SESSION_ID)
-	wantCode(t, "forget no login", n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, thePortal()), win32.ISDSC_NOT_FOUND)
+	wantCode(t, "forget no login", n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, thePortal()),
+		win32.ISDSC_NOT_FOUND)
 }
 
 // A portal is asked for its targets when it is registered; no refresh is needed before a login.
@@ -153,7 +159,8 @@ func TestISCSIDevicesArriveLate(t *testing.T) {
 	if diff := cmp.Diff(numbers, []uint32{0xFFFFFFFF, 0xFFFFFFFF, 3}); diff != "" {
 		t.Errorf("device numbers (-got +want):\n%s", diff)
 	}
-	if got := devicesNow(t, n, id)[0]; got.LegacyName != lunDrive || got.Address.PortNumber != 2 || got.TargetName != iqnOpen {
+	if got := devicesNow(t, n, id)[0]; got.LegacyName != lunDrive || got.Address.PortNumber != 2 ||
+		got.TargetName != iqnOpen {
 		t.Errorf("device %+v", got)
 	}
 }
@@ -213,7 +220,8 @@ func TestISCSIKeeps(t *testing.T) {
 	must(t, n.Close())
 
 	n = openNode(t, dir, Options{})
-	if got := sessionsNow(t, n); len(got) != 1 || got[0].ID != id || len(got[0].Connections) != 1 || !sessionAndDisk(t, n) {
+	if got := sessionsNow(t, n); len(got) != 1 || got[0].ID != id || len(got[0].Connections) != 1 ||
+		!sessionAndDisk(t, n) {
 		t.Errorf("sessions after a restart: %+v", got)
 	}
 	must(t, n.Reboot())

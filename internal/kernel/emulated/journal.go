@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
 
-// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get other
-// names and keep their files.
+// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get
+// other names and keep their files.
 type change struct {
 	blocks  []gpt.Block
 	empty   []guid.GUID
@@ -40,8 +40,8 @@ var (
 	errJournalContent  = errors.New("the journal's content is not a change of a disk")
 )
 
-// encode returns the journal file: magic, counts, blocks with offset and length, volumes, pairs of renamed volumes, and the
-// SHA-256 of all that.
+// encode returns the journal file: magic, counts, blocks with offset and length, volumes, pairs of renamed volumes, and
+// the SHA-256 of all that.
 func (c change) encode() []byte {
 	le := binary.LittleEndian
 	b := []byte(journalMagic)
@@ -102,7 +102,8 @@ func decodeChange(file []byte) (change, error) {
 		b = b[16:]
 	}
 	for ; magic == journalMagic2 && len(b) >= 32; b = b[32:] {
-		c.renamed = append(c.renamed, renamedVolume{guid.FromWindowsArray([16]byte(b[:16])), guid.FromWindowsArray([16]byte(b[16:32]))})
+		c.renamed = append(c.renamed, renamedVolume{guid.FromWindowsArray([16]byte(b[:16])),
+			guid.FromWindowsArray([16]byte(b[16:32]))})
 	}
 	if len(b) != 0 || magic == journalMagic2 && len(c.renamed) == 0 {
 		return change{}, errJournalContent

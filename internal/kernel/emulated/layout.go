@@ -79,13 +79,14 @@ func (l layout) driveLayout() win32.DriveLayout {
 	return out
 }
 
-// volumePartitions returns the partitions that get volumes on Windows: not the reserved one, and only those large enough
-// for a boot sector.
+// volumePartitions returns the partitions that get volumes on Windows: not the reserved one, and only those large
+// enough for a boot sector.
 func (l layout) volumePartitions() []win32.Partition {
 	var volumes []win32.Partition
 	for _, p := range l.driveLayout().Partitions {
 		mbrVolume := p.Style == win32.PARTITION_STYLE_MBR && hasMBRVolume(p.MBRType)
-		gptVolume := p.Style == win32.PARTITION_STYLE_GPT && (p.Type == win32.PartitionBasicData || p.Type == win32.PartitionEFISystem)
+		gptVolume := p.Style == win32.PARTITION_STYLE_GPT &&
+			(p.Type == win32.PartitionBasicData || p.Type == win32.PartitionEFISystem)
 		if mbrVolume || gptVolume {
 			volumes = append(volumes, p)
 		}

@@ -4,17 +4,17 @@ package emulated
 
 import "errors"
 
-// Two locks guard a node. Whoever may change the state directory has changes, from the beginning to the end of the call, so
-// changes happen one after the other. The fields of the node, disks, volumes and open files belong to mu, which nobody takes
-// before changes. Every entry from outside takes them once, by call, change, look, closing or control; everything inside
-// relies on it.
+// Two locks guard a node. Whoever may change the state directory has changes, from the beginning to the end of the
+// call, so changes happen one after the other. The fields of the node, disks, volumes and open files belong to mu,
+// which nobody takes before changes. Every entry from outside takes them once, by call, change, look, closing or
+// control; everything inside relies on it.
 //
-// Most calls keep both until they end. These three give mu away in between, so that a caller who only looks at files waits for
-// nobody else's disk:
+// Most calls keep both until they end. These three give mu away in between, so that a caller who only looks at files
+// waits for nobody else's disk:
 //
-//   - A change of files, by change, while it becomes durable. Others may see it before that, as on NTFS, whose log is lazy, too.
+//   - A change of files, by change, while it becomes durable. Others may see it before that, as on NTFS, whose log is lazy.
 //     Nothing that they do about it is durable before it, because that is a change and has its turn later.
-//   - An opening, while the host looks up names: it can take as long as another process of the host has their directory in use.
+//   - An opening, while the host looks up names: another process of the host may have their directory in use.
 //   - content.fileBytes, which gives away both, while it looks at the files of a volume.
 
 // call runs a kernel call. Its error names the function and the object.
@@ -58,8 +58,8 @@ func (n *Node) closing(object string, run func() error) error {
 	return failed("CloseHandle", object, run())
 }
 
-// control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles on
-// objects that are gone are invalid.
+// control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles
+// on objects that are gone are invalid.
 func (n *Node) control(change func() error) error {
 	n.changes.Lock()
 	defer n.changes.Unlock()

@@ -30,7 +30,8 @@ func (d *slowDisk) before(change, _ string) error {
 	return nil
 }
 
-// stuck starts a change that waits for the disk until the returned function is called, which returns the change's error.
+// stuck starts a change that waits for the disk until the returned function is called, which returns the change's
+// error.
 func (d *slowDisk) stuck(t *testing.T, change func() error) (end func() error) {
 	t.Helper()
 	d.begun, d.onward = make(chan struct{}), make(chan struct{})
@@ -105,7 +106,8 @@ func TestLooksDoNotWaitForTheDisk(t *testing.T) {
 func looksAround(t *testing.T, n *Node, pods kernel.Handle) {
 	t.Helper()
 	for _, path := range []string{`C:\pods`, `C:\link`, `C:\m`} {
-		h, err := n.OpenFile(nil, `\\?\`+path, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+		h, err := n.OpenFile(nil, `\\?\`+path,
+			how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		if err != nil {
 			t.Error(err)
 			continue
@@ -113,7 +115,8 @@ func looksAround(t *testing.T, n *Node, pods kernel.Handle) {
 		wantCode(t, "attributes", h.Information(win32.FileAttributeTagInfo, make([]byte, 8)), 0)
 		_, err = h.FinalPath(win32.VOLUME_NAME_DOS)
 		wantCode(t, "path", err, 0)
-		_, _ = h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)) // some have none
+		// some have none
+		_, _ = h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE))
 		wantCode(t, "closing", h.Close(), 0)
 	}
 	wantCode(t, "listing", pods.Information(win32.FileFullDirectoryRestartInfo, make([]byte, 4096)), 0)
@@ -121,8 +124,8 @@ func looksAround(t *testing.T, n *Node, pods kernel.Handle) {
 	wantCode(t, "a missing file", err, win32.ERROR_FILE_NOT_FOUND)
 }
 
-// A directory below which something is open keeps its path. So the path of an open file leads to it, though names are looked up
-// while others rename what they lie in.
+// A directory below which something is open keeps its path. So the path of an open file leads to it, though names are
+// looked up while others rename what they lie in.
 func TestOpeningWhileItsDirectoryIsRenamed(t *testing.T) {
 	if onWine() {
 		t.Skip("require volume serial numbers of open files: Wine looks for them at the path that a file was opened by")

@@ -48,8 +48,8 @@ func (e entry) attributes() (bits uint32) {
 	return bits
 }
 
-// hostIgnoresCase means that the host finds a file by names other than the stored one: in another case, and on Windows by
-// a short name, which files of the node do not have. There, only a listing has the stored names.
+// hostIgnoresCase means that the host finds a file by names other than the stored one: in another case, and on Windows
+// by a short name, which files of the node do not have. There, only a listing has the stored names.
 const hostIgnoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // lookup finds a name in a directory: the exact one, or else, of those that differ in case, the first in byte order. A

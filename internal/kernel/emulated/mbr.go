@@ -74,8 +74,8 @@ func (m mbr) encode(sector []byte) []byte {
 	return s
 }
 
-// mbrVolume returns the GUID of the volume on an MBR partition. The partition has none of its own, so it is derived from
-// the disk's signature and the offset in bytes, as a version 5 UUID (RFC 9562, section 5.5).
+// mbrVolume returns the GUID of the volume on an MBR partition. The partition has none of its own, so it is derived
+// from the disk's signature and the offset in bytes, as a version 5 UUID (RFC 9562, section 5.5).
 func mbrVolume(signature uint32, offset int64) guid.GUID {
 	name := binary.LittleEndian.AppendUint32(nil, signature)
 	name = binary.LittleEndian.AppendUint64(name, uint64(offset))

@@ -40,8 +40,9 @@ func (n *Node) VolumePathNames(volumeName string) (names []string, err error) {
 	return names, err
 }
 
-// pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point is
-// a name of the volume that it lies on plus its path there. Visited ends the search where volumes are mounted in a circle.
+// pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point
+// is a name of the volume that it lies on plus its path there. Visited ends the search where volumes are mounted in a
+// circle.
 func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 	if slices.Contains(visited, id) {
 		return nil
@@ -240,8 +241,8 @@ func (n *Node) setLetter(p ntPath, id guid.GUID) error {
 	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
 }
 
-// DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is not
-// confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
+// DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is
+// not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
 func (n *Node) DeleteVolumeMountPoint(path string) error {
 	return n.change("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
 }
@@ -283,7 +284,8 @@ func (h *fileHandle) mountGone(was entry, err error) error {
 	return h.forgetMount(err)
 }
 
-// forgetMount drops the mount manager's record, if any, of a mount point at the handle's path that was removed with a result.
+// forgetMount drops the mount manager's record, if any, of a mount point at the handle's path that was removed with a
+// result.
 func (h *fileHandle) forgetMount(err error) error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
 	removed := err == nil || errors.Is(err, errNotDurable)
@@ -308,13 +310,14 @@ func (n *Node) deleteLetter(p ntPath) error {
 	})
 }
 
-// isGhost reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of a
-// directory on a volume that is absent, nor when the host cannot open it.
+// isGhost reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
+// a directory on a volume that is absent, nor when the host cannot open it.
 func (n *Node) isGhost(m mountState) bool {
 	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
 		return false
 	}
-	h, err := n.openMountPoint(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`), win32.FILE_READ_ATTRIBUTES, shareAll)
+	h, err := n.openMountPoint(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`),
+		win32.FILE_READ_ATTRIBUTES, shareAll)
 	if err != nil {
 		return isNoMountPoint(err)
 	}

@@ -38,7 +38,8 @@ func (n *Node) ISCSIPortals() []ISCSIPortal {
 	defer n.mu.Unlock()
 	portals := []ISCSIPortal{}
 	for _, p := range n.state.ISCSI.Storage {
-		portal := ISCSIPortal{Address: p.At.Address, Port: p.At.Port, Connected: n.state.ISCSI.outage(p.At) < 0, Targets: []string{}}
+		portal := ISCSIPortal{Address: p.At.Address, Port: p.At.Port,
+			Connected: n.state.ISCSI.outage(p.At) < 0, Targets: []string{}}
 		for _, t := range p.Targets {
 			portal.Targets = append(portal.Targets, t.Name)
 		}

@@ -73,8 +73,8 @@ func (n *Node) putDown() error {
 	return errors.Join(errs...)
 }
 
-// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest when
-// the next call begins.
+// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest
+// when the next call begins.
 func (n *Node) update(change func(*state)) error {
 	if n.disks == nil {
 		return errRebooted
@@ -89,8 +89,8 @@ func (n *Node) update(change func(*state)) error {
 }
 
 // follow changes the state to what directories and images show already, after a change that ended with err: nil or
-// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to settle or the next
-// start.
+// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to settle or the
+// next start.
 func (n *Node) follow(err error, change func(*state)) error {
 	next := n.state.clone()
 	change(&next)

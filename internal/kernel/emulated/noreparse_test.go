@@ -8,10 +8,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// TestNoReparse: with OBJ_DONT_REPARSE no link on the way is followed, whatever it leads to, and one that is itself opened
-// with FILE_OPEN_REPARSE_POINT is opened. The answers for a junction, on the way and as the last name, are those that Go's
-// os.Root relies on (internal/syscall/windows, os/root_windows.go), those for a foreign tag were measured on Windows Server
-// 2022 by github.com/chaitanyaSoni96/scratchpad, A5.
+// TestNoReparse: with OBJ_DONT_REPARSE no link on the way is followed, whatever it leads to, and one that is itself
+// opened with FILE_OPEN_REPARSE_POINT is opened. The answers for a junction, on the way and as the last name, are those
+// that Go's os.Root relies on (internal/syscall/windows, os/root_windows.go), those for a foreign tag were measured on
+// Windows Server 2022 by github.com/chaitanyaSoni96/scratchpad, A5.
 func TestNoReparse(t *testing.T) {
 	n := newNode(t, nil)
 	v := formatted(t, n, oneDrive)
@@ -45,15 +45,18 @@ func TestNoReparse(t *testing.T) {
 		{native + `a\symlink`, itself, 0, refused, 0},
 		{native + `mnt`, itself, 0, refused, 0},
 		{native + `a\symlink`, 0, refused, refused, 0},
-		{native + `a\wof\c`, itself, win32.ERROR_CANT_ACCESS_FILE, win32.ERROR_CANT_ACCESS_FILE, win32.ERROR_CANT_ACCESS_FILE},
+		{native + `a\wof\c`, itself, win32.ERROR_CANT_ACCESS_FILE, win32.ERROR_CANT_ACCESS_FILE,
+			win32.ERROR_CANT_ACCESS_FILE},
 		{native + `a\none`, itself, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_FILE_NOT_FOUND},
 		{native + `none\c`, itself, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND},
 		{`\\?\C:\a\b`, itself, refused, refused, 0}, // the drive letter is a link
 		{`\\?\` + v[4:] + `data`, itself, refused, refused, 0},
-		{`\Device\HarddiskVolume999\a`, itself, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND},
+		{`\Device\HarddiskVolume999\a`, itself, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND,
+			win32.ERROR_PATH_NOT_FOUND},
 		{`\Device\Null\a`, itself, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND},
 	} {
-		for answer, want := range map[LinksRefused]win32.Errno{LinksRefusedOnTheWay: c.on, LinksRefusedEverywhere: c.everywhere, LinksRefusedNever: c.never} {
+		for answer, want := range map[LinksRefused]win32.Errno{LinksRefusedOnTheWay: c.on,
+			LinksRefusedEverywhere: c.everywhere, LinksRefusedNever: c.never} {
 			must(t, n.SetSwitch("linksRefused", string(answer)))
 			open := how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, c.options)
 			open.NoReparse = true

@@ -51,12 +51,14 @@ func partitionFile(t *testing.T, v *volume) string {
 	return name
 }
 
-// wholeNTFS checks that the tools accept the file system of a volume, which fills its partition, and returns how much is free.
+// wholeNTFS checks that the tools accept the file system of a volume, which fills its partition, and returns how much
+// is free.
 func wholeNTFS(t *testing.T, v *volume) (free uint64) {
 	t.Helper()
 	part := partitionFile(t, v)
 	fixed := ntfsTool(t, "ntfsfix", "-n", part)
-	if !strings.Contains(fixed, "completed successfully") || strings.Contains(fixed, "FAILED") || strings.Contains(fixed, "BAD") {
+	if !strings.Contains(fixed, "completed successfully") || strings.Contains(fixed, "FAILED") ||
+		strings.Contains(fixed, "BAD") {
 		t.Errorf("ntfsfix -n:\n%s", fixed)
 	}
 	ntfsTool(t, "ntfsresize", "-i", "-f", "-P", part) // compares every file's clusters with $Bitmap
@@ -76,9 +78,11 @@ func growDisk(t *testing.T, n *Node, bytes int64) error {
 	must(t, n.GrowDisk(1, n.disks[1].image.size+bytes))
 	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil))
 	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
-	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: 2, BytesToGrow: bytes}.Bytes()))
+	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION,
+		win32.GrowPartition{Number: 2, BytesToGrow: bytes}.Bytes()))
 	v := firstData(n)
-	return ioctl(n, strings.TrimSuffix(v.name(), `\`), win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(v.length/v.disk.sectorSize()))
+	return ioctl(n, strings.TrimSuffix(v.name(), `\`), win32.FSCTL_EXTEND_VOLUME,
+		win32.ExtendVolume(v.length/v.disk.sectorSize()))
 }
 
 func TestToolsAcceptTheNTFS(t *testing.T) {

@@ -44,8 +44,8 @@ func parseVerbatim(path string) (ntPath, error) {
 	return parseObject(rest)
 }
 
-// parseAbsolute parses a \\?\ path or a native one, \Device\HarddiskVolumeN\dir. What stands for a volume in a \\?\ path
-// is a link in the object manager's eyes.
+// parseAbsolute parses a \\?\ path or a native one, \Device\HarddiskVolumeN\dir. What stands for a volume in a \\?\
+// path is a link in the object manager's eyes.
 func (n *Node) parseAbsolute(path string, noReparse bool) (ntPath, error) {
 	below, native := strings.CutPrefix(path, devicePrefix)
 	if !native {
@@ -105,8 +105,9 @@ func parseObject(path string) (ntPath, error) {
 	return p, nil
 }
 
-// parseWin32 parses a path as Win32 functions take it: verbatim, or normalised: / becomes \, empty names and . are dropped,
-// .. removes the name before it, blanks and dots at the end of a name are dropped, and a path without a drive is on C.
+// parseWin32 parses a path as Win32 functions take it: verbatim, or normalised: / becomes \, empty names and . are
+// dropped, .. removes the name before it, blanks and dots at the end of a name are dropped, and a path without a drive
+// is on C.
 func parseWin32(path string) (ntPath, error) {
 	if strings.HasPrefix(path, verbatimPrefix) {
 		return parseVerbatim(path)
@@ -141,7 +142,8 @@ func parseWin32(path string) (ntPath, error) {
 // parseVolumeName parses \\?\Volume{GUID}\ in any case.
 func parseVolumeName(name string) (guid.GUID, bool) {
 	const prefix, suffix = `\\?\volume{`, `}\`
-	if len(name) != len(prefix)+36+len(suffix) || !strings.EqualFold(name[:len(prefix)], prefix) || !strings.HasSuffix(name, suffix) {
+	if len(name) != len(prefix)+36+len(suffix) || !strings.EqualFold(name[:len(prefix)], prefix) ||
+		!strings.HasSuffix(name, suffix) {
 		return guid.GUID{}, false
 	}
 	id, err := guid.FromString(name[len(prefix) : len(prefix)+36])
@@ -194,8 +196,8 @@ func upper(r rune) rune {
 	return r
 }
 
-// reservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen, opened
-// or created through the kernel.
+// reservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen,
+// opened or created through the kernel.
 const reservedPrefix = ".csi-proxy-reparse"
 
 func isReserved(name string) bool {

@@ -72,9 +72,10 @@ func TestPlantedHostFiles(t *testing.T) {
 	defer socket.Close()
 
 	for name, want := range map[string]win32.FileAttributeTag{
-		"out":      {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
-		"inside":   {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
-		"forged":   {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT | win32.FILE_ATTRIBUTE_DIRECTORY, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
+		"out":    {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
+		"inside": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
+		"forged": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT | win32.FILE_ATTRIBUTE_DIRECTORY,
+			ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
 		"S":        {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: tagSocket},
 		"a\uf03ab": {Attributes: win32.FILE_ATTRIBUTE_READONLY},
 		"A\uf03aB": {Attributes: win32.FILE_ATTRIBUTE_READONLY},
@@ -98,7 +99,8 @@ func TestPlantedHostFiles(t *testing.T) {
 	for _, name := range []string{"out", "inside", "forged", "a\uf03ab"} {
 		h := openFile(t, n, `\\?\C:\d\`+name, how(anyRight, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		if name == "a\uf03ab" {
-			wantCode(t, "read-only file", h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(3)), win32.ERROR_ACCESS_DENIED)
+			wantCode(t, "read-only file", h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(3)),
+				win32.ERROR_ACCESS_DENIED)
 		}
 		must(t, h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(0x13)))
 	}
@@ -111,8 +113,8 @@ func TestPlantedHostFiles(t *testing.T) {
 	}
 }
 
-// A file that becomes a named pipe under a handle is refused. The node neither waits for the pipe's other end, nor keeps it among
-// what must become durable.
+// A file that becomes a named pipe under a handle is refused. The node neither waits for the pipe's other end, nor
+// keeps it among what must become durable.
 func TestFileThatBecomesAPipe(t *testing.T) {
 	var file string
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) error {

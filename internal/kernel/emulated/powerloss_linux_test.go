@@ -44,7 +44,8 @@ func losses(t *testing.T) []powercut.Loss {
 // tally counts the power cuts of a test.
 type tally struct{ cuts int }
 
-// cut cuts the power in each way and checks what is left: the state before or after the change, or the one that is wanted.
+// cut cuts the power in each way and checks what is left: the state before or after the change, or the one that is
+// wanted.
 func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powercut.Loss, want string, count *tally) {
 	t.Helper()
 	for _, loss := range losses {
@@ -64,8 +65,8 @@ func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powe
 	}
 }
 
-// TestEveryChangeSurvivesAPowerLoss: the host loses its power before one of the operations of a change, or right after the last
-// one. A change whose success was reported is never lost.
+// TestEveryChangeSurvivesAPowerLoss: the host loses its power before one of the operations of a change, or right after
+// the last one. A change whose success was reported is never lost.
 func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
 	sampled := stride() > 1
 	var count tally
@@ -135,7 +136,8 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 	cut()
 	disk.Cut(losses[0], func() {
 		restarted := openNode(t, dir, Options{})
-		if d, err := restarted.DiskImage(1); err != nil || restarted.state.Disks[1].Image != n.state.Disks[1].Image || restarted.state.SystemSerial != was {
+		if d, err := restarted.DiskImage(1); err != nil || restarted.state.Disks[1].Image != n.state.Disks[1].Image ||
+			restarted.state.SystemSerial != was {
 			t.Errorf("another node: %s, %v", d, err)
 		}
 		must(t, restarted.Close())
@@ -143,8 +145,8 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 	t.Logf("%d power cuts", cuts)
 }
 
-// TestWhatWasSeenSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries again, and
-// then the host loses its power. What any call has answered is not lost.
+// TestWhatWasSeenSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
+// again, and then the host loses its power. What any call has answered is not lost.
 func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
 	var count tally
 	for i, c := range crashCases() {
@@ -218,8 +220,8 @@ func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *tally) {
 // hostFailures are what operations of the host fail with.
 var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EMFILE, syscall.EROFS}
 
-// TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Short of a power loss, nothing else shows
-// whether the system was asked.
+// TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Short of a power loss, nothing
+// else shows whether the system was asked.
 func TestTheSystemIsAsked(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// The privileges of the agent's process that the node knows. As in the token of LocalSystem or of an administrator, they
-// are there and not enabled.
+// The privileges of the agent's process that the node knows. As in the token of LocalSystem or of an administrator,
+// they are there and not enabled.
 //
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
 const (
@@ -28,10 +28,14 @@ func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver
 // systemPrivileges returns the other privileges that LocalSystem has, by the page above.
 func systemPrivileges() []string {
 	return []string{
-		"SeAssignPrimaryTokenPrivilege", "SeAuditPrivilege", "SeBackupPrivilege", "SeChangeNotifyPrivilege", "SeCreateGlobalPrivilege",
-		"SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege", "SeImpersonatePrivilege", "SeIncreaseBasePriorityPrivilege",
-		"SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege", "SeProfileSingleProcessPrivilege", "SeRestorePrivilege", "SeSecurityPrivilege",
-		"SeShutdownPrivilege", "SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege", "SeTcbPrivilege", "SeUndockPrivilege",
+		"SeAssignPrimaryTokenPrivilege", "SeAuditPrivilege", "SeBackupPrivilege", "SeChangeNotifyPrivilege",
+		"SeCreateGlobalPrivilege",
+		"SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege", "SeImpersonatePrivilege",
+		"SeIncreaseBasePriorityPrivilege",
+		"SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege", "SeProfileSingleProcessPrivilege",
+		"SeRestorePrivilege", "SeSecurityPrivilege",
+		"SeShutdownPrivilege", "SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege",
+		"SeTcbPrivilege", "SeUndockPrivilege",
 	}
 }
 
@@ -46,7 +50,8 @@ func (s Switches) checkPrivileges() error {
 	}
 	for name := range strings.SplitSeq(s.LacksPrivileges, ",") {
 		if !slices.Contains(knownPrivileges(), name) {
-			return fmt.Errorf("lacksPrivileges names %q, not %s or one of %s", name, lacksNone, strings.Join(knownPrivileges(), ", "))
+			return fmt.Errorf("lacksPrivileges names %q, not %s or one of %s", name, lacksNone,
+				strings.Join(knownPrivileges(), ", "))
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ func TestPrivileges(t *testing.T) {
 	}{
 		{createSymbolicLink, func(t *testing.T, n *Node) error {
 			t.Helper()
-			h := openFile(t, n, mkdir(t, n, `C:\link`), how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+			h := openFile(t, n, mkdir(t, n, `C:\link`),
+				how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 			_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
 			return err
 		}, win32.ERROR_PRIVILEGE_NOT_HELD},
@@ -28,7 +29,8 @@ func TestPrivileges(t *testing.T) {
 		{manageVolume, func(t *testing.T, n *Node) error {
 			t.Helper()
 			system := n.diskList()[0].volumes
-			return ioctl(n, strings.TrimSuffix(system[len(system)-1].name(), `\`), win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(1))
+			return ioctl(n, strings.TrimSuffix(system[len(system)-1].name(), `\`),
+				win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(1))
 		}, win32.ERROR_ACCESS_DENIED},
 	} {
 		t.Run(test.privilege, func(t *testing.T) {
@@ -39,14 +41,16 @@ func TestPrivileges(t *testing.T) {
 			if err := test.use(t, n); errors.Is(err, test.without) {
 				t.Errorf("enabled: %v", err)
 			}
-			must(t, n.SetSwitch("lacksPrivileges", "SeLoadDriverPrivilege,SeCreateSymbolicLinkPrivilege,SeManageVolumePrivilege"))
+			must(t, n.SetSwitch("lacksPrivileges",
+				"SeLoadDriverPrivilege,SeCreateSymbolicLinkPrivilege,SeManageVolumePrivilege"))
 			wantCode(t, "not there", n.EnablePrivilege(test.privilege), win32.ERROR_NOT_ALL_ASSIGNED)
 			wantCode(t, "used without", test.use(t, n), test.without)
 		})
 	}
 	n := newNode(t, nil)
 	wantCode(t, "unknown", n.EnablePrivilege("SeFlyPrivilege"), win32.ERROR_NO_SUCH_PRIVILEGE)
-	for _, answer := range []string{"SeFlyPrivilege", "none,SeLoadDriverPrivilege", "SeLoadDriverPrivilege, SeManageVolumePrivilege"} {
+	for _, answer := range []string{"SeFlyPrivilege", "none,SeLoadDriverPrivilege",
+		"SeLoadDriverPrivilege, SeManageVolumePrivilege"} {
 		if err := n.SetSwitch("lacksPrivileges", answer); err == nil {
 			t.Errorf("the answer %q is accepted", answer)
 		}
@@ -134,7 +138,8 @@ func TestMountManagerIsTold(t *testing.T) {
 	const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
 	wantCode(t, "without a right", tell(0, gone.Bytes()), win32.ERROR_ACCESS_DENIED)
 	wantCode(t, "nothing", tell(readWrite, nil), win32.ERROR_INVALID_PARAMETER)
-	wantCode(t, "no path of the object manager", tell(readWrite, win32.VolumeMountPoint{Path: `C:\m`}.Bytes()), win32.ERROR_INVALID_PARAMETER)
+	wantCode(t, "no path of the object manager", tell(readWrite, win32.VolumeMountPoint{Path: `C:\m`}.Bytes()),
+		win32.ERROR_INVALID_PARAMETER)
 	paths(1)
 	must(t, tell(readWrite, gone.Bytes()))
 	paths(0)

@@ -110,7 +110,8 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 	}{
 		"azure":      {azureDisk(0), azureDisk(1), azureDisk(2), [2]uint32{2, 3}, "0000-0007-1234-5678-9012-3456-78"},
 		"azure-gen1": {azureDisk(0), azureDisk(1), azureDisk(2), [2]uint32{2, 3}, "0000-0011-2233-4455-6677-8899-00"},
-		"azure-nvme": {bySerial("E71D_2F10"), bySerial("FFD2_F0E8"), azureDisk(0), [2]uint32{2, 3}, "0000-0002-8765-4321-0987-6543-21"},
+		"azure-nvme": {bySerial("E71D_2F10"), bySerial("FFD2_F0E8"), azureDisk(0), [2]uint32{2, 3},
+			"0000-0002-8765-4321-0987-6543-21"},
 		"aws-ebs-nvme": {
 			ebs("vol-0123456789abcdef0"), ebs("vol-0123456789abcdef1"), ebs("vol-0123456789abcdef2"),
 			[2]uint32{1, 2}, "ec2e1916-9099-7caf-fd21-012345abcdef",
@@ -124,11 +125,13 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 			[2]uint32{1, 2}, "GoogleCloud-4E1C7A90B35D2F68A1C4E7093B5D8F26",
 		},
 		"gce-pd-scsi": {
-			gcpSCSI("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f36"), gcpSCSI("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), gcpSCSI("Google"),
+			gcpSCSI("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f36"),
+			gcpSCSI("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), gcpSCSI("Google"),
 			[2]uint32{1, 2}, "GoogleCloud-9B27D4E60F8A1C35E7B902D46A8C1F30",
 		},
 		"vsphere": {
-			vsphere("6000c2962ed0f5630da60edb30a9d864"), vsphere("6000c294e9da41377ffbeda45b97abeb"), vsphere("6000C2962ed0f5630da60edb30a9d864"),
+			vsphere("6000c2962ed0f5630da60edb30a9d864"), vsphere("6000c294e9da41377ffbeda45b97abeb"),
+			vsphere("6000C2962ed0f5630da60edb30a9d864"),
 			[2]uint32{1, 2}, "VMware-42 29 6b f1 0c 5d 8e 34-a7 91 3e 2c d8 54 b0 7f",
 		},
 	}
@@ -153,7 +156,8 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 				t.Errorf("serial number of the SMBIOS: got %q, %v", bios.GetSerialNumber(), err)
 			}
 			// The disk that the driver found can take a volume.
-			if _, err := n.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: test.numbers[0]}); err != nil {
+			if _, err := n.Disk.PartitionDisk(t.Context(),
+				&diskapi.PartitionDiskRequest{DiskNumber: test.numbers[0]}); err != nil {
 				t.Error(err)
 			}
 		})

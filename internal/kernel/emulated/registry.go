@@ -74,8 +74,8 @@ func (v *volume) deviceName() string {
 	return fmt.Sprintf(`%sHarddiskVolume%d`, devicePrefix, volumeNumber(v.disk.number, v.number))
 }
 
-// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN or
-// \\?\globalroot\device\harddiskN\partitionN.
+// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
+// or \\?\globalroot\device\harddiskN\partitionN.
 func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
 	if letter, ok := strings.CutPrefix(name, `\\.\`); ok {
 		i := slices.IndexFunc(n.state.Letters, func(l letterState) bool { return strings.EqualFold(l.Letter+":", letter) })

@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two more
-// names are short-lived and mean nothing when they are left over.
+// A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two
+// more names are short-lived and mean nothing when they are left over.
 const (
 	reparseNew  = reservedPrefix + "-new"  // the file before it gets its name
 	reparseGone = reservedPrefix + "-gone" // begins the name of a reparse point that is being deleted
@@ -50,8 +50,8 @@ func (h *host) setReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error 
 // clearReparse turns a reparse point back into an empty directory.
 func (h *host) clearReparse(dir *os.Root) error { return h.removeIn(dir, reservedPrefix) }
 
-// deleteEntry removes a file, an empty directory, or a reparse point itself. The name is free at once. Whatever happens,
-// a reparse point never becomes a plain directory on the way.
+// deleteEntry removes a file, an empty directory, or a reparse point itself. The name is free at once. Whatever
+// happens, a reparse point never becomes a plain directory on the way.
 func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if !e.isDir() {
 		return h.removeIn(dir, e.name)

@@ -27,7 +27,8 @@ func TestLinksAreFollowed(t *testing.T) {
 	link(t, n, `C:\a\two`, symlink(`C:\a\abs\c`))
 	link(t, n, `C:\a\loop`, symlink(`C:\a\loop`))
 	link(t, n, `C:\a\dangling`, symlink(`C:\nowhere\x`))
-	link(t, n, `C:\a\share`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\UNC\server\share\`})
+	link(t, n, `C:\a\share`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK,
+		SubstituteName: `\??\UNC\server\share\`})
 	link(t, n, `C:\a\wof`, win32.ReparsePoint{Tag: 0x80000017, Raw: []byte{1, 2, 3, 4}})
 	for _, c := range []struct {
 		path, final string
@@ -56,7 +57,8 @@ func TestLinksAreFollowed(t *testing.T) {
 		}
 		must(t, h.Close())
 	}
-	itself := openFile(t, n, `\\?\C:\a\dangling`, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	itself := openFile(t, n, `\\?\C:\a\dangling`,
+		how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 	if got := attributes(t, itself).ReparseTag; got != win32.IO_REPARSE_TAG_SYMLINK {
 		t.Errorf("dangling link: tag %#x", got)
 	}
@@ -84,17 +86,23 @@ func TestReparsePointsAreSetReadAndDeleted(t *testing.T) {
 		return func(code uint32, in []byte) error { _, err := h.DeviceIoControl(code, in, nil); return err }
 	}
 	want := symlink(`C:\Windows`)
-	wantCode(t, "on a directory that is not empty", open(`\\?\C:\d\full`, win32.FILE_WRITE_ATTRIBUTES)(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()), win32.ERROR_DIR_NOT_EMPTY)
-	wantCode(t, "without the right", open(`\\?\C:\d\e`, win32.FILE_READ_ATTRIBUTES)(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "on a directory that is not empty",
+		open(`\\?\C:\d\full`, win32.FILE_WRITE_ATTRIBUTES)(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()),
+		win32.ERROR_DIR_NOT_EMPTY)
+	wantCode(t, "without the right", open(`\\?\C:\d\e`, win32.FILE_READ_ATTRIBUTES)(win32.FSCTL_SET_REPARSE_POINT,
+		want.Bytes()), win32.ERROR_ACCESS_DENIED)
 	e := open(`\\?\C:\d\e`, win32.FILE_WRITE_ATTRIBUTES)
 	wantCode(t, "garbage", e(win32.FSCTL_SET_REPARSE_POINT, []byte{1, 2}), win32.ERROR_INVALID_REPARSE_DATA)
-	wantCode(t, "delete what is not there", e(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(want.Tag)), win32.ERROR_NOT_A_REPARSE_POINT)
+	wantCode(t, "delete what is not there", e(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(want.Tag)),
+		win32.ERROR_NOT_A_REPARSE_POINT)
 	must(t, e(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()))
-	wantCode(t, "another tag", e(win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\d`}.Bytes()), win32.ERROR_REPARSE_TAG_MISMATCH)
+	wantCode(t, "another tag", e(win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT,
+		SubstituteName: `\??\C:\d`}.Bytes()), win32.ERROR_REPARSE_TAG_MISMATCH)
 	want = symlink(`C:\d`)
 	must(t, e(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()))
 
-	h := openFile(t, n, `\\?\C:\d\e`, how(win32.FILE_READ_ATTRIBUTES|win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	h := openFile(t, n, `\\?\C:\d\e`, how(win32.FILE_READ_ATTRIBUTES|win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN,
+		win32.FILE_OPEN_REPARSE_POINT))
 	out := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	size, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, out)
 	must(t, err)
@@ -114,7 +122,8 @@ func TestReparsePointsAreSetReadAndDeleted(t *testing.T) {
 		t.Errorf("listed: %+v", e)
 	}
 
-	wantCode(t, "wrong tag", e(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT)), win32.ERROR_REPARSE_TAG_MISMATCH)
+	wantCode(t, "wrong tag", e(win32.FSCTL_DELETE_REPARSE_POINT,
+		win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT)), win32.ERROR_REPARSE_TAG_MISMATCH)
 	must(t, e(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(want.Tag)))
 	if a := attributes(t, h); a.Attributes != win32.FILE_ATTRIBUTE_DIRECTORY {
 		t.Errorf("left: attributes %#x", a.Attributes)

@@ -146,7 +146,8 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 	var target ntPath
 	switch {
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
-		return nil, win32.ERROR_CANT_ACCESS_FILE // also where links are refused: STATUS_IO_REPARSE_TAG_NOT_HANDLED comes first
+		// also where links are refused: STATUS_IO_REPARSE_TAG_NOT_HANDLED comes first
+		return nil, win32.ERROR_CANT_ACCESS_FILE
 	case p.noReparse:
 		return nil, win32.ERROR_REPARSE_POINT_ENCOUNTERED
 	case r.Relative:

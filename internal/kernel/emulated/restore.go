@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// restoringDir is the copy of a saved node that takes the node's place. It gets this name when it is complete; from then on
-// the node is what was saved, even if a death interrupts the rest.
+// restoringDir is the copy of a saved node that takes the node's place. It gets this name when it is complete; from
+// then on the node is what was saved, even if a death interrupts the rest.
 const restoringDir = "restoring"
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it. The node stays as it is.
@@ -57,8 +57,8 @@ func (n *Node) takeCopy(from string) error {
 	return n.host.saveState(making, s)
 }
 
-// Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what else was
-// in the state directory is gone, the detached disks too.
+// Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what
+// else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
 	return n.control(func() error {
 		copied := filepath.Join(n.dir, restoringDir)
@@ -93,8 +93,8 @@ func (n *Node) becomeRestored() error {
 	return nil
 }
 
-// finishRestore puts a complete copy in the place of the node. Each step may have been made before a death; node.json comes
-// last, and then the copy is empty.
+// finishRestore puts a complete copy in the place of the node. Each step may have been made before a death; node.json
+// comes last, and then the copy is empty.
 func (h *host) finishRestore(dir string) error {
 	copied := filepath.Join(dir, restoringDir)
 	if _, err := os.Lstat(copied); errors.Is(err, os.ErrNotExist) {

@@ -12,13 +12,13 @@ import (
 // savingSuffix ends the name of a directory that is being made. It gets its name when it is complete.
 const savingSuffix = ".saving"
 
-// Save copies the node into a new directory, which is then the state directory of a node that goes on as after the death of
-// this one's process at that moment. All its disks are in it, bundles too, whatever else they are attached to: they are clones.
-// So are their files and all secrets of the node; the directory is for its user alone.
+// Save copies the node into a new directory, which is then the state directory of a node that goes on as after the
+// death of this one's process at that moment. All its disks are in it, bundles too, whatever else they are attached to:
+// they are clones. So are their files and all secrets of the node; the directory is for its user alone.
 //
-// A clone is the same with an identity of its own, where two machines must not have one: the serial number of the system.
-// Disks and volumes keep theirs, like those of machines that are made of one image; Windows gives a disk another identity
-// when it comes online beside its twin, and so does the node.
+// A clone is the same with an identity of its own, where two machines must not have one: the serial number of the
+// system. Disks and volumes keep theirs, like those of machines that are made of one image; Windows gives a disk
+// another identity when it comes online beside its twin, and so does the node.
 func (n *Node) Save(to string, clone bool) error {
 	return n.control(func() error { return n.save(to, clone) })
 }

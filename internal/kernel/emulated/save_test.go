@@ -32,13 +32,15 @@ func busyNode(t *testing.T) (n *Node, own, elsewhere, bundle string) {
 func TestSavedNode(t *testing.T) {
 	n, own, elsewhere, bundle := busyNode(t)
 	planted := filepath.Join(hostPath(t, n, own), "planted")
-	if err := os.Symlink("/nowhere", planted); err != nil && runtime.GOOS != "windows" { // where users may not, and Wine has none
+	// where users may not, and Wine has none
+	if err := os.Symlink("/nowhere", planted); err != nil && runtime.GOOS != "windows" {
 		t.Fatal(err)
 	}
 	saved := filepath.Join(t.TempDir(), "saved")
 	must(t, n.Save(saved, false))
 	for path, want := range map[string]fs.FileMode{"": 0o700, stateFile: 0o600} {
-		if info, err := os.Stat(filepath.Join(saved, path)); err != nil || info.Mode().Perm() != want && runtime.GOOS != "windows" {
+		if info, err := os.Stat(filepath.Join(saved, path)); err != nil || info.Mode().Perm() != want &&
+			runtime.GOOS != "windows" {
 			t.Errorf("%q of the saved node: %v, %v, want the mode %v", path, info.Mode(), err, want)
 		}
 	}
@@ -78,7 +80,8 @@ func TestSavedNode(t *testing.T) {
 	must(t, n.Restore())
 	wantOn(t, n, own, "own")
 	wantOn(t, n, elsewhere, "elsewhere")
-	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: bundle}) // the restored node has its clone
+	// the restored node has its clone
+	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: bundle})
 	if number != 3 {
 		t.Errorf("disk %d", number)
 	}
@@ -111,7 +114,8 @@ func TestClonedNode(t *testing.T) {
 func TestWhatIsNoSavedNode(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	missing := filepath.Join(t.TempDir(), "nowhere")
-	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec, "relative": ErrInvalidSpec, missing: fs.ErrNotExist} {
+	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec,
+		"relative": ErrInvalidSpec, missing: fs.ErrNotExist} {
 		if err := n.PrepareRestore(name); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}

@@ -28,8 +28,8 @@ type Scenario struct {
 	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
 }
 
-// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10 GiB
-// and a blank offline one of 20 GiB, and the directories that a kubelet makes.
+// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10
+// GiB and a blank offline one of 20 GiB, and the directories that a kubelet makes.
 func DefaultScenario() Scenario {
 	naa := []byte("\x60\x02\x24\x80EMU-DISK0001")
 	return Scenario{
@@ -52,12 +52,13 @@ func DefaultScenario() Scenario {
 				}},
 			},
 		},
-		PageFiles:   []string{`C:\pagefile.sys`},
-		Directories: []string{`C:\Windows\System32`, `C:\Windows\Temp`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`},
-		Services:    defaultServices(),
-		SMBServers:  []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
-		SMBUsers:    []SMBUserSpec{{Name: "csi", Domains: []string{"EMULATED", "AZURE"}, Password: "csi-password"}},
-		ISCSI:       defaultISCSI(),
+		PageFiles: []string{`C:\pagefile.sys`},
+		Directories: []string{`C:\Windows\System32`, `C:\Windows\Temp`, `C:\var\lib\kubelet\plugins`,
+			`C:\var\lib\kubelet\pods`},
+		Services:   defaultServices(),
+		SMBServers: []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
+		SMBUsers:   []SMBUserSpec{{Name: "csi", Domains: []string{"EMULATED", "AZURE"}, Password: "csi-password"}},
+		ISCSI:      defaultISCSI(),
 	}
 }
 

@@ -17,7 +17,8 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	if err := s.Check(); err != nil {
 		return state{}, err
 	}
-	if err := h.writeFile(filepath.Join(dir, creatingFile), []byte("This node is not complete. The next start makes it again.\n")); err != nil {
+	if err := h.writeFile(filepath.Join(dir, creatingFile),
+		[]byte("This node is not complete. The next start makes it again.\n")); err != nil {
 		return state{}, err
 	}
 	for _, name := range []string{disksDir, detachedDir, volumesDir, sharesDir} {

@@ -42,7 +42,8 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 	}
 	file, err := os.Open(nameOrPath)
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
-		return Scenario{}, fmt.Errorf("there is no profile and no file %q; the profiles are %s", nameOrPath, strings.Join(Profiles(), ", "))
+		return Scenario{}, fmt.Errorf("there is no profile and no file %q; the profiles are %s", nameOrPath,
+			strings.Join(Profiles(), ", "))
 	}
 	if err != nil {
 		return Scenario{}, err

@@ -33,14 +33,15 @@ func (s *Size) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// parseSize parses a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. The result must be
-// whole bytes, from 1 to maxDiskBytes.
+// parseSize parses a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. The result must
+// be whole bytes, from 1 to maxDiskBytes.
 func parseSize(text string) (int64, bool) {
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if end <= 0 || end > 20 || text[0] == '.' {
 		return 0, false
 	}
-	shift, ok := map[string]uint{"B": 0, "KiB": 10, "Ki": 10, "MiB": 20, "Mi": 20, "GiB": 30, "Gi": 30, "TiB": 40, "Ti": 40}[strings.TrimPrefix(text[end:], " ")]
+	shift, ok := map[string]uint{"B": 0, "KiB": 10, "Ki": 10, "MiB": 20, "Mi": 20, "GiB": 30, "Gi": 30, "TiB": 40,
+		"Ti": 40}[strings.TrimPrefix(text[end:], " ")]
 	if !ok {
 		return 0, false
 	}
@@ -206,11 +207,13 @@ func (ids *Identifiers) UnmarshalYAML(unmarshal func(any) error) error {
 
 func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
 	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
-	kind, err := wordOf(n, "the type of an identifier", f.Type, []string{"vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name"})
+	kind, err := wordOf(n, "the type of an identifier", f.Type,
+		[]string{"vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name"})
 	if err != nil {
 		return err
 	}
-	association, err := wordOf(n, "the association of an identifier", cmp.Or(f.Association, "device"), []string{"device", "port", "target"})
+	association, err := wordOf(n, "the association of an identifier", cmp.Or(f.Association, "device"),
+		[]string{"device", "port", "target"})
 	if err != nil {
 		return err
 	}
@@ -219,7 +222,8 @@ func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
 	for _, form := range []struct {
 		text    string
 		codeSet uint32
-	}{{f.ASCII, win32.StorageIdCodeSetAscii}, {f.UTF8, win32.StorageIdCodeSetUtf8}, {f.Hex, win32.StorageIdCodeSetBinary}} {
+	}{{f.ASCII, win32.StorageIdCodeSetAscii}, {f.UTF8, win32.StorageIdCodeSetUtf8},
+		{f.Hex, win32.StorageIdCodeSetBinary}} {
 		if form.text != "" {
 			id.CodeSet, id.Identifier = form.codeSet, []byte(form.text)
 			given++

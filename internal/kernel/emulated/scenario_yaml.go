@@ -130,7 +130,8 @@ func decodeProblem(root *yaml.Node, err error) *ScenarioError {
 		return wrong(root, "a value does not fit its tag; a text that begins with a special character needs quotes")
 	}
 	if m := unknownKey.FindStringSubmatch(all.Errors[0]); m != nil {
-		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("unknown key %q; the keys are %s", m[2], strings.Join(fileKeys()[m[3]], ", "))}
+		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("unknown key %q; the keys are %s", m[2],
+			strings.Join(fileKeys()[m[3]], ", "))}
 	}
 	if m := twiceKey.FindStringSubmatch(all.Errors[0]); m != nil {
 		return &ScenarioError{Line: number(m[1]), Problem: fmt.Sprintf("the key %s appears twice", m[2])}
@@ -138,7 +139,8 @@ func decodeProblem(root *yaml.Node, err error) *ScenarioError {
 	if m := wrongType.FindStringSubmatch(all.Errors[0]); m != nil {
 		problem := &ScenarioError{Line: number(m[1])}
 		walk(root, "", func(n *yaml.Node, path string) bool {
-			if n.Line == problem.Line && n.ShortTag() == m[2] && (n.Value == m[3] || m[4] != "" && strings.HasPrefix(n.Value, m[3])) {
+			if n.Line == problem.Line && n.ShortTag() == m[2] &&
+				(n.Value == m[3] || m[4] != "" && strings.HasPrefix(n.Value, m[3])) {
 				problem.Problem = fmt.Sprintf("%s must be %s", cmp.Or(path, "the file"), form(m[5]))
 			}
 			return false // the innermost one counts
@@ -207,8 +209,8 @@ func fileKeys() map[string][]string {
 	return all
 }
 
-// syntaxProblem returns the line and the text of the YAML parser's error. The text is used only if it quotes nothing from
-// the file: a password without quotes may look like an alias, whose name the parser quotes.
+// syntaxProblem returns the line and the text of the YAML parser's error. The text is used only if it quotes nothing
+// from the file: a password without quotes may look like an alias, whose name the parser quotes.
 func syntaxProblem(err error) *ScenarioError {
 	found := regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`).FindStringSubmatch(err.Error())
 	if found == nil {
@@ -217,7 +219,8 @@ func syntaxProblem(err error) *ScenarioError {
 	line := number(found[1])
 	if expected, ok := strings.CutPrefix(found[2], "did not find expected "); ok {
 		// These come from the grammar, which counts lines from 0; the others come from the scanner and count from 1.
-		if slices.Contains([]string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"}, expected) {
+		if slices.Contains([]string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"},
+			expected) {
 			line++
 		}
 		return &ScenarioError{Line: line, Problem: found[2]}

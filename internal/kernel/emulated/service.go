@@ -17,12 +17,13 @@ const mostQueries = 1000
 
 // ServiceSpec is a service of the node.
 type ServiceSpec struct {
-	Name         string   `yaml:"name" json:"name"`
-	DisplayName  string   `yaml:"displayName" json:"displayName"`             // empty: the name
-	StartType    uint32   `yaml:"-" json:"startType"`                         // win32.SERVICE_AUTO_START and so on
-	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"` // services, or load order groups with a leading +, of which there are none here
-	Running      bool     `yaml:"running" json:"-"`                           // at first; after a reboot StartType decides
-	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"`   // does not accept SERVICE_CONTROL_STOP
+	Name        string `yaml:"name" json:"name"`
+	DisplayName string `yaml:"displayName" json:"displayName"` // empty: the name
+	StartType   uint32 `yaml:"-" json:"startType"`             // win32.SERVICE_AUTO_START and so on
+	// services, or load order groups with a leading +, of which there are none here
+	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"`
+	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
+	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
 
 	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must
 	// wait. A service that nobody queries makes no progress.

@@ -171,8 +171,8 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 	return names, err
 }
 
-// bootServices sets the services' states after a restart of Windows: those that start automatically run, with those that
-// they need, unless one fails or is missing; all others are stopped.
+// bootServices sets the services' states after a restart of Windows: those that start automatically run, with those
+// that they need, unless one fails or is missing; all others are stopped.
 func (n *Node) bootServices() error {
 	all := slices.Clone(n.state.Services)
 	for i := range all {

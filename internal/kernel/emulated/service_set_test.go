@@ -23,7 +23,8 @@ func TestSetService(t *testing.T) {
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", ServiceChange{State: ptr[uint32](starting), PendingQueries: ptr(2), StartType: ptr[uint32](win32.SERVICE_DISABLED)}))
+	must(t, n.SetService("base", ServiceChange{State: ptr[uint32](starting), PendingQueries: ptr(2),
+		StartType: ptr[uint32](win32.SERVICE_DISABLED)}))
 	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
 	}

@@ -159,7 +159,8 @@ func TestDependentServices(t *testing.T) {
 
 func TestServiceThatStopsAgain(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		ServiceSpec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR), StartServiceExitCode: 42},
+		ServiceSpec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR),
+			StartServiceExitCode: 42},
 		ServiceSpec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
 	)})
 	must(t, n.StartService("above"))
@@ -208,7 +209,8 @@ func TestServicesAfterReboot(t *testing.T) {
 		got[s.Name] = fmt.Sprint(s.State, " ", s.ExitCode)
 	}
 	want := map[string]string{
-		"auto": "4 0", "needed": "4 0", "manual": "1 1077", "broken": "1 5", "above-broken": "1 1068", "disabled": "1 1077", "slow": "4 0",
+		"auto": "4 0", "needed": "4 0", "manual": "1 1077", "broken": "1 5", "above-broken": "1 1068",
+		"disabled": "1 1077", "slow": "4 0",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("state and exit code (-got +want):\n%s", diff)
@@ -220,7 +222,8 @@ func TestImpossibleServices(t *testing.T) {
 		`name ""`:    {{}},
 		"twice":      {{Name: "a"}, {Name: "A"}},
 		"start type": {{Name: "a", StartType: 5}},
-		"on itself":  {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}}, {Name: "c", Dependencies: []string{"A"}}},
+		"on itself": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}},
+			{Name: "c", Dependencies: []string{"A"}}},
 	} {
 		_, err := Open(t.TempDir(), Options{Scenario: withServices(specs...), NoSync: true})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -254,7 +257,8 @@ func TestConcurrentServiceControl(t *testing.T) {
 }
 
 func TestFirmware(t *testing.T) {
-	for serial, want := range map[string]string{"EMU-0000-0001": "EMU-0000-0001", "VMware-42 29 ": "VMware-42 29", " ": ""} {
+	for serial, want := range map[string]string{"EMU-0000-0001": "EMU-0000-0001",
+		"VMware-42 29 ": "VMware-42 29", " ": ""} {
 		s := smallScenario()
 		s.SystemSerial = serial
 		n := openNode(t, t.TempDir(), Options{Scenario: s})

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// settle makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken, or the
-// process had too many files open. It does at once what a start would do. A call can be answered only when nothing is half done
-// that its answer could depend on; the rest is tried again before each call.
+// settle makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
+// or the process had too many files open. It does at once what a start would do. A call can be answered only when
+// nothing is half done that its answer could depend on; the rest is tried again before each call.
 func (n *Node) settle() error {
 	if n.restoring {
 		return n.becomeRestored()
@@ -41,8 +41,8 @@ func (n *Node) settle() error {
 	return nil
 }
 
-// tidy removes leftovers: temporary files that were not renamed, and volume contents that were being deleted. An image that
-// belongs to no disk goes back to where it came from, or to the detached ones.
+// tidy removes leftovers: temporary files that were not renamed, and volume contents that were being deleted. An image
+// that belongs to no disk goes back to where it came from, or to the detached ones.
 func (n *Node) tidy() error {
 	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
 		if err := removeIfThere(filepath.Join(n.dir, name)); err != nil {

@@ -31,8 +31,8 @@ func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err erro
 }
 
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
-// encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed, nor
-// when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE.
+// encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed,
+// nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE.
 func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	return n.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
 		server, share, err := parseRemotePath(remotePath)
@@ -58,7 +58,8 @@ func parseRemotePath(path string) (server, share string, err error) {
 }
 
 // connect returns a new mapping with its session.
-func (s *smbState) connect(serverName, shareName, userName string, password kernel.Secret, requirePrivacy bool) (m smbMappingState, err error) {
+func (s *smbState) connect(serverName, shareName, userName string, password kernel.Secret,
+	requirePrivacy bool) (m smbMappingState, err error) {
 	server := s.server(serverName)
 	if server == nil || server.Stopped {
 		return m, win32.ERROR_BAD_NETPATH
@@ -89,8 +90,8 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	return m, server.admits(user, shareName)
 }
 
-// meet takes notice that the node comes to a file server for a share. Without a mapping the server is shown the account of
-// the node's computer.
+// meet takes notice that the node comes to a file server for a share. Without a mapping the server is shown the account
+// of the node's computer.
 func (n *Node) meet(serverName, shareName string) {
 	server := n.state.SMB.server(serverName)
 	if server != nil && !server.Stopped && n.state.SMB.mapping(serverName, shareName) == nil {
@@ -98,16 +99,16 @@ func (n *Node) meet(serverName, shareName string) {
 	}
 }
 
-// SMBContactsWithoutMapping returns how often the node came to a file server for a share that was not mapped, and showed
-// it the account of its computer, since the process began.
+// SMBContactsWithoutMapping returns how often the node came to a file server for a share that was not mapped, and
+// showed it the account of its computer, since the process began.
 func (n *Node) SMBContactsWithoutMapping() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.unmapped
 }
 
-// reach returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping the node
-// logs on by its computer's account, which the servers here do not know.
+// reach returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping the
+// node logs on by its computer's account, which the servers here do not know.
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
 func (s *smbState) reach(serverName, shareName string) error {
 	server := s.server(serverName)
@@ -134,7 +135,8 @@ func (s *SMBServerSpec) admits(u *smbUserState, shareName string) error {
 	if share == nil {
 		return win32.ERROR_BAD_NET_NAME
 	}
-	if len(share.Users) > 0 && !slices.ContainsFunc(share.Users, func(name string) bool { return smbKey(name) == smbKey(u.Name) }) {
+	if len(share.Users) > 0 && !slices.ContainsFunc(share.Users,
+		func(name string) bool { return smbKey(name) == smbKey(u.Name) }) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	return nil

@@ -38,8 +38,8 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 	return c, p, err
 }
 
-// shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping, it
-// is made again, but not by a look.
+// shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping,
+// it is made again, but not by a look.
 func (n *Node) shareContent(serverName, share string, look bool) (*content, error) {
 	n.meet(serverName, share)
 	if err := n.state.SMB.reach(serverName, share); err != nil {

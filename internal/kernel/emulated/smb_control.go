@@ -23,8 +23,8 @@ func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 	})
 }
 
-// SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the old
-// password at once.
+// SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the
+// old password at once.
 func (n *Node) SetSMBPassword(user, password string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
 		u := s.user(user)
@@ -51,9 +51,9 @@ func (n *Node) stopSMBServer(name string, stopped bool) error {
 	})
 }
 
-// AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An existing
-// share gets the accounts; without accounts, all may use it. ErrInvalidSMB: a name is not valid, or there is no such
-// account.
+// AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An
+// existing share gets the accounts; without accounts, all may use it. ErrInvalidSMB: a name is not valid, or there is
+// no such account.
 func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 	return n.control(func() error {
 		next := n.state.clone().SMB
@@ -88,7 +88,8 @@ func (n *Node) RemoveSMBShare(serverName, shareName string) error {
 // drop removes a share, and reports whether it existed.
 func (s *SMBServerSpec) drop(share string) bool {
 	before := len(s.Shares)
-	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares), func(o SMBShareSpec) bool { return smbKey(o.Name) == smbKey(share) })
+	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares),
+		func(o SMBShareSpec) bool { return smbKey(o.Name) == smbKey(share) })
 	return len(s.Shares) < before
 }
 

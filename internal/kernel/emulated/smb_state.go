@@ -16,17 +16,20 @@ import (
 
 // SMBServerSpec is a file server that the node can reach.
 type SMBServerSpec struct {
-	Name         string         `yaml:"name" json:"name"`
-	Shares       []SMBShareSpec `yaml:"shares" json:"shares"`
-	NoEncryption bool           `yaml:"encryption" json:"noEncryption,omitempty"` // it lacks SMB encryption; in a file the key is true if it has it
-	Stopped      bool           `yaml:"-" json:"stopped,omitempty"`
+	Name   string         `yaml:"name" json:"name"`
+	Shares []SMBShareSpec `yaml:"shares" json:"shares"`
+	// it lacks SMB encryption; in a file the key is true if it has it
+	NoEncryption bool `yaml:"encryption" json:"noEncryption,omitempty"`
+	Stopped      bool `yaml:"-" json:"stopped,omitempty"`
 }
 
 // SMBShareSpec is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type SMBShareSpec struct {
-	Name       string   `yaml:"name" json:"name"`
-	Users      []string `yaml:"users" json:"users,omitempty"`           // that may use it, by SMBUserSpec.Name; none: all accounts
-	ClosedRoot bool     `yaml:"closedRoot" json:"closedRoot,omitempty"` // its root directory denies access, its folders do not
+	Name string `yaml:"name" json:"name"`
+	// that may use it, by SMBUserSpec.Name; none: all accounts
+	Users []string `yaml:"users" json:"users,omitempty"`
+	// its root directory denies access, its folders do not
+	ClosedRoot bool `yaml:"closedRoot" json:"closedRoot,omitempty"`
 }
 
 // SMBUserSpec is an account on all file servers.
@@ -92,13 +95,15 @@ func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
 	for i, server := range s.Servers {
 		if !isFileName(server.Name) || servers[smbKey(server.Name)] {
-			return at(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name), "smbServers", i)
+			return at(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name),
+				"smbServers", i)
 		}
 		servers[smbKey(server.Name)] = true
 		shares := map[string]bool{}
 		for j, share := range server.Shares {
 			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
-				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name), "smbServers", i, "shares", j)
+				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name),
+					"smbServers", i, "shares", j)
 			}
 			shares[smbKey(share.Name)] = true
 		}

@@ -22,7 +22,8 @@ func smbNode(t *testing.T) *Node {
 	t.Helper()
 	s := DefaultScenario()
 	s.SMBServers = append(s.SMBServers, SMBServerSpec{
-		Name: "old.emulated", Shares: []SMBShareSpec{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}}, NoEncryption: true,
+		Name: "old.emulated", Shares: []SMBShareSpec{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
+		NoEncryption: true,
 	})
 	s.SMBUsers = append(s.SMBUsers, SMBUserSpec{Name: "admin", Password: "admin-password"})
 	n, err := Open(t.TempDir(), Options{Scenario: &s, NoSync: true})
@@ -35,7 +36,8 @@ func smbNode(t *testing.T) *Node {
 
 func openShare(n *Node, path string) (kernel.Handle, error) {
 	return n.OpenFile(nil, `\\?\UNC`+path[1:], kernel.OpenHow{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN,
+		Options: win32.FILE_DIRECTORY_FILE,
 	})
 }
 
@@ -65,9 +67,12 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 		{"no such user", emulatedShare, "nobody", "csi-password", false, win32.ERROR_LOGON_FAILURE},
 		{"no such domain", emulatedShare, `NONE\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
 		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_GEN_FAILURE},
-		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
-		{"the server by another", `\\old.emulated\admins`, "admin", "admin-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
-		{"the same account by another name", `\\old.emulated\admins`, `AZURE\csi`, "csi-password", false, win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"the server by another", `\\old.emulated\admins`, "admin", "admin-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"the same account by another name", `\\old.emulated\admins`, `AZURE\csi`, "csi-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
 		{"not allowed", `\\old.emulated\admins`, "csi", "csi-password", false, win32.ERROR_ACCESS_DENIED},
 		{"not encrypting", `\\old.emulated\admins`, "csi", "csi-password", true, win32.ERROR_NOT_SUPPORTED},
 		{"encrypting", emulatedShare, `azure\CSI`, "csi-password", true, 0},
@@ -105,15 +110,18 @@ func TestSessions(t *testing.T) {
 		status    uint32
 	}{
 		{
-			"password", func() error { return n.SetSMBPassword(`EMULATED\csi`, "new") }, func() error { return n.SetSMBPassword("csi", "csi-password") },
+			"password", func() error { return n.SetSMBPassword(`EMULATED\csi`, "new") },
+			func() error { return n.SetSMBPassword("csi", "csi-password") },
 			win32.ERROR_LOGON_FAILURE, win32.SMB_MAPPING_OK,
 		},
 		{
-			"server", func() error { return n.StopSMBServer("fs.emulated") }, func() error { return n.StartSMBServer("FS.emulated") },
+			"server", func() error { return n.StopSMBServer("fs.emulated") },
+			func() error { return n.StartSMBServer("FS.emulated") },
 			win32.ERROR_BAD_NETPATH, win32.SMB_MAPPING_DISCONNECTED,
 		},
 		{
-			"mapping", func() error { return n.RemoveSMBGlobalMapping(`\\FS.emulated\share`) }, func() error { mapIt("csi-password"); return nil },
+			"mapping", func() error { return n.RemoveSMBGlobalMapping(`\\FS.emulated\share`) },
+			func() error { mapIt("csi-password"); return nil },
 			win32.ERROR_LOGON_FAILURE, 99,
 		},
 	} {
@@ -124,7 +132,8 @@ func TestSessions(t *testing.T) {
 		if err := c.end(); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_NETNAME_DELETED)
+		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
+			win32.ERROR_NETNAME_DELETED)
 		wantCode(t, c.name+": opening", shareCode(n, emulatedShare), c.gone)
 		for _, m := range smbMappings(t, n) {
 			if m.Status != c.status {
@@ -135,7 +144,8 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantCode(t, c.name+": afterwards", shareCode(n, emulatedShare), 0)
-		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_NETNAME_DELETED)
+		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
+			win32.ERROR_NETNAME_DELETED)
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
@@ -185,7 +195,8 @@ func TestSMBStateSurvives(t *testing.T) {
 		t.Errorf("mappings after a reboot: %v", mappings)
 	}
 	wantCode(t, "the mapping without its credentials", shareCode(n, emulatedShare), win32.ERROR_ACCESS_DENIED)
-	wantCode(t, "mapping over it", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true), win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+	wantCode(t, "mapping over it", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true),
+		win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
 	must(t, n.RemoveSMBGlobalMapping(emulatedShare))
 	must(t, n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true))
 	wantCode(t, "the mapping made again", shareCode(n, emulatedShare), 0)
@@ -201,7 +212,8 @@ func TestSMBStateSurvives(t *testing.T) {
 	if n.SMBContactsWithoutMapping() != 1 {
 		t.Error("the file server did not count")
 	}
-	wantCode(t, "the old password", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true), win32.ERROR_INVALID_PASSWORD)
+	wantCode(t, "the old password", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true),
+		win32.ERROR_INVALID_PASSWORD)
 }
 
 func TestFilesOnShares(t *testing.T) {
@@ -244,8 +256,10 @@ func TestFilesOnShares(t *testing.T) {
 	// Volumes cannot be mounted on shares; links there are not followed.
 	volumes, err := n.VolumeNames()
 	must(t, err)
-	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]), win32.ERROR_INVALID_PARAMETER)
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\Windows`, PrintName: `C:\Windows`}
+	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]),
+		win32.ERROR_INVALID_PARAMETER)
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\Windows`,
+		PrintName: `C:\Windows`}
 	if _, err := dir.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
 		t.Fatal(err)
 	}

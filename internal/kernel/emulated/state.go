@@ -27,17 +27,18 @@ const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
-	Switches     Switches      `json:"switches"`
-	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
-	Disks        []diskState   `json:"disks"`
-	Bundles      []diskState   `json:"bundles,omitempty"` // in node.json those of Disks that are bundles, which older programs pass over
-	Letters      []letterState `json:"letters"`
-	Mounts       []mountState  `json:"mounts"`
-	Services     services      `json:"services"`
-	SMB          smbState      `json:"smb"`
-	ISCSI        iscsiState    `json:"iscsi"`
-	Clock        clockState    `json:"clock,omitzero"`
-	Arriving     []arrival     `json:"arriving,omitempty"` // only during an attach
+	Switches     Switches    `json:"switches"`
+	SystemSerial string      `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []diskState `json:"disks"`
+	// in node.json those of Disks that are bundles, which older programs pass over
+	Bundles  []diskState   `json:"bundles,omitempty"`
+	Letters  []letterState `json:"letters"`
+	Mounts   []mountState  `json:"mounts"`
+	Services services      `json:"services"`
+	SMB      smbState      `json:"smb"`
+	ISCSI    iscsiState    `json:"iscsi"`
+	Clock    clockState    `json:"clock,omitzero"`
+	Arriving []arrival     `json:"arriving,omitempty"` // only during an attach
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -51,7 +52,8 @@ type letterState struct {
 	Volume guid.GUID `json:"volume"`
 }
 
-// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is mounted.
+// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is
+// mounted.
 type mountState struct {
 	Volume guid.GUID `json:"volume"`
 	Host   guid.GUID `json:"host"`
@@ -103,7 +105,8 @@ func decodeState(text []byte) (state, error) {
 		return state{}, fmt.Errorf("it is not complete JSON: %w", err)
 	}
 	if e.Format > stateFormat {
-		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format, stateFormat)
+		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format,
+			stateFormat)
 	}
 	if e.Format < 1 {
 		return state{}, fmt.Errorf("it has format %d, which never existed", e.Format)

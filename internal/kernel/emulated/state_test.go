@@ -76,7 +76,8 @@ func TestDamagedState(t *testing.T) {
 			before := fileList(t, dir)
 			var damaged *DamagedStateError
 			_, err = Open(dir, Options{})
-			if !errors.As(err, &damaged) || damaged.File != file || !strings.Contains(damaged.Problem, c.want) || damaged.Advice == "" {
+			if !errors.As(err, &damaged) || damaged.File != file ||
+				!strings.Contains(damaged.Problem, c.want) || damaged.Advice == "" {
 				t.Errorf("got %v, want *DamagedStateError of %s about %q", err, file, c.want)
 			}
 			if diff := cmp.Diff(before, fileList(t, dir)); diff != "" {

@@ -15,8 +15,8 @@ const (
 	MSRNever     MSRArrival = "never"     // the caller must make it
 )
 
-// Growth is what IOCTL_DISK_GROW_PARTITION does on a disk that has just grown. The zero value, in the state of older nodes, is
-// GrowthImmediate.
+// Growth is what IOCTL_DISK_GROW_PARTITION does on a disk that has just grown. The zero value, in the state of older
+// nodes, is GrowthImmediate.
 type Growth string
 
 // The ways to grow.
@@ -37,8 +37,8 @@ const (
 	LinksRefusedNever      LinksRefused = "never"      // the attribute is ignored
 )
 
-// LostSessions is how the initiator lists an iSCSI session whose connection is lost. The zero value, in the state of older nodes,
-// is LostSessionsDisconnected.
+// LostSessions is how the initiator lists an iSCSI session whose connection is lost. The zero value, in the state of
+// older nodes, is LostSessionsDisconnected.
 type LostSessions string
 
 // The ways to list such a session. After holdTime it has no devices, in each of them.
@@ -103,15 +103,16 @@ type Switches struct {
 	// LUN 0, like all others?
 	NVMeLUNsNumbered bool `yaml:"nvmeLUNsNumbered" json:"nvmeLUNsNumbered"`
 
-	// IdentifiersApart: do disks not know StorageDeviceUniqueIdProperty, which answers with all of their identifiers at once?
+	// IdentifiersApart: do disks not know StorageDeviceUniqueIdProperty, which answers with all of their identifiers at
+	// once?
 	IdentifiersApart bool `yaml:"identifiersApart" json:"identifiersApart,omitempty"`
 
 	// SystemPartitionUnknown: is HKLM\SYSTEM\Setup\SystemPartition missing, which names the partition that Windows
 	// boots from?
 	SystemPartitionUnknown bool `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`
 
-	// GrowPartition: does IOCTL_DISK_GROW_PARTITION work right after IOCTL_DISK_UPDATE_DRIVE_SIZE, a little later, or not at
-	// all?
+	// GrowPartition: does IOCTL_DISK_GROW_PARTITION work right after IOCTL_DISK_UPDATE_DRIVE_SIZE, a little later, or not
+	// at all?
 	GrowPartition Growth `yaml:"growPartition" json:"growPartition"`
 
 	// VolumeLengthDelayed: does a volume learn a little after its partition that it has grown?
@@ -140,8 +141,8 @@ type Switches struct {
 	// LacksPrivileges: which privileges does the agent's account not have? None, or names separated by commas.
 	LacksPrivileges string `yaml:"lacksPrivileges" json:"lacksPrivileges,omitempty"`
 
-	// MountPointCallsShareDelete: do SetVolumeMountPointW and DeleteVolumeMountPointW open the directory so that others may
-	// have it open with DELETE, or is that a sharing violation?
+	// MountPointCallsShareDelete: do SetVolumeMountPointW and DeleteVolumeMountPointW open the directory so that others
+	// may have it open with DELETE, or is that a sharing violation?
 	MountPointCallsShareDelete bool `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
 
 	// MountPointCallsDelete: do they open it with DELETE, so that a handle that does not share deletion is in their way?
@@ -150,8 +151,8 @@ type Switches struct {
 	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
 	// DeleteVolumeMountPointW, or that a directory above it was moved, or does it go on listing its path?
 	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`
-	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without their
-	// credentials, or gone?
+	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without
+	// their credentials, or gone?
 	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
 
 	// MappingStatusDelayed: is an SMB mapping still listed as disconnected for a moment after an open has reconnected it?
@@ -160,7 +161,8 @@ type Switches struct {
 	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
 	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
 
-	// LostSessions: how does GetIScsiSessionListW list a session whose connection is lost, while the initiator tries to reconnect?
+	// LostSessions: how does GetIScsiSessionListW list a session whose connection is lost, while the initiator tries to
+	// reconnect?
 	LostSessions LostSessions `yaml:"lostSessions" json:"lostSessions,omitempty"`
 
 	// Timing: how long do calls take?
@@ -173,7 +175,8 @@ type Switches struct {
 // DefaultSwitches returns the answers that Windows is believed to give.
 func DefaultSwitches() Switches {
 	return Switches{
-		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, SANPolicy: SANOfflineShared, GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
+		AttributesVersion: 40, MSR: MSRImmediate, MSRAfterReads: 3, SANPolicy: SANOfflineShared,
+		GrowPartition: GrowthImmediate, LacksPrivileges: lacksNone,
 		MappingsOutliveReboot: true, LinksRefused: LinksRefusedOnTheWay, LostSessions: LostSessionsDisconnected,
 		ProviderLate: ProviderLateNever, Timing: TimingNone,
 	}
@@ -187,15 +190,21 @@ func (s Switches) check() error {
 		return fmt.Errorf("msr is %q, not %q, %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
 	case s.SANPolicy != "" && s.SANPolicy != SANOfflineShared && s.SANPolicy != SANOfflineAll:
 		return fmt.Errorf("sanPolicy is %q, not %q or %q", s.SANPolicy, SANOfflineShared, SANOfflineAll)
-	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed && s.GrowPartition != GrowthNever:
-		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate, GrowthDelayed, GrowthNever)
+	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed &&
+		s.GrowPartition != GrowthNever:
+		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate,
+			GrowthDelayed, GrowthNever)
 	case !s.ProviderLate.valid():
 		return fmt.Errorf("providerLate is %q, not %q, %q, %q, %q or %q", s.ProviderLate,
 			ProviderLateNever, ProviderLateOutdated, ProviderLateUnknown, ProviderLateOffline, ProviderLateReadOnly)
-	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere && s.LinksRefused != LinksRefusedNever:
-		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
-	case s.LostSessions != "" && s.LostSessions != LostSessionsDisconnected && s.LostSessions != LostSessionsConnected && s.LostSessions != LostSessionsUnlisted:
-		return fmt.Errorf("lostSessions is %q, not %q, %q or %q", s.LostSessions, LostSessionsDisconnected, LostSessionsConnected, LostSessionsUnlisted)
+	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere &&
+		s.LinksRefused != LinksRefusedNever:
+		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay,
+			LinksRefusedEverywhere, LinksRefusedNever)
+	case s.LostSessions != "" && s.LostSessions != LostSessionsDisconnected && s.LostSessions != LostSessionsConnected &&
+		s.LostSessions != LostSessionsUnlisted:
+		return fmt.Errorf("lostSessions is %q, not %q, %q or %q", s.LostSessions, LostSessionsDisconnected,
+			LostSessionsConnected, LostSessionsUnlisted)
 	case s.Timing != "" && s.Timing != TimingNone && s.Timing != TimingWindows:
 		return fmt.Errorf("timing is %q, not %q or %q", s.Timing, TimingNone, TimingWindows)
 	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:

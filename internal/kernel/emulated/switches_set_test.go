@@ -34,9 +34,11 @@ func TestSetSwitch(t *testing.T) {
 		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
 		"volumesArriveLate": "false", "offlineVolumesRefuseAll": "false", "providerLate": "never",
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
-		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay", "lostSessions": "disconnected", "timing": "none",
-		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false", "mountPointCallsDelete": "false",
-		"mappingStatusDelayed": "false",
+		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay",
+		"lostSessions": "disconnected", "timing": "none",
+		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false",
+		"mountPointCallsDelete": "false",
+		"mappingStatusDelayed":  "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -47,9 +49,11 @@ func TestSetSwitch(t *testing.T) {
 		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
 		"volumesArriveLate": "true", "offlineVolumesRefuseAll": "true", "providerLate": "40003",
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
-		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never", "lostSessions": "unlisted", "timing": "windows",
-		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true", "mountPointCallsDelete": "true",
-		"mappingStatusDelayed": "true",
+		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never",
+		"lostSessions": "unlisted", "timing": "windows",
+		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true",
+		"mountPointCallsDelete": "true",
+		"mappingStatusDelayed":  "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer
@@ -59,7 +63,8 @@ func TestSetSwitch(t *testing.T) {
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Error(d)
 	}
-	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "", "msrAfterReads": "0", "lostSessions": "gone", "timing": "slow", "providerLate": "40004"} {
+	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "",
+		"msrAfterReads": "0", "lostSessions": "gone", "timing": "slow", "providerLate": "40004"} {
 		if err := n.SetSwitch(name, answer); !errors.Is(err, ErrInvalidSwitch) {
 			t.Errorf("%s %q: got %v", name, answer, err)
 		}

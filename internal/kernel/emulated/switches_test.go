@@ -17,7 +17,8 @@ func TestAttributesVersion(t *testing.T) {
 			if version == accepted {
 				want = 0
 			}
-			err := ioctl(n, oneDrive, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.SetDiskAttributes{Version: version, AttributesMask: 1}.Bytes())
+			err := ioctl(n, oneDrive, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+				win32.SetDiskAttributes{Version: version, AttributesMask: 1}.Bytes())
 			wantCode(t, "version", err, want)
 		}
 	}
@@ -47,7 +48,8 @@ func TestZeroedDisk(t *testing.T) {
 	for _, isMBR := range []bool{false, true} {
 		n := newNode(t, func(s *Switches) { s.ZeroedDiskIsMBR = isMBR })
 		l := layoutOf(t, n, 1)
-		if (l.Style == win32.PARTITION_STYLE_MBR) != isMBR || l.HasDataPartition() || l.Signature != 0 || len(l.Partitions) != map[bool]int{true: 4}[isMBR] {
+		if (l.Style == win32.PARTITION_STYLE_MBR) != isMBR || l.HasDataPartition() || l.Signature != 0 ||
+			len(l.Partitions) != map[bool]int{true: 4}[isMBR] {
 			t.Errorf("MBR: %v: %+v", isMBR, l)
 		}
 		partition(t, n, oneDrive)
@@ -67,7 +69,8 @@ func TestReservedPartitionArrival(t *testing.T) {
 			if seen == 0 && len(l.Partitions) > 0 {
 				seen = reading
 				p := l.Partitions[0]
-				if p.Type != win32.PartitionMSR || p.StartingOffset != 17408 || p.StartingOffset+p.Length != 16<<20 || p.Number != 1 {
+				if p.Type != win32.PartitionMSR || p.StartingOffset != 17408 ||
+					p.StartingOffset+p.Length != 16<<20 || p.Number != 1 {
 					t.Errorf("%s: %+v", arrival, p)
 				}
 			}
@@ -90,15 +93,18 @@ func TestGrownDisk(t *testing.T) {
 			t.Errorf("refreshed without IOCTL_DISK_UPDATE_DRIVE_SIZE: %d", l.UsableLength)
 		}
 		if !growRefreshes {
-			wantCode(t, "grow too early", ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, grow), win32.ERROR_INVALID_PARAMETER)
+			wantCode(t, "grow too early", ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, grow),
+				win32.ERROR_INVALID_PARAMETER)
 		}
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil))
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
 		if l := layoutOf(t, n, 1); (l.UsableLength == before.UsableLength) != growRefreshes {
 			t.Errorf("grow refreshes: %v, usable: %d", growRefreshes, l.UsableLength)
 		}
-		for _, wrong := range []win32.GrowPartition{{Number: 2, BytesToGrow: 15 << 30}, {Number: 7, BytesToGrow: 512}, {Number: 1, BytesToGrow: 512}, {Number: 2}, {Number: 2, BytesToGrow: -512}, {Number: 2, BytesToGrow: 100}} {
-			wantCode(t, "wrong growth", ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, wrong.Bytes()), win32.ERROR_INVALID_PARAMETER)
+		for _, wrong := range []win32.GrowPartition{{Number: 2, BytesToGrow: 15 << 30}, {Number: 7, BytesToGrow: 512},
+			{Number: 1, BytesToGrow: 512}, {Number: 2}, {Number: 2, BytesToGrow: -512}, {Number: 2, BytesToGrow: 100}} {
+			wantCode(t, "wrong growth", ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, wrong.Bytes()),
+				win32.ERROR_INVALID_PARAMETER)
 		}
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, grow))
 		l := layoutOf(t, n, 1)
@@ -117,7 +123,8 @@ func TestExtendVolume(t *testing.T) {
 		must(t, n.GrowDisk(1, 20<<30))
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil))
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
-		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: 2, BytesToGrow: 5 << 30}.Bytes()))
+		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION,
+			win32.GrowPartition{Number: 2, BytesToGrow: 5 << 30}.Bytes()))
 		total, free, err := n.DiskFreeSpace(v)
 		must(t, err)
 		sectors := firstData(n).length / 512
@@ -142,7 +149,8 @@ func TestExtendVolume(t *testing.T) {
 }
 
 func TestSwitchesAreChecked(t *testing.T) {
-	for _, s := range []Switches{{}, {AttributesVersion: 40}, {AttributesVersion: 40, MSR: MSRDelayed}, {AttributesVersion: 4, MSR: MSRNever}} {
+	for _, s := range []Switches{{}, {AttributesVersion: 40}, {AttributesVersion: 40, MSR: MSRDelayed},
+		{AttributesVersion: 4, MSR: MSRNever}} {
 		if n, err := Open(t.TempDir(), Options{Switches: &s}); err == nil {
 			t.Errorf("%+v is accepted", s)
 			_ = n.Close()
@@ -152,7 +160,8 @@ func TestSwitchesAreChecked(t *testing.T) {
 
 func TestProviderLate(t *testing.T) {
 	for late, code := range map[ProviderLate]win32.Errno{
-		ProviderLateNever: 0, ProviderLateOutdated: kernel.StorageCacheOutOfDate, ProviderLateUnknown: kernel.StorageNotInCache,
+		ProviderLateNever: 0, ProviderLateOutdated: kernel.StorageCacheOutOfDate,
+		ProviderLateUnknown: kernel.StorageNotInCache,
 		ProviderLateOffline: kernel.StorageDiskOffline, ProviderLateReadOnly: win32.ERROR_WRITE_PROTECT,
 	} {
 		n := newNode(t, func(s *Switches) { s.ProviderLate = late })

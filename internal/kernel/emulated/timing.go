@@ -20,13 +20,13 @@ const (
 	TimingWindows Timing = "windows" // about as long as on a Windows node
 )
 
-// unreachable is how long Windows looks for a server that does not answer: it sends a SYN three times and waits 3, 6 and 12
-// seconds (hotfix 2786464 tells so). Until New-SmbGlobalMapping gave error 53, 22 seconds went by at a user of csi-driver-smb
-// (issue 294).
+// unreachable is how long Windows looks for a server that does not answer: it sends a SYN three times and waits 3, 6
+// and 12 seconds (hotfix 2786464 tells so). Until New-SmbGlobalMapping gave error 53, 22 seconds went by at a user of
+// csi-driver-smb (issue 294).
 const unreachable = 21 * time.Second
 
-// usual returns how long a call takes on Windows; 0: too short to be noticed, or not known. The values without a source are
-// estimates. docs/emulated-node.md has the same table.
+// usual returns how long a call takes on Windows; 0: too short to be noticed, or not known. The values without a source
+// are estimates. docs/emulated-node.md has the same table.
 func usual(call kernel.Call) time.Duration {
 	switch call.Function {
 	case "FormatVolume":
@@ -49,7 +49,8 @@ func usual(call kernel.Call) time.Duration {
 		return time.Second
 	case "DeviceIoControl":
 		switch call.Code {
-		case win32.IOCTL_DISK_CREATE_DISK, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, win32.IOCTL_DISK_GROW_PARTITION:
+		case win32.IOCTL_DISK_CREATE_DISK, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.IOCTL_DISK_GROW_PARTITION:
 			return 200 * time.Millisecond
 		case win32.FSCTL_LOCK_VOLUME:
 			return 100 * time.Millisecond
@@ -118,8 +119,8 @@ func (n *Node) retime() {
 	}
 }
 
-// Hasten ends the waits of calls, and lets later ones take no time, until the node reboots or it is called with false: when
-// an agent stops, nobody waits for them.
+// Hasten ends the waits of calls, and lets later ones take no time, until the node reboots or it is called with false:
+// when an agent stops, nobody waits for them.
 func (n *Node) Hasten(hasty bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

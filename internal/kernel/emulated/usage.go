@@ -14,8 +14,8 @@ import (
 const usageDepth = 24
 
 // fileBytes returns the space that the files of a volume occupy in clusters of a size. It looks at all files each time,
-// because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so it
-// releases the locks meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
+// because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so
+// it releases the locks meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
 func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 	root, n := c.root, c.node
 	n.mu.Unlock()

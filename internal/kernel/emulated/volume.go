@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of the
-// disk makes new ones.
+// volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
+// the disk makes new ones.
 type volume struct {
 	disk           *disk
 	id             guid.GUID
@@ -40,7 +40,8 @@ func (v *volume) sizeBytes() uint64 {
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
 func (v *volume) offline() bool {
 	n := v.disk.node
-	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] && len(n.state.pathNames(v.id, nil)) == 0
+	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] &&
+		len(n.state.pathNames(v.id, nil)) == 0
 }
 
 // arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate, by the node's clock.

@@ -52,7 +52,8 @@ func TestVolumesThatArriveLate(t *testing.T) {
 	})
 }
 
-// With a stopped clock the volume does not arrive; who waits for it learns that the clock moves, and that the agent stops.
+// With a stopped clock the volume does not arrive; who waits for it learns that the clock moves, and that the agent
+// stops.
 func TestVolumesArriveByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, end := range map[string]func(n *Node){
@@ -85,7 +86,8 @@ func TestVolumesArriveByTheClock(t *testing.T) {
 	})
 }
 
-// An offline volume refuses all control codes, or those that read and write it. The name of its partition opens it, too.
+// An offline volume refuses all control codes, or those that read and write it. The name of its partition opens it,
+// too.
 func TestWhatOfflineVolumesRefuse(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		n := newNode(t, func(s *Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, all })

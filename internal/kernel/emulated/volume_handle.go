@@ -155,10 +155,12 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	}.Bytes())
 }
 
-// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows itself.
+// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows
+// itself.
 func (h *volumeHandle) lock(v *volume) error {
 	opens := h.opens()
-	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(v) || v.disk.record.System || h.node.pages(v) {
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(v) ||
+		v.disk.record.System || h.node.pages(v) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on no file can be opened
@@ -231,8 +233,8 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 	})
 }
 
-// Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk; the
-// node's own writes are there already. What is written later to open files may be lost.
+// Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
+// the node's own writes are there already. What is written later to open files may be lost.
 func (h *volumeHandle) Flush() error {
 	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
 		v, err := h.volume()

@@ -156,12 +156,14 @@ func TestLockedAndDismountedVolumes(t *testing.T) {
 
 	file = openFile(t, n, v, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
 	control(t, h, win32.FSCTL_DISMOUNT_VOLUME, nil)
-	wantCode(t, "file of a dismounted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_FILE_INVALID)
+	wantCode(t, "file of a dismounted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)),
+		win32.ERROR_FILE_INVALID)
 	wantCode(t, "lock again", lock(), 0)
 	must(t, h.Close()) // ends the lock as well
 	file = openFile(t, n, v, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
 	must(t, n.FormatVolume(v, "NTFS"))
-	wantCode(t, "file of a formatted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_FILE_INVALID)
+	wantCode(t, "file of a formatted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)),
+		win32.ERROR_FILE_INVALID)
 }
 
 func TestForeignFileSystems(t *testing.T) {

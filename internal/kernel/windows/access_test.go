@@ -28,7 +28,8 @@ func TestCallsNeedTheirAccess(t *testing.T) {
 		call   func(h kernel.Handle) error
 		wine   bool // Wine asks for nothing (TestWineGaps)
 	}{
-		{"read", file, win32.FILE_READ_DATA, func(h kernel.Handle) error { _, err := h.ReadAt(make([]byte, 1), 0); return err }, false},
+		{"read", file, win32.FILE_READ_DATA,
+			func(h kernel.Handle) error { _, err := h.ReadAt(make([]byte, 1), 0); return err }, false},
 		{"flush", file, win32.FILE_WRITE_DATA, func(h kernel.Handle) error { return h.Flush() }, false},
 		{"list", "Sub", win32.FILE_LIST_DIRECTORY, entries, false},
 		{
@@ -79,7 +80,8 @@ func TestSharing(t *testing.T) {
 		for _, first := range rights {
 			for share := range uint32(shareAll + 1) {
 				for _, second := range rights {
-					how := kernel.OpenHow{Access: first.access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT}
+					how := kernel.OpenHow{Access: first.access, Share: share, Disposition: win32.FILE_OPEN,
+						Options: win32.FILE_OPEN_REPARSE_POINT}
 					h := open(t, nil, base+`\`+object, how)
 					how.Access, how.Share = second.access, shareAll
 					again, err := Kernel{}.OpenFile(nil, base+`\`+object, how)
@@ -100,8 +102,8 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// TestDevicesAreShared: others may have what OpenDevice opens, for reading and writing, but not for deleting. A file stands for the
-// device: the system treats its sharing in the same way.
+// TestDevicesAreShared: others may have what OpenDevice opens, for reading and writing, but not for deleting. A file
+// stands for the device: the system treats its sharing in the same way.
 func TestDevicesAreShared(t *testing.T) {
 	path := finalPath(t, tree(t), win32.VOLUME_NAME_DOS) + `\Sub\file.txt`
 	if !strings.HasPrefix(path, win32Prefix) {

@@ -62,7 +62,8 @@ func (Kernel) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := windows.CreateFile(name, access, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	h, err := windows.CreateFile(name, access, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil,
+		windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return nil, failure(function, path, err)
 	}

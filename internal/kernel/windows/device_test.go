@@ -13,7 +13,8 @@ import (
 
 const fileDeviceDisk = 7 // FILE_DEVICE_DISK
 
-// disks returns the names of the node's disks. Wine has no device interfaces of disks, so there the first disk stands for all.
+// disks returns the names of the node's disks. Wine has no device interfaces of disks, so there the first disk stands
+// for all.
 func disks(t *testing.T) []string {
 	t.Helper()
 	if onWine() {
@@ -83,7 +84,8 @@ func TestUnknownControlCode(t *testing.T) {
 	if err == nil {
 		t.Fatal("an unknown control code succeeded")
 	}
-	if got, want := err.Error(), "DeviceIoControl 0x00072ffc "+disks(t)[0]; len(got) < len(want) || got[:len(want)] != want {
+	if got, want := err.Error(), "DeviceIoControl 0x00072ffc "+disks(t)[0]; len(got) < len(want) ||
+		got[:len(want)] != want {
 		t.Errorf("got %q, want it to begin with %q", got, want)
 	}
 }

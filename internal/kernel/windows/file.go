@@ -21,8 +21,9 @@ const (
 	devicePrefix = `\Device\`
 )
 
-// OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without FILE_DIRECTORY_FILE
-// and FILE_NON_DIRECTORY_FILE it opens either. An NTSTATUS is translated by RtlNtStatusToDosErrorNoTeb.
+// OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without
+// FILE_DIRECTORY_FILE and FILE_NON_DIRECTORY_FILE it opens either. An NTSTATUS is translated by
+// RtlNtStatusToDosErrorNoTeb.
 //
 // https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
 func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
@@ -62,8 +63,10 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		h      windows.Handle
 		status windows.IO_STATUS_BLOCK
 	)
-	err = windows.NtCreateFile(&h, how.Access|windows.SYNCHRONIZE, &attributes, &status, nil, windows.FILE_ATTRIBUTE_NORMAL,
-		how.Share, how.Disposition, how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0, 0)
+	err = windows.NtCreateFile(&h, how.Access|windows.SYNCHRONIZE, &attributes, &status, nil,
+		windows.FILE_ATTRIBUTE_NORMAL,
+		how.Share, how.Disposition, how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0,
+		0)
 	if err != nil {
 		return nil, failure(function, object, err)
 	}
@@ -73,8 +76,10 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 // objectAttributes says which object is to be opened.
 //
 // https://learn.microsoft.com/windows/win32/api/ntdef/ns-ntdef-_object_attributes
-func objectAttributes(root windows.Handle, name *windows.NTUnicodeString, how kernel.OpenHow) windows.OBJECT_ATTRIBUTES {
-	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name, Attributes: windows.OBJ_CASE_INSENSITIVE}
+func objectAttributes(root windows.Handle, name *windows.NTUnicodeString,
+	how kernel.OpenHow) windows.OBJECT_ATTRIBUTES {
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
+		Attributes: windows.OBJ_CASE_INSENSITIVE}
 	attributes.Length = uint32(unsafe.Sizeof(attributes))
 	if how.NoReparse {
 		attributes.Attributes |= windows.OBJ_DONT_REPARSE

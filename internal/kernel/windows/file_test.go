@@ -108,7 +108,8 @@ func TestObjectAttributes(t *testing.T) {
 			want |= 0x1000 // OBJ_DONT_REPARSE
 		}
 		got := objectAttributes(4, name, kernel.OpenHow{NoReparse: refuse})
-		if got.Attributes != want || got.RootDirectory != 4 || got.ObjectName != name || uintptr(got.Length) != unsafe.Sizeof(got) {
+		if got.Attributes != want || got.RootDirectory != 4 || got.ObjectName != name ||
+			uintptr(got.Length) != unsafe.Sizeof(got) {
 			t.Errorf("refuse %t: got %+v, want attributes 0x%x", refuse, got, want)
 		}
 	}
@@ -125,7 +126,8 @@ func TestNativePath(t *testing.T) {
 	if got, want := finalPath(t, file, win32.VOLUME_NAME_NT), native+`\file.txt`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	_, err := Kernel{}.OpenFile(nil, finalPath(t, sub, win32.VOLUME_NAME_DOS), with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
+	_, err := Kernel{}.OpenFile(nil, finalPath(t, sub, win32.VOLUME_NAME_DOS),
+		with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
 	check(t, err, win32.ERROR_REPARSE_POINT_ENCOUNTERED)
 }
 
@@ -205,7 +207,8 @@ func TestSharingViolation(t *testing.T) {
 
 func TestReadAt(t *testing.T) {
 	sub := open(t, tree(t), "Sub", openDirectory())
-	h := open(t, sub, "file.txt", kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll, Disposition: win32.FILE_OPEN})
+	h := open(t, sub, "file.txt", kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
+		Disposition: win32.FILE_OPEN})
 	for _, test := range []struct {
 		name   string
 		offset int64
@@ -306,8 +309,9 @@ func TestInformation(t *testing.T) {
 func TestDelete(t *testing.T) {
 	root := tree(t)
 	sub := open(t, root, "Sub", openDirectory())
-	disposition := win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE | win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS |
-		win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE)
+	disposition := win32.FileDispositionEx(
+		win32.FILE_DISPOSITION_FLAG_DELETE | win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS |
+			win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE)
 
 	h := open(t, root, "Sub", remove())
 	check(t, h.SetInformation(win32.FileDispositionInfoEx, disposition), win32.ERROR_DIR_NOT_EMPTY)
@@ -335,7 +339,10 @@ func TestDelete(t *testing.T) {
 func TestDeleteAtClose(t *testing.T) {
 	root := tree(t)
 	deleted := win32.FileDisposition(true)
-	change := with(remove(), func(how *kernel.OpenHow) { how.Access |= win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES })
+	change := with(remove(), func(
+		how *kernel.OpenHow) {
+		how.Access |= win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES
+	})
 
 	h := open(t, root, "Sub", change)
 	check(t, h.SetInformation(win32.FileDispositionInfo, deleted), win32.ERROR_DIR_NOT_EMPTY)

@@ -21,7 +21,8 @@ func TestSystemFirmwareTable(t *testing.T) {
 		system = system || s.Type == 1
 	}
 	if t.Logf("serial number %q", smbios.SystemSerialNumber()); !system {
-		t.Errorf("SMBIOS %d.%d with %d structures has no system information", smbios.MajorVersion, smbios.MinorVersion, len(smbios.Structures))
+		t.Errorf("SMBIOS %d.%d with %d structures has no system information", smbios.MajorVersion, smbios.MinorVersion,
+			len(smbios.Structures))
 	}
 }
 

@@ -16,18 +16,19 @@ const (
 	maxGrown = 16 << 20 // bytes
 )
 
-// grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the number of units that it
-// filled or needs. There is always a buffer, because the pages of these calls do not call it optional; it begins small,
-// because the list of sessions has been seen to fail with a large one. A call that finds it too small and needs no more
-// has been seen to count too little or not to count, and gets twice as much. One that finds it too small and needs none
-// says that there is nothing. With a warning, grown also returns what the call has filled.
+// grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the number of units that
+// it filled or needs. There is always a buffer, because the pages of these calls do not call it optional; it begins
+// small, because the list of sessions has been seen to fail with a large one. A call that finds it too small and needs
+// no more has been seen to count too little or not to count, and gets twice as much. One that finds it too small and
+// needs none says that there is nothing. With a warning, grown also returns what the call has filled.
 func grown(unit int, call func(n *uint32, buffer []byte) error) ([]byte, error) {
 	for room := max(firstUnits, firstBytes/unit); room <= maxGrown/unit; {
 		buffer := make([]byte, room*unit)
 		n := uint32(room)
 		err := call(&n, buffer)
 		var code win32.Errno
-		short := errors.Is(err, win32.ERROR_INSUFFICIENT_BUFFER) || errors.Is(err, win32.ERROR_MORE_DATA) || errors.Is(err, win32.ISDSC_BUFFER_TOO_SMALL)
+		short := errors.Is(err, win32.ERROR_INSUFFICIENT_BUFFER) || errors.Is(err, win32.ERROR_MORE_DATA) ||
+			errors.Is(err, win32.ISDSC_BUFFER_TOO_SMALL)
 		switch needed := int64(n); {
 		case err != nil && !short && errors.As(err, &code) && code.IsISCSIWarning():
 			return buffer[:min(needed, int64(room))*int64(unit)], err

@@ -65,23 +65,30 @@ func TestGrown(t *testing.T) {
 			*n++
 			return win32.ERROR_INSUFFICIENT_BUFFER
 		}, 0, win32.ERROR_INSUFFICIENT_BUFFER},
-		"more than fits":            {answer(900, win32.ERROR_INSUFFICIENT_BUFFER), 2700, nil},
-		"counts too few":            {late(900, 1), 2700, nil},
-		"counts what fits":          {late(900, 0), 2700, nil},
-		"never has room":            {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0, win32.ERROR_INSUFFICIENT_BUFFER},
-		"nothing, as a full buffer": {func(n *uint32, _ []byte) error { *n = 0; return win32.ERROR_INSUFFICIENT_BUFFER }, 0, nil},
-		"nothing, iSCSI":            {func(n *uint32, _ []byte) error { *n = 0; return win32.ISDSC_BUFFER_TOO_SMALL }, 0, nil},
-		"nothing, as a HRESULT":     {func(n *uint32, _ []byte) error { *n = 0; return win32.ISCSIStatus(0x8007007A) }, 0, nil},
-		"goes meanwhile":            {gone(), 0, nil},
+		"more than fits":   {answer(900, win32.ERROR_INSUFFICIENT_BUFFER), 2700, nil},
+		"counts too few":   {late(900, 1), 2700, nil},
+		"counts what fits": {late(900, 0), 2700, nil},
+		"never has room": {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0,
+			win32.ERROR_INSUFFICIENT_BUFFER},
+		"nothing, as a full buffer": {func(n *uint32, _ []byte) error { *n = 0; return win32.ERROR_INSUFFICIENT_BUFFER }, 0,
+			nil},
+		"nothing, iSCSI": {func(n *uint32, _ []byte) error { *n = 0; return win32.ISDSC_BUFFER_TOO_SMALL }, 0,
+			nil},
+		"nothing, as a HRESULT": {func(n *uint32, _ []byte) error { *n = 0; return win32.ISCSIStatus(0x8007007A) }, 0,
+			nil},
+		"goes meanwhile": {gone(), 0, nil},
 		"a null pointer is not passed": {func(n *uint32, b []byte) error {
 			if *n = 0; len(b) == 0 {
 				return win32.ERROR_NOACCESS
 			}
 			return nil
 		}, 0, nil},
-		"absurd":                 {answer(math.MaxUint32, win32.ERROR_INSUFFICIENT_BUFFER), 0, win32.ERROR_INSUFFICIENT_BUFFER},
-		"fails":                  {func(*uint32, []byte) error { return win32.ISDSC_SERVICE_NOT_RUNNING }, 0, win32.ISDSC_SERVICE_NOT_RUNNING},
-		"fails with a wild size": {func(n *uint32, _ []byte) error { *n = 7000; return win32.ERROR_ACCESS_DENIED }, 0, win32.ERROR_ACCESS_DENIED},
+		"absurd": {answer(math.MaxUint32, win32.ERROR_INSUFFICIENT_BUFFER), 0,
+			win32.ERROR_INSUFFICIENT_BUFFER},
+		"fails": {func(*uint32, []byte) error { return win32.ISDSC_SERVICE_NOT_RUNNING }, 0,
+			win32.ISDSC_SERVICE_NOT_RUNNING},
+		"fails with a wild size": {func(n *uint32, _ []byte) error { *n = 7000; return win32.ERROR_ACCESS_DENIED }, 0,
+			win32.ERROR_ACCESS_DENIED},
 		"a warning, with the answer": {func(n *uint32, _ []byte) error {
 			room := *n
 			if *n = 2; room < 2 {

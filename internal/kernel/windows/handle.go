@@ -101,8 +101,8 @@ func (h *handle) SetInformation(class uint32, in []byte) error {
 		windows.SetFileInformationByHandle(h.windows(), class, start(in), uint32(len(in))))
 }
 
-// Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle. Windows
-// opens that directory once more, to write into it.
+// Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle.
+// Windows opens that directory once more, to write into it.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntsetinformationfile
 func (h *handle) Rename(dir kernel.Handle, name string) error {

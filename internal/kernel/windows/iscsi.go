@@ -35,8 +35,8 @@ func grownISCSI(function, object string, unit int, call func(n *uint32, buffer *
 	return b, err
 }
 
-// optionalInitiator converts the name of an initiator for a parameter that is optional. An empty name leaves the choice to
-// the service, for which the pages name a null pointer and no other value.
+// optionalInitiator converts the name of an initiator for a parameter that is optional. An empty name leaves the choice
+// to the service, for which the pages name a null pointer and no other value.
 func optionalInitiator(function, name string) (*uint16, error) {
 	if name == "" {
 		return nil, nil
@@ -57,7 +57,8 @@ func (Kernel) AddISCSISendTargetPortal(portal []byte) error {
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsisendtargetportalsw
 func (Kernel) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
-	portals, err = grownISCSI("ReportIScsiSendTargetPortalsW", "", win32.SizeofISCSITargetPortalInfo, winapi.ReportIScsiSendTargetPortals)
+	portals, err = grownISCSI("ReportIScsiSendTargetPortalsW", "", win32.SizeofISCSITargetPortalInfo,
+		winapi.ReportIScsiSendTargetPortals)
 	return portals, len(portals) / win32.SizeofISCSITargetPortalInfo, err
 }
 

@@ -35,7 +35,8 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 	if len(b) == 0 {
 		count = 0
 	}
-	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) // the address that Windows wrote to; its pointers lead into b
+	// the address that Windows wrote to; its pointers lead into b
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 	return kernel.ISCSISessions{Buffer: b, Base: base, Count: int(count)}, err
 }
 
@@ -44,9 +45,10 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getdevicesforiscsisessionw
 func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error) {
 	id := winapi.ISCSIUniqueID(session)
-	devices, err = grownISCSI("GetDevicesForIScsiSessionW", "", win32.SizeofISCSIDevice, func(n *uint32, buffer *byte) uint32 {
-		return winapi.GetDevicesForIScsiSession(&id, n, buffer)
-	})
+	devices, err = grownISCSI("GetDevicesForIScsiSessionW", "", win32.SizeofISCSIDevice,
+		func(n *uint32, buffer *byte) uint32 {
+			return winapi.GetDevicesForIScsiSession(&id, n, buffer)
+		})
 	return devices, len(devices) / win32.SizeofISCSIDevice, err
 }
 
@@ -88,7 +90,8 @@ func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, er
 	}
 	var session, connection winapi.ISCSIUniqueID
 	err = callISCSI(function, login.Target, func() uint32 {
-		return winapi.LoginIScsiTarget(target, false, nil, win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal), 0, nil, options, 0, nil,
+		return winapi.LoginIScsiTarget(target, false, nil, win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal),
+			0, nil, options, 0, nil,
 			false, &session, &connection)
 	})
 	return win32.ISCSIUniqueID(session), err

@@ -70,7 +70,8 @@ func TestISCSIUnknown(t *testing.T) {
 	_, _, devicesErr := k.DevicesForISCSISession(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2})
 	_, mechanismsErr := k.ISCSIDiscoveryMechanisms("iqn.2001-04.com.example:none")
 	for name, err := range map[string]error{
-		"mechanisms": mechanismsErr, "login": loginErr, "devices": devicesErr, "logout": k.LogoutISCSITarget(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2}),
+		"mechanisms": mechanismsErr, "login": loginErr, "devices": devicesErr,
+		"logout": k.LogoutISCSITarget(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2}),
 	} {
 		var failed *kernel.Error
 		if !errors.As(err, &failed) || failed.Code == 0 {

@@ -27,7 +27,8 @@ func (Kernel) EnablePrivilege(name string) error {
 		return failure("LookupPrivilegeValueW", name, err)
 	}
 	var token windows.Token
-	if err := windows.OpenProcessToken(windows.CurrentProcess(), windows.TOKEN_ADJUST_PRIVILEGES|windows.TOKEN_QUERY, &token); err != nil {
+	if err := windows.OpenProcessToken(windows.CurrentProcess(),
+		windows.TOKEN_ADJUST_PRIVILEGES|windows.TOKEN_QUERY, &token); err != nil {
 		return failure("OpenProcessToken", name, err)
 	}
 	defer func() { _ = token.Close() }()

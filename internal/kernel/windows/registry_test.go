@@ -26,7 +26,8 @@ func TestRegistryStrings(t *testing.T) {
 	dir, err := Kernel{}.SystemWindowsDirectory()
 	must(t, err)
 
-	for value, want := range map[string][]string{"one": {`C:\one`}, "expanded": {dir + `\MEMORY.DMP`}, "several": {`C:\one`, `D:\two`}} {
+	for value, want := range map[string][]string{"one": {`C:\one`}, "expanded": {dir + `\MEMORY.DMP`},
+		"several": {`C:\one`, `D:\two`}} {
 		got, err := Kernel{}.RegistryStrings(key, value)
 		if err != nil || !slices.EqualFunc(got, want, strings.EqualFold) {
 			t.Errorf("%s: got %q, %v, want %q", value, got, err, want)

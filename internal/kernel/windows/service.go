@@ -33,7 +33,8 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	}
 	var status windows.SERVICE_STATUS_PROCESS
 	size := uint32(unsafe.Sizeof(status))
-	err = windows.QueryServiceStatusEx(service, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&status)), size, &size)
+	err = windows.QueryServiceStatusEx(service, windows.SC_STATUS_PROCESS_INFO,
+		(*byte)(unsafe.Pointer(&status)), size, &size)
 	if err != nil {
 		return kernel.Service{}, failure("QueryServiceStatusEx", name, err)
 	}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// scm is the process's connection to the local Service Control Manager, made by the first call that needs it and kept: each
-// call to the manager is one to another process, and a connection made and closed for each query would be a third of them.
-// Services' own handles are closed after each use, because a service that somebody has open cannot be deleted.
+// scm is the process's connection to the local Service Control Manager, made by the first call that needs it and kept:
+// each call to the manager is one to another process, and a connection made and closed for each query would be a third
+// of them. Services' own handles are closed after each use, because a service that somebody has open cannot be deleted.
 var scm serviceConnection
 
 // A serviceConnection is safe for use by several callers at once.
@@ -22,8 +22,8 @@ type serviceConnection struct {
 	handle windows.Handle // 0: none
 }
 
-// get returns the connection, which only has the right to connect. A new one is made in the place of a broken one, which
-// stays open, since others may be using it: what a manager that has gone held for it has gone as well.
+// get returns the connection, which only has the right to connect. A new one is made in the place of a broken one,
+// which stays open, since others may be using it: what a manager that has gone held for it has gone as well.
 func (c *serviceConnection) get(broken windows.Handle) (windows.Handle, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,8 @@ func (c *serviceConnection) openService(name string, rights uint32) (windows.Han
 	return service, failure(function, name, err)
 }
 
-// isBroken reports whether an error means that the manager behind a connection has gone, such as by a restart of the process.
+// isBroken reports whether an error means that the manager behind a connection has gone, such as by a restart of the
+// process.
 func isBroken(err error) bool {
 	return errors.Is(err, windows.ERROR_INVALID_HANDLE) || errors.Is(err, windows.RPC_S_SERVER_UNAVAILABLE) ||
 		errors.Is(err, windows.RPC_S_CALL_FAILED) || errors.Is(err, windows.RPC_S_CALL_FAILED_DNE)

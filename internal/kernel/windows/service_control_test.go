@@ -13,7 +13,8 @@ import (
 
 // This shows what can be shown without stopping a service of the test's own machine: rights and refusals.
 func TestServiceControlFailures(t *testing.T) {
-	for name, want := range map[string]win32.Errno{"no-such-service": win32.ERROR_SERVICE_DOES_NOT_EXIST, "": win32.ERROR_INVALID_NAME, "a\x00b": win32.ERROR_INVALID_NAME} {
+	for name, want := range map[string]win32.Errno{"no-such-service": win32.ERROR_SERVICE_DOES_NOT_EXIST,
+		"": win32.ERROR_INVALID_NAME, "a\x00b": win32.ERROR_INVALID_NAME} {
 		check(t, Kernel{}.StartService(name), want)
 		check(t, Kernel{}.StopService(name), want)
 		_, err := Kernel{}.DependentServices(name)

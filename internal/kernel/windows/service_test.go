@@ -49,7 +49,8 @@ func TestQueryServiceWithMuchConfiguration(t *testing.T) {
 	defer func() { _ = windows.CloseServiceHandle(scm) }()
 	name := fmt.Sprintf("csi-proxy-test-%d", os.Getpid())
 	program := `C:\` + strings.Repeat("long-", 200) + "program.exe"
-	service, err := windows.CreateService(scm, wideText(t, name), wideText(t, "Much of it"), windows.DELETE, windows.SERVICE_WIN32_OWN_PROCESS,
+	service, err := windows.CreateService(scm, wideText(t, name), wideText(t, "Much of it"), windows.DELETE,
+		windows.SERVICE_WIN32_OWN_PROCESS,
 		windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, wideText(t, program), nil, nil, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)

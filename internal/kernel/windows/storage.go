@@ -26,8 +26,8 @@ const (
 	partitionQuery   = "SELECT * FROM MSFT_Partition"
 )
 
-// FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other parameters
-// are left out and have their defaults: a cluster size that depends on the volume's size, no compression.
+// FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other
+// parameters are left out and have their defaults: a cluster size that depends on the volume's size, no compression.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume

@@ -33,7 +33,8 @@ func TestStorageResult(t *testing.T) {
 // TestSameVolume: the provider may list a volume under another of its names than a driver has.
 func TestSameVolume(t *testing.T) {
 	deviceOf := func(name string) string {
-		return map[string]string{"first": `\Device\HarddiskVolume3`, "second": `\Device\HarddiskVolume3`, "other": `\Device\HarddiskVolume4`}[name]
+		return map[string]string{"first": `\Device\HarddiskVolume3`, "second": `\Device\HarddiskVolume3`,
+			"other": `\Device\HarddiskVolume4`}[name]
 	}
 	for _, test := range []struct {
 		a, b string

@@ -37,7 +37,8 @@ func TestWineGaps(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "mount"), 0o700))
 	mount := filepath.Join(dir, "mount") + `\`
-	link := open(t, nil, `\\?\`+mount, with(lookAt(), func(how *kernel.OpenHow) { how.Access |= win32.FILE_WRITE_ATTRIBUTES }))
+	link := open(t, nil, `\\?\`+mount,
+		with(lookAt(), func(how *kernel.OpenHow) { how.Access |= win32.FILE_WRITE_ATTRIBUTES }))
 
 	control := func(h kernel.Handle, code uint32, in []byte) func() (string, error) {
 		return func() (string, error) {
@@ -67,18 +68,21 @@ func TestWineGaps(t *testing.T) {
 			},
 			"1 adapter or more", "ERROR_GEN_FAILURE",
 		},
-		{"reenumerate devices", func() (string, error) { return only(k.ReenumerateDevices()) }, "success", "ERROR_GEN_FAILURE"},
+		{"reenumerate devices", func() (string, error) { return only(k.ReenumerateDevices()) },
+			"success", "ERROR_GEN_FAILURE"},
 		{"SCSI address", control(disk, win32.IOCTL_SCSI_GET_ADDRESS, nil), "8 bytes", "ERROR_NOT_SUPPORTED"},
 		{
 			"page 83",
-			control(disk, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes()),
+			control(disk, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+				win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes()),
 			"12 bytes or more", "ERROR_NOT_SUPPORTED",
 		},
 		{"disk length", control(disk, win32.IOCTL_DISK_GET_LENGTH_INFO, nil), "8 bytes", "ERROR_NOT_SUPPORTED"},
 		{"disk attributes", control(disk, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil), "16 bytes", "ERROR_NOT_SUPPORTED"},
 		{"drive layout", control(disk, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil), "48 bytes or more", "ERROR_NOT_SUPPORTED"},
 		{"update properties", control(disk, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil), "0 bytes", "ERROR_NOT_SUPPORTED"},
-		{"disk extents on a disk", control(disk, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil), "ERROR_INVALID_FUNCTION", "32 bytes"},
+		{"disk extents on a disk", control(disk, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil),
+			"ERROR_INVALID_FUNCTION", "32 bytes"},
 		{"NTFS volume data", control(volume, win32.FSCTL_GET_NTFS_VOLUME_DATA, nil), "96 bytes", "ERROR_NOT_SUPPORTED"},
 		{
 			"disk extents of a volume",
@@ -101,7 +105,8 @@ func TestWineGaps(t *testing.T) {
 			"512 bytes", "ERROR_INVALID_FUNCTION",
 		},
 		{"flush a volume", func() (string, error) { return only(volume.Flush()) }, "success", "ERROR_INVALID_FUNCTION"},
-		{"mount", func() (string, error) { return only(k.SetVolumeMountPoint(mount, name)) }, "success", "ERROR_CALL_NOT_IMPLEMENTED"},
+		{"mount", func() (string, error) { return only(k.SetVolumeMountPoint(mount, name)) }, "success",
+			"ERROR_CALL_NOT_IMPLEMENTED"},
 		// Wine fails without setting a code.
 		{"unmount", func() (string, error) { return only(k.DeleteVolumeMountPoint(mount)) }, "success", "ERROR_GEN_FAILURE"},
 		{
@@ -202,7 +207,8 @@ func TestWineGaps(t *testing.T) {
 			"move of a directory in which a file is open",
 			func() (string, error) {
 				root := tree(t)
-				open(t, open(t, root, "Sub", openDirectory()), "file.txt", kernel.OpenHow{Access: win32.FILE_READ_DATA, Share: shareAll, Disposition: win32.FILE_OPEN})
+				open(t, open(t, root, "Sub", openDirectory()), "file.txt",
+					kernel.OpenHow{Access: win32.FILE_READ_DATA, Share: shareAll, Disposition: win32.FILE_OPEN})
 				return only(open(t, root, "Sub", remove()).Rename(root, "moved"))
 			},
 			"ERROR_ACCESS_DENIED", "success",

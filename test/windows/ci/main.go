@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ci is what the Windows workflow runs besides the kit, which needs no Go: it builds the commands, runs the unit tests
-// natively, and installs and removes the service, by its tests and by the scripts for users. Off Windows the same steps except the
-// service's can be tried. Every step runs, whatever the result of the others; their results are left in a folder.
+// Command ci is what the Windows workflow runs besides the kit, which needs no Go: it builds the commands, runs the
+// unit tests natively, and installs and removes the service, by its tests and by the scripts for users. Off Windows the
+// same steps except the service's can be tried. Every step runs, whatever the result of the others; their results are
+// left in a folder.
 package main
 
 import (

@@ -17,7 +17,8 @@ const module = "github.com/kubernetes-csi/csi-proxy/"
 
 // onMachinePipes are the packages whose tests serve or call a driver's pipes, of which a machine has only one set.
 var onMachinePipes = []string{
-	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/operation", "test/reliability", "test/windows",
+	"csiproxytest", "examples/driver-switch", "test/bench", "test/conformance", "test/operation",
+	"test/reliability", "test/windows",
 }
 
 // A step is one command.
@@ -50,7 +51,8 @@ func steps(out string, onWindows bool) []step {
 		pipes = append(pipes, "./"+p)
 	}
 	all := []step{
-		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", bin + string(filepath.Separator), "./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
+		{name: "build", dir: ".", args: []string{"go", "build", "-trimpath", "-o", bin + string(filepath.Separator),
+			"./cmd/csi-proxy", "./cmd/csi-proxyctl"}, env: alone},
 		// The limits are per package. The workflow's is 60 minutes for all steps.
 		{name: "unit", dir: ".", args: test("-timeout=20m"), env: alone, allBut: onMachinePipes},
 		{name: "pipes", dir: ".", args: test(append([]string{"-timeout=15m", "-p=1"}, pipes...)...), env: alone},
@@ -68,7 +70,8 @@ func serviceSteps(binary string, test func(...string) []string, alone []string) 
 	script := func(name, call string) step {
 		return step{
 			name: name, dir: filepath.Join("deploy", "windows"), env: []string{"CSI_PROXY_BINARY=" + binary},
-			args: []string{"powershell.exe", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", "$ErrorActionPreference = 'Stop'; " + call},
+			args: []string{"powershell.exe", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command",
+				"$ErrorActionPreference = 'Stop'; " + call},
 		}
 	}
 	return []step{
@@ -76,7 +79,8 @@ func serviceSteps(binary string, test func(...string) []string, alone []string) 
 			name: "service", dir: ".", args: test("-timeout=10m", "-p=1", "./cmd/csi-proxy", "./internal/winservice"),
 			env: append([]string{"CSI_PROXY_TEST_SERVICE=1"}, alone...),
 		},
-		script("install", `.\install.ps1 -Source $env:CSI_PROXY_BINARY -AgentFlags '-v=2', '-metrics-bind-address=127.0.0.1:29660'`),
+		script("install", `.\install.ps1 -Source $env:CSI_PROXY_BINARY -AgentFlags '-v=2', `+
+			`'-metrics-bind-address=127.0.0.1:29660'`),
 		script("upgrade", `.\install.ps1 -Source $env:CSI_PROXY_BINARY -AgentFlags '-v=4'`),
 		script("uninstall", `.\uninstall.ps1`),
 	}

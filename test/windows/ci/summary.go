@@ -23,8 +23,8 @@ type event struct {
 
 type summary struct{ passed, failed, skipped int }
 
-// summarize counts the tests of go test -json, and prints the output of failed tests and of the compiler, and the reasons
-// of skipped tests.
+// summarize counts the tests of go test -json, and prints the output of failed tests and of the compiler, and the
+// reasons of skipped tests.
 func summarize(events io.Reader, w io.Writer) (summary, error) {
 	var sum summary
 	said, built := map[string]*strings.Builder{}, map[string]*strings.Builder{}

@@ -12,7 +12,8 @@ import (
 // The environment variables that a driver's manifest can set, because New takes no options. They are read once.
 const (
 	// HostAPIVariable decides what New stands for: "in-process", the default, is the machine that the process runs on, and
-	// "agent" the node of the agent whose pipes the process sees, so that a driver's code works in an ordinary container, too.
+	// "agent" the node of the agent whose pipes the process sees, so that a driver's code works in an ordinary container,
+	// too.
 	HostAPIVariable = "CSI_PROXY_HOSTAPI"
 	// KubeletDirVariable holds kubelet's directory, if that is not C:\var\lib\kubelet.
 	KubeletDirVariable = "CSI_PROXY_KUBELET_DIR"

@@ -18,7 +18,8 @@ func TestOptions(t *testing.T) {
 	}{
 		{"nothing set", "", "", inprocess.Options{}},
 		{"one directory", "", `D:\mnt`, inprocess.Options{WorkingDirs: []string{`D:\mnt`}}},
-		{"all", `D:\kubelet`, `D:\mnt;C:\a b;`, inprocess.Options{KubeletDir: `D:\kubelet`, WorkingDirs: []string{`D:\mnt`, `C:\a b`}}},
+		{"all", `D:\kubelet`, `D:\mnt;C:\a b;`,
+			inprocess.Options{KubeletDir: `D:\kubelet`, WorkingDirs: []string{`D:\mnt`, `C:\a b`}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(KubeletDirVariable, c.kubelet)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
 
-// A Place is the machine of a HostAPI. The zero value is that of New, which is opened by the first call: the machine that
-// the process runs on, where calls have only the node's own time limits, or an agent's node.
+// A Place is the machine of a HostAPI. The zero value is that of New, which is opened by the first call: the machine
+// that the process runs on, where calls have only the node's own time limits, or an agent's node.
 type Place struct {
 	ctx    context.Context // nil: context.Background()
 	client *csiproxy.Client
@@ -45,8 +45,8 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 	return p.ctx, p.client, nil
 }
 
-// Node returns this machine for what no client can do, and the context for its calls; nil if the place is an agent's, or that of
-// a client that is not one of this machine.
+// Node returns this machine for what no client can do, and the context for its calls; nil if the place is an agent's,
+// or that of a client that is not one of this machine.
 func (p Place) Node() (context.Context, *inprocess.Node, error) {
 	ctx, client, err := p.Client()
 	if err != nil {
@@ -65,8 +65,8 @@ type ofNew struct {
 	node   *inprocess.Node // nil with an agent
 }
 
-// opened is the place of New. The whole process shares one, because it must share the locks, and New has no parameters to
-// pass one. It is opened only once, and never closed because its last user is unknown.
+// opened is the place of New. The whole process shares one, because it must share the locks, and New has no parameters
+// to pass one. It is opened only once, and never closed because its last user is unknown.
 var opened = sync.OnceValues(open)
 
 func open() (ofNew, error) {
@@ -79,7 +79,8 @@ func open() (ofNew, error) {
 	}
 	node, err := inprocess.Open(options())
 	if err != nil {
-		return ofNew{}, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, or an agent with %s=agent, and hostapi.Over another client",
+		return ofNew{}, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, or an agent with %s=agent, and "+
+			"hostapi.Over another client",
 			err, KubeletDirVariable, WorkingDirsVariable, HostAPIVariable)
 	}
 	return ofNew{node.Client(), node}, nil

@@ -14,7 +14,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("agent: %+v, %v, want a client alone", of, err)
 	}
 	t.Setenv(HostAPIVariable, "pipes")
-	if of, err := open(); of.client != nil || err == nil || !strings.Contains(err.Error(), `CSI_PROXY_HOSTAPI is "pipes"; set it to agent`) {
+	if of, err := open(); of.client != nil || err == nil ||
+		!strings.Contains(err.Error(), `CSI_PROXY_HOSTAPI is "pipes"; set it to agent`) {
 		t.Errorf("pipes: %+v, %v, want an error that names the values", of, err)
 	}
 }

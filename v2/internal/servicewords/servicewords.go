@@ -15,7 +15,8 @@ func StartModes() Words { return Words{"Boot", "System", "Auto", "Manual", "Disa
 
 // States returns the words of Win32_Service.State, by status.
 func States() Words {
-	return Words{"Unknown", "Stopped", "Start Pending", "Stop Pending", "Running", "Continue Pending", "Pause Pending", "Paused"}
+	return Words{"Unknown", "Stopped", "Start Pending", "Stop Pending", "Running", "Continue Pending",
+		"Pause Pending", "Paused"}
 }
 
 // Of returns the word of a number, "" if it has none.

@@ -15,8 +15,8 @@ type Disk struct {
 	hostAPI hostAPI
 }
 
-// hostAPI is the part of diskapi.HostAPI that every HostAPI has. Those that were written for v2.0.0-alpha.1 lack the calls
-// of readOnlyAPI.
+// hostAPI is the part of diskapi.HostAPI that every HostAPI has. Those that were written for v2.0.0-alpha.1 lack the
+// calls of readOnlyAPI.
 type hostAPI interface {
 	ListDiskLocations() (map[uint32]diskapi.DiskLocation, error)
 	IsDiskInitialized(diskNumber uint32) (bool, error)
@@ -88,8 +88,8 @@ func (d *Disk) ListDiskLocations(ctx context.Context, _ *ListDiskLocationsReques
 	return r, nil
 }
 
-// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A disk
-// that has a partition is left alone, and one that holds anything else is refused.
+// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A
+// disk that has a partition is left alone, and one that holds anything else is refused.
 func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest) (*PartitionDiskResponse, error) {
 	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
 		return &PartitionDiskResponse{}, own.WithContext(ctx).PartitionDisk(request.DiskNumber)

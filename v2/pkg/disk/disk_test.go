@@ -31,7 +31,8 @@ func (f *fake) called(name string, args ...any) error {
 }
 
 func (f *fake) ListDiskLocations() (map[uint32]hostapi.DiskLocation, error) {
-	return map[uint32]hostapi.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}}, f.called("ListDiskLocations")
+	return map[uint32]hostapi.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}},
+		f.called("ListDiskLocations")
 }
 
 func (f *fake) IsDiskInitialized(n uint32) (bool, error) {
@@ -73,12 +74,13 @@ func (n *newer) GetDiskReadOnly(number uint32) (bool, error) {
 
 var _ hostapi.HostAPI = (*newer)(nil)
 
-// TestReadOnly: both calls reach a HostAPI that has them. One that was written for v2.0.0-alpha.1 can be given to New, and
-// lacks them.
+// TestReadOnly: both calls reach a HostAPI that has them. One that was written for v2.0.0-alpha.1 can be given to New,
+// and lacks them.
 func TestReadOnly(t *testing.T) {
 	host := &newer{}
 	d := newDisk(t, host)
-	if _, err := d.SetDiskReadOnly(t.Context(), &disk.SetDiskReadOnlyRequest{DiskNumber: 7, IsReadOnly: true}); err != nil {
+	if _, err := d.SetDiskReadOnly(t.Context(),
+		&disk.SetDiskReadOnlyRequest{DiskNumber: 7, IsReadOnly: true}); err != nil {
 		t.Error(err)
 	}
 	if r, err := d.GetDiskReadOnly(t.Context(), &disk.GetDiskReadOnlyRequest{DiskNumber: 7}); err != nil || !r.IsReadOnly {
@@ -88,10 +90,12 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("calls (-got +want):\n%s", diff)
 	}
 	d = newDisk(t, &fake{})
-	if r, err := d.SetDiskReadOnly(t.Context(), &disk.SetDiskReadOnlyRequest{}); r == nil || !errors.Is(err, errors.ErrUnsupported) {
+	if r, err := d.SetDiskReadOnly(t.Context(), &disk.SetDiskReadOnlyRequest{}); r == nil ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v, %v, want ErrUnsupported", r, err)
 	}
-	if r, err := d.GetDiskReadOnly(t.Context(), &disk.GetDiskReadOnlyRequest{}); r == nil || !errors.Is(err, errors.ErrUnsupported) {
+	if r, err := d.GetDiskReadOnly(t.Context(), &disk.GetDiskReadOnlyRequest{}); r == nil ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v, %v, want ErrUnsupported", r, err)
 	}
 }
@@ -126,8 +130,10 @@ func TestPartitionDiskDoesWhatIsLeftToDo(t *testing.T) {
 		want []string
 		err  error
 	}{
-		{"raw", fake{}, []string{"IsDiskInitialized7", "InitializeDisk7", "BasicPartitionsExist7", "CreateBasicPartition7"}, nil},
-		{"interrupted", fake{initialized: true}, []string{"IsDiskInitialized7", "BasicPartitionsExist7", "CreateBasicPartition7"}, nil},
+		{"raw", fake{}, []string{"IsDiskInitialized7", "InitializeDisk7", "BasicPartitionsExist7", "CreateBasicPartition7"},
+			nil},
+		{"interrupted", fake{initialized: true}, []string{"IsDiskInitialized7", "BasicPartitionsExist7",
+			"CreateBasicPartition7"}, nil},
 		{"done", fake{initialized: true, partitioned: true}, []string{"IsDiskInitialized7", "BasicPartitionsExist7"}, nil},
 		{"not known", fake{broken: "IsDiskInitialized"}, []string{"IsDiskInitialized7"}, errBroken},
 		{"not initialized", fake{broken: "InitializeDisk"}, []string{"IsDiskInitialized7", "InitializeDisk7"}, errBroken},
@@ -157,7 +163,8 @@ func TestFakeIsCalled(t *testing.T) {
 	note(d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 7, IsOnline: true}))
 	note(d.Rescan(ctx, &disk.RescanRequest{}))
 	if diff := cmp.Diff(got, []any{
-		&disk.ListDiskLocationsResponse{DiskLocations: map[uint32]*disk.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}}}, nil,
+		&disk.ListDiskLocationsResponse{DiskLocations: map[uint32]*disk.DiskLocation{7: {Adapter: "1", Bus: "2",
+			Target: "3", LUNID: "4"}}}, nil,
 		&disk.ListDiskIDsResponse{DiskIDs: map[uint32]*disk.DiskIDs{7: {Page83: "page", SerialNumber: "serial"}}}, nil,
 		&disk.GetDiskStatsResponse{TotalBytes: 4096}, nil,
 		&disk.GetDiskStateResponse{IsOnline: true}, nil,
@@ -166,12 +173,14 @@ func TestFakeIsCalled(t *testing.T) {
 	}); diff != "" {
 		t.Errorf("answers (-got +want):\n%s", diff)
 	}
-	if diff := cmp.Diff(f.calls, []string{"ListDiskLocations", "ListDiskIDs", "GetDiskStats7", "GetDiskState7", "SetDiskState7 true", "Rescan"}); diff != "" {
+	if diff := cmp.Diff(f.calls, []string{"ListDiskLocations", "ListDiskIDs", "GetDiskStats7", "GetDiskState7",
+		"SetDiskState7 true", "Rescan"}); diff != "" {
 		t.Errorf("calls (-got +want):\n%s", diff)
 	}
 }
 
-// TestFakeOverOurs: a HostAPI that embeds ours and replaces one method counts as the driver's, and is called step by step.
+// TestFakeOverOurs: a HostAPI that embeds ours and replaces one method counts as the driver's, and is called step by
+// step.
 func TestFakeOverOurs(t *testing.T) {
 	f := &overridden{}
 	_, err := newDisk(t, f).PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 7})
@@ -187,7 +196,8 @@ func (*overridden) IsDiskInitialized(uint32) (bool, error) { return false, errBr
 // TestResponseOfAFailure: two drivers read the size before they look at the error.
 func TestResponseOfAFailure(t *testing.T) {
 	f := &fake{broken: "GetDiskStats"}
-	if r, err := newDisk(t, f).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{}); r == nil || !errors.Is(err, errBroken) {
+	if r, err := newDisk(t, f).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{}); r == nil ||
+		!errors.Is(err, errBroken) {
 		t.Errorf("got %v, %v, want a response and an error", r, err)
 	}
 }

@@ -43,7 +43,8 @@ func New(hostAPI filesystemapi.HostAPI) (*Filesystem, error) {
 	return &Filesystem{hostAPI: hostAPI}, nil
 }
 
-// within returns the machine for a call on paths; a HostAPI of ours takes the call's context and checks the paths itself.
+// within returns the machine for a call on paths; a HostAPI of ours takes the call's context and checks the paths
+// itself.
 func (f *Filesystem) within(ctx context.Context, method string, paths ...string) (filesystemapi.HostAPI, error) {
 	if own, ok := f.hostAPI.(filesystemapi.FilesystemAPI); ok {
 		return own.WithContext(ctx), nil
@@ -85,8 +86,8 @@ func (f *Filesystem) Mkdir(ctx context.Context, request *MkdirRequest) (*MkdirRe
 	return &MkdirResponse{}, err
 }
 
-// Rmdir removes an empty directory or a link. With force, it removes a directory with its content, but not the targets of
-// links and mount points in it, and a missing path is success.
+// Rmdir removes an empty directory or a link. With force, it removes a directory with its content, but not the targets
+// of links and mount points in it, and a missing path is success.
 func (f *Filesystem) Rmdir(ctx context.Context, request *RmdirRequest) (*RmdirResponse, error) {
 	host, err := f.within(ctx, "Rmdir", request.Path)
 	if err == nil {

@@ -63,7 +63,8 @@ func TestFakeIsCalled(t *testing.T) {
 		t.Errorf("answers (-got +want):\n%s", diff)
 	}
 	if diff := cmp.Diff(f.calls, []string{
-		"PathExists C:\\a\n", "PathValid \\\\server\\share\n", "Mkdir \\var\\lib\n", "Rmdir C:\\a true\n", "RmdirContents C:\\a\n",
+		"PathExists C:\\a\n", "PathValid \\\\server\\share\n", "Mkdir \\var\\lib\n", "Rmdir C:\\a true\n",
+		"RmdirContents C:\\a\n",
 		"CreateSymlink C:\\a C:\\b\n", "IsSymlink C:/b\n",
 	}); diff != "" {
 		t.Errorf("calls (-got +want):\n%s", diff)
@@ -91,7 +92,8 @@ func TestPathsAreChecked(t *testing.T) {
 	} {
 		_, err := call()
 		failure := (*csiproxy.Error)(nil)
-		if status.Code(err) != codes.InvalidArgument || !errors.As(err, &failure) || failure.Reason != "INVALID_PATH" || failure.Method != name {
+		if status.Code(err) != codes.InvalidArgument || !errors.As(err, &failure) || failure.Reason != "INVALID_PATH" ||
+			failure.Method != name {
 			t.Errorf("%s of %s: %v, want InvalidArgument and INVALID_PATH", name, bad, err)
 		}
 	}
@@ -104,7 +106,8 @@ func TestValidatePathWindows(t *testing.T) {
 	for path, valid := range map[string]bool{
 		`C:\var\lib\kubelet`: true, `c:\a..b\`: true, `\var\lib`: true, `D:\`: true,
 		``: false, `C:`: false, `C:a`: false, `a\b`: false, `C:\a/b`: false, `C:\a\..\b`: false, `\\server\share`: false,
-		`\\?\C:\a`: false, `C:\a:stream`: false, `C:\NUL`: false, `C:\PROGRA~1`: false, `C:\` + strings.Repeat("a", 260): false,
+		`\\?\C:\a`: false, `C:\a:stream`: false, `C:\NUL`: false, `C:\PROGRA~1`: false,
+		`C:\` + strings.Repeat("a", 260): false,
 	} {
 		if err := filesystem.ValidatePathWindows(path); (err == nil) != valid {
 			t.Errorf("ValidatePathWindows(%q) = %v, want valid: %t", path, err, valid)

@@ -72,7 +72,8 @@ func portal(method string, p *TargetPortal) (*iscsiapi.TargetPortal, error) {
 }
 
 func invalid(method, message string) error {
-	return &csiproxy.Error{Group: "iscsi", Method: method, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: message}
+	return &csiproxy.Error{Group: "iscsi", Method: method, Code: codes.InvalidArgument,
+		Reason: "INVALID_ARGUMENT", Message: message}
 }
 
 // AuthTypeToString returns a HostAPI's name for a kind of authentication.
@@ -89,7 +90,8 @@ func AuthTypeToString(authType AuthenticationType) (string, error) {
 }
 
 // AddTargetPortal registers a portal. A portal that is already registered is success.
-func (ic *ISCSI) AddTargetPortal(ctx context.Context, request *AddTargetPortalRequest) (*AddTargetPortalResponse, error) {
+func (ic *ISCSI) AddTargetPortal(ctx context.Context,
+	request *AddTargetPortalRequest) (*AddTargetPortalResponse, error) {
 	p, err := portal("AddTargetPortal", request.TargetPortal)
 	if err == nil {
 		err = ic.within(ctx).AddTargetPortal(p)
@@ -111,7 +113,8 @@ func (ic *ISCSI) ConnectTarget(ctx context.Context, req *ConnectTargetRequest) (
 }
 
 // DisconnectTarget logs out of a target. Without a session it is success.
-func (ic *ISCSI) DisconnectTarget(ctx context.Context, request *DisconnectTargetRequest) (*DisconnectTargetResponse, error) {
+func (ic *ISCSI) DisconnectTarget(ctx context.Context,
+	request *DisconnectTargetRequest) (*DisconnectTargetResponse, error) {
 	p, err := portal("DisconnectTarget", request.TargetPortal)
 	if err == nil {
 		err = ic.within(ctx).DisconnectTarget(p, request.IQN)
@@ -120,7 +123,8 @@ func (ic *ISCSI) DisconnectTarget(ctx context.Context, request *DisconnectTarget
 }
 
 // DiscoverTargetPortal asks a registered portal for its targets.
-func (ic *ISCSI) DiscoverTargetPortal(ctx context.Context, request *DiscoverTargetPortalRequest) (*DiscoverTargetPortalResponse, error) {
+func (ic *ISCSI) DiscoverTargetPortal(ctx context.Context,
+	request *DiscoverTargetPortalRequest) (*DiscoverTargetPortalResponse, error) {
 	p, err := portal("DiscoverTargetPortal", request.TargetPortal)
 	if err != nil {
 		return &DiscoverTargetPortalResponse{}, err
@@ -140,7 +144,8 @@ func (ic *ISCSI) GetTargetDisks(ctx context.Context, request *GetTargetDisksRequ
 }
 
 // ListTargetPortals returns the registered portals.
-func (ic *ISCSI) ListTargetPortals(ctx context.Context, _ *ListTargetPortalsRequest) (*ListTargetPortalsResponse, error) {
+func (ic *ISCSI) ListTargetPortals(ctx context.Context,
+	_ *ListTargetPortalsRequest) (*ListTargetPortalsResponse, error) {
 	portals, err := ic.within(ctx).ListTargetPortals()
 	if err != nil {
 		return &ListTargetPortalsResponse{}, err
@@ -153,7 +158,8 @@ func (ic *ISCSI) ListTargetPortals(ctx context.Context, _ *ListTargetPortalsRequ
 }
 
 // RemoveTargetPortal forgets a registered portal. A portal that is not registered is success.
-func (ic *ISCSI) RemoveTargetPortal(ctx context.Context, request *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error) {
+func (ic *ISCSI) RemoveTargetPortal(ctx context.Context,
+	request *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error) {
 	p, err := portal("RemoveTargetPortal", request.TargetPortal)
 	if err == nil {
 		err = ic.within(ctx).RemoveTargetPortal(p)
@@ -162,6 +168,7 @@ func (ic *ISCSI) RemoveTargetPortal(ctx context.Context, request *RemoveTargetPo
 }
 
 // SetMutualChapSecret sets the secret, of 12 to 16 bytes, by which targets prove themselves to the node.
-func (ic *ISCSI) SetMutualChapSecret(ctx context.Context, request *SetMutualChapSecretRequest) (*SetMutualChapSecretResponse, error) {
+func (ic *ISCSI) SetMutualChapSecret(ctx context.Context,
+	request *SetMutualChapSecretRequest) (*SetMutualChapSecretResponse, error) {
 	return &SetMutualChapSecretResponse{}, ic.within(ctx).SetMutualChapSecret(request.MutualChapSecret)
 }

@@ -32,12 +32,14 @@ func (f *fake) DiscoverTargetPortal(p *hostapi.TargetPortal) ([]string, error) {
 }
 
 func (f *fake) ListTargetPortals() ([]hostapi.TargetPortal, error) {
-	return []hostapi.TargetPortal{{Address: "192.0.2.1", Port: 3260}, {Address: "192.0.2.2", Port: 1}}, f.called("List", nil)
+	return []hostapi.TargetPortal{{Address: "192.0.2.1", Port: 3260}, {Address: "192.0.2.2", Port: 1}},
+		f.called("List", nil)
 }
 
 func (f *fake) RemoveTargetPortal(p *hostapi.TargetPortal) error { return f.called("Remove", p) }
 
-func (f *fake) ConnectTarget(p *hostapi.TargetPortal, iqn string, authType string, chapUser string, chapSecret string) error {
+func (f *fake) ConnectTarget(p *hostapi.TargetPortal, iqn string, authType string, chapUser string,
+	chapSecret string) error {
 	return f.called("Connect", p, iqn, authType, chapUser, chapSecret)
 }
 
@@ -64,13 +66,15 @@ func newISCSI(t *testing.T, f *fake) *iscsi.ISCSI {
 func TestFakeIsCalled(t *testing.T) {
 	f := &fake{}
 	i, ctx := newISCSI(t, f), t.Context()
-	portal, plain := &iscsi.TargetPortal{TargetAddress: "192.0.2.1", TargetPort: 860}, &iscsi.TargetPortal{TargetAddress: "192.0.2.1"}
+	portal, plain := &iscsi.TargetPortal{TargetAddress: "192.0.2.1", TargetPort: 860},
+		&iscsi.TargetPortal{TargetAddress: "192.0.2.1"}
 	var got []any
 	note := func(response any, err error) { got = append(got, response, err) }
 	note(i.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: plain}))
 	note(i.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal}))
 	note(i.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{}))
-	note(i.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{TargetPortal: portal, IQN: "iqn.a", AuthType: iscsi.ONE_WAY_CHAP, ChapUsername: "user", ChapSecret: "secret"}))
+	note(i.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{TargetPortal: portal, IQN: "iqn.a", AuthType: iscsi.ONE_WAY_CHAP,
+		ChapUsername: "user", ChapSecret: "secret"}))
 	note(i.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: "iqn.a"}))
 	note(i.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: "iqn.a"}))
 	note(i.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal}))
@@ -78,7 +82,8 @@ func TestFakeIsCalled(t *testing.T) {
 	if diff := cmp.Diff(got, []any{
 		&iscsi.AddTargetPortalResponse{}, nil,
 		&iscsi.DiscoverTargetPortalResponse{IQNs: []string{"iqn.a", "iqn.b"}}, nil,
-		&iscsi.ListTargetPortalsResponse{TargetPortals: []*iscsi.TargetPortal{{TargetAddress: "192.0.2.1", TargetPort: 3260}, {TargetAddress: "192.0.2.2", TargetPort: 1}}}, nil,
+		&iscsi.ListTargetPortalsResponse{TargetPortals: []*iscsi.TargetPortal{{TargetAddress: "192.0.2.1", TargetPort: 3260},
+			{TargetAddress: "192.0.2.2", TargetPort: 1}}}, nil,
 		&iscsi.ConnectTargetResponse{}, nil,
 		&iscsi.GetTargetDisksResponse{DiskIDs: []string{"3"}}, nil,
 		&iscsi.DisconnectTargetResponse{}, nil,
@@ -100,12 +105,15 @@ func TestMissingPortal(t *testing.T) {
 	f := &fake{}
 	i, ctx := newISCSI(t, f), t.Context()
 	for name, call := range map[string]func() (any, error){
-		"AddTargetPortal":      func() (any, error) { return i.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{}) },
-		"DiscoverTargetPortal": func() (any, error) { return i.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{}) },
-		"ConnectTarget":        func() (any, error) { return i.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{}) },
-		"GetTargetDisks":       func() (any, error) { return i.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{}) },
-		"DisconnectTarget":     func() (any, error) { return i.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{}) },
-		"RemoveTargetPortal":   func() (any, error) { return i.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{}) },
+		"AddTargetPortal": func() (any, error) { return i.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{}) },
+		"DiscoverTargetPortal": func() (any,
+			error) {
+			return i.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{})
+		},
+		"ConnectTarget":      func() (any, error) { return i.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{}) },
+		"GetTargetDisks":     func() (any, error) { return i.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{}) },
+		"DisconnectTarget":   func() (any, error) { return i.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{}) },
+		"RemoveTargetPortal": func() (any, error) { return i.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{}) },
 	} {
 		if _, err := call(); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s without a portal: %v, want InvalidArgument", name, err)

@@ -40,10 +40,11 @@ func New(hostAPI smbapi.HostAPI, fsClient fs.Interface) (*SMB, error) {
 	return &SMB{hostAPI: hostAPI, files: fsClient}, nil
 }
 
-// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a directory link there to the
-// remote path. A mapping that works is left as it is, whatever the credentials, because pods may use it; one that does
-// not work is replaced.
-func (s *SMB) NewSMBGlobalMapping(ctx context.Context, request *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error) {
+// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a directory link there to
+// the remote path. A mapping that works is left as it is, whatever the credentials, because pods may use it; one that
+// does not work is replaced.
+func (s *SMB) NewSMBGlobalMapping(ctx context.Context,
+	request *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error) {
 	var err error
 	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
 		err = own.WithContext(ctx).MapAndLink(request.RemotePath, request.LocalPath, request.Username, request.Password)
@@ -92,9 +93,10 @@ func (s *SMB) mapAndLink(ctx context.Context, request *NewSMBGlobalMappingReques
 	return s.hostAPI.NewSMBLink(remote, request.LocalPath)
 }
 
-// RemoveSMBGlobalMapping unmaps a share, even if files there are open. A share that is not mapped is success. Links to it
-// stay.
-func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, request *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error) {
+// RemoveSMBGlobalMapping unmaps a share, even if files there are open. A share that is not mapped is success. Links to
+// it stay.
+func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
+	request *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error) {
 	var err error
 	if own, ok := s.hostAPI.(smbapi.SMBAPI); ok {
 		err = own.WithContext(ctx).RemoveSMBGlobalMapping(request.RemotePath)
@@ -114,7 +116,8 @@ func parse(method, text string) (remote, share string, err error) {
 	}
 	path, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
 	if err != nil {
-		return "", "", invalid(method, "INVALID_REMOTE_PATH", "remote path ("+winpath.Quote(text)+") is invalid: "+err.Error())
+		return "", "", invalid(method, "INVALID_REMOTE_PATH",
+			"remote path ("+winpath.Quote(text)+") is invalid: "+err.Error())
 	}
 	return path.String(), strings.ToLower(path.Root()), nil
 }

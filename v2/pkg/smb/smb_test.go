@@ -77,7 +77,8 @@ func TestNewSMBGlobalMappingDoesWhatIsLeftToDo(t *testing.T) {
 		{"password changed", fake{mapped: true}, remote, local, []string{ask, valid, remove, add, link}, codes.OK},
 		{"mapping fails", fake{broken: "NewSMBGlobalMapping"}, remote, local, []string{ask, add}, codes.Unknown},
 		{"asking fails", fake{broken: "PathValid", mapped: true}, remote, local, []string{ask, valid}, codes.Unknown},
-		{"removing fails", fake{broken: "RemoveSMBGlobalMapping", mapped: true}, remote, local, []string{ask, valid, remove}, codes.Unknown},
+		{"removing fails", fake{broken: "RemoveSMBGlobalMapping", mapped: true}, remote, local,
+			[]string{ask, valid, remove}, codes.Unknown},
 		{"no remote path", fake{}, "", local, nil, codes.InvalidArgument},
 		{"no share", fake{}, `\\server`, local, nil, codes.InvalidArgument},
 		{"bad local path", fake{}, remote, `C:\a\..\b`, nil, codes.InvalidArgument},
@@ -87,7 +88,8 @@ func TestNewSMBGlobalMappingDoesWhatIsLeftToDo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = shares.NewSMBGlobalMapping(t.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: c.remote, LocalPath: c.local, Username: "user", Password: "password"})
+			_, err = shares.NewSMBGlobalMapping(t.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: c.remote,
+				LocalPath: c.local, Username: "user", Password: "password"})
 			if status.Code(err) != c.code {
 				t.Errorf("got %v, want %v", err, c.code)
 			}
@@ -104,8 +106,10 @@ func TestRemoveSMBGlobalMapping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for remote, want := range map[string]codes.Code{`\\Server\Share\Dir\`: codes.OK, `\\server`: codes.InvalidArgument, ``: codes.InvalidArgument} {
-		if _, err := shares.RemoveSMBGlobalMapping(t.Context(), &smb.RemoveSMBGlobalMappingRequest{RemotePath: remote}); status.Code(err) != want {
+	for remote, want := range map[string]codes.Code{`\\Server\Share\Dir\`: codes.OK, `\\server`: codes.InvalidArgument,
+		``: codes.InvalidArgument} {
+		if _, err := shares.RemoveSMBGlobalMapping(t.Context(),
+			&smb.RemoveSMBGlobalMappingRequest{RemotePath: remote}); status.Code(err) != want {
 			t.Errorf("removing %q: %v, want %v", remote, err, want)
 		}
 	}
@@ -121,7 +125,8 @@ func TestWithoutFilesystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shares.NewSMBGlobalMapping(t.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: `\\server\share`}); err != nil {
+	if _, err := shares.NewSMBGlobalMapping(t.Context(),
+		&smb.NewSMBGlobalMappingRequest{RemotePath: `\\server\share`}); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(f.calls, []string{`IsSMBMapped[\\server\share]`}); diff != "" {

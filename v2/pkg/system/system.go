@@ -46,7 +46,8 @@ func (s *System) within(ctx context.Context) systemapi.HostAPI {
 }
 
 // GetBIOSSerialNumber returns the serial number that the firmware reports.
-func (s *System) GetBIOSSerialNumber(ctx context.Context, _ *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error) {
+func (s *System) GetBIOSSerialNumber(ctx context.Context,
+	_ *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error) {
 	serial, err := s.within(ctx).GetBIOSSerialNumber()
 	return &GetBIOSSerialNumberResponse{SerialNumber: serial}, err
 }

@@ -57,7 +57,8 @@ func TestFakeIsCalled(t *testing.T) {
 				t.Errorf("got the error %v, want %v", err, f.err)
 			}
 		}
-		if diff := cmp.Diff(f.calls, []string{"[serial]", "[get Spooler]", "[start Spooler]", "[stop Spooler true]"}); diff != "" {
+		if diff := cmp.Diff(f.calls, []string{"[serial]", "[get Spooler]", "[start Spooler]",
+			"[stop Spooler true]"}); diff != "" {
 			t.Errorf("calls (-got +want):\n%s", diff)
 		}
 		if f.err != nil {

@@ -26,8 +26,8 @@ var setDisk = regexp.MustCompile(`(?i)^Set-Disk\s+-Number\s+(\d+)\s+-(IsReadOnly
 
 // RunPowershellCmd does what one known command does, by the calls of the other packages, and starts no shell for it:
 // statements of the form "Set-Disk -Number 1 -IsReadOnly $false" and "Set-Disk -Number 1 -IsOffline $true", separated
-// by semicolons, as the driver of vSphere v3.7.3 runs them. Every other command fails with errors.ErrUnsupported in the error,
-// before any of its statements is carried out. The output is empty.
+// by semicolons, as the driver of vSphere v3.7.3 runs them. Every other command fails with errors.ErrUnsupported in the
+// error, before any of its statements is carried out. The output is empty.
 func RunPowershellCmd(command string, _ ...string) ([]byte, error) {
 	return nil, run(hostapi.New(), command)
 }
@@ -44,7 +44,8 @@ func run(api disks, command string) error {
 			if !cmdlet.MatchString(name) { // it may hold a password, as the rest may
 				name = "such a statement"
 			}
-			return fmt.Errorf("%w: utils.RunPowershellCmd runs no PowerShell, and does not know how to do %s without; the packages disk, volume, filesystem, smb and iscsi have the calls", errors.ErrUnsupported, name)
+			return fmt.Errorf("%w: utils.RunPowershellCmd runs no PowerShell, and does not know how to do %s without; the "+
+				"packages disk, volume, filesystem, smb and iscsi have the calls", errors.ErrUnsupported, name)
 		}
 		number, err := strconv.ParseUint(parts[1], 10, 32)
 		if err != nil {

@@ -45,8 +45,8 @@ func IsPathSymlink(path string) (bool, error) {
 	return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0, nil // Go calls a mount point irregular
 }
 
-// IsPathValid reports whether a path, or a share on the network, can be reached. It is an error if the share's server is away
-// or its credentials do not work any more. Off Windows it fails with errors.ErrUnsupported in the error.
+// IsPathValid reports whether a path, or a share on the network, can be reached. It is an error if the share's server
+// is away or its credentials do not work any more. Off Windows it fails with errors.ErrUnsupported in the error.
 func IsPathValid(path string) (bool, error) { return isPathValid(path) }
 
 // IsMountedFolder reports whether a volume is mounted at a path. A missing path is an error. Off Windows it fails with

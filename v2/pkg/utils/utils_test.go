@@ -29,17 +29,21 @@ func (c *calls) SetDiskReadOnly(disk uint32, readOnly bool) error {
 // The command is that of pkg/mounter of vSphere's driver, v3.7.3.
 func TestRunsWhatDriversRun(t *testing.T) {
 	for command, want := range map[string][]string{
-		fmt.Sprintf("Set-Disk -Number %d -IsReadOnly $false;Set-Disk -Number %d -IsOffline $%t", 3, 3, false): {"3 read-only false", "3 online true"},
-		fmt.Sprintf("Set-Disk -Number %d -IsReadOnly $false;Set-Disk -Number %d -IsOffline $%t", 3, 3, true):  {"3 read-only false", "3 online false"},
-		" set-disk  -number 12 -isoffline $True ; ":                                                           {"12 online false"},
-		"Set-Disk -Number 3 -IsOffline $false; Remove-Item C:\\x":                                             nil,
-		"Set-Disk -Number 3 -IsOffline $false | Out-Null":                                                     nil,
-		"Set-Disk -Number 3 -IsOffline $env:X":                                                                nil,
-		"New-SmbGlobalMapping -Password secret":                                                               nil,
+		fmt.Sprintf("Set-Disk -Number %d -IsReadOnly $false;Set-Disk -Number %d -IsOffline $%t", 3, 3,
+			false): {"3 read-only false", "3 online true"},
+		fmt.Sprintf("Set-Disk -Number %d -IsReadOnly $false;Set-Disk -Number %d -IsOffline $%t", 3, 3,
+			true): {"3 read-only false", "3 online false"},
+		" set-disk  -number 12 -isoffline " +
+			"$True ; ": {"12 online false"},
+		"Set-Disk -Number 3 -IsOffline $false; Remove-Item C:\\x": nil,
+		"Set-Disk -Number 3 -IsOffline $false | Out-Null":         nil,
+		"Set-Disk -Number 3 -IsOffline $env:X":                    nil,
+		"New-SmbGlobalMapping -Password secret":                   nil,
 	} {
 		var got calls
 		err := run(&got, command)
-		if !slices.Equal(got, want) || errors.Is(err, errors.ErrUnsupported) != (want == nil) || err != nil && strings.Contains(err.Error(), "secret") {
+		if !slices.Equal(got, want) || errors.Is(err, errors.ErrUnsupported) != (want == nil) || err != nil &&
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: calls %q, %v; want %q", command, got, err, want)
 		}
 	}
@@ -64,7 +68,8 @@ func TestPaths(t *testing.T) {
 	if err != nil {
 		t.Skipf("require symlink: %v", err)
 	}
-	for path, want := range map[string][2]bool{dir: {true, false}, link: {true, true}, filepath.Join(dir, "missing"): {false, false}} {
+	for path, want := range map[string][2]bool{dir: {true, false}, link: {true, true},
+		filepath.Join(dir, "missing"): {false, false}} {
 		exists, err := PathExists(path)
 		if err != nil || exists != want[0] {
 			t.Errorf("%s exists: %t, %v", path, exists, err)
@@ -77,7 +82,8 @@ func TestPaths(t *testing.T) {
 	if got := EnsureLongPath(EnsureLongPath(`C:\a`)); got != `\\?\C:\a` {
 		t.Error(got)
 	}
-	for name, err := range map[string]error{"IsPathValid": second(IsPathValid(dir)), "IsMountedFolder": second(IsMountedFolder(dir))} {
+	for name, err := range map[string]error{"IsPathValid": second(IsPathValid(dir)),
+		"IsMountedFolder": second(IsMountedFolder(dir))} {
 		if (err == nil) != (runtime.GOOS == "windows") || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -23,7 +23,8 @@ func isPathValid(path string) (bool, error) {
 		return false, fmt.Errorf("path with a NUL: %w", err)
 	}
 	_, err = syscall.GetFileAttributes(name)
-	if errors.Is(err, syscall.ERROR_PATH_NOT_FOUND) || errors.Is(err, syscall.ERROR_FILE_NOT_FOUND) || errors.Is(err, errorInvalidName) {
+	if errors.Is(err, syscall.ERROR_PATH_NOT_FOUND) || errors.Is(err, syscall.ERROR_FILE_NOT_FOUND) ||
+		errors.Is(err, errorInvalidName) {
 		return false, nil
 	}
 	if err != nil {
@@ -32,7 +33,8 @@ func isPathValid(path string) (bool, error) {
 	return true, nil
 }
 
-// The tag tells a mount point from a link: https://learn.microsoft.com/windows/win32/fileio/determining-whether-a-directory-is-a-volume-mount-point
+// The tag tells a mount point from a link:
+// https://learn.microsoft.com/windows/win32/fileio/determining-whether-a-directory-is-a-volume-mount-point
 func isMountedFolder(path string) (bool, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

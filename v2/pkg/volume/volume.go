@@ -19,11 +19,14 @@ type Interface interface {
 	// FormatVolume makes an NTFS file system on a volume. An empty one is left alone, and one that holds files is refused.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)
 	// GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
-	GetClosestVolumeIDFromTargetPath(context.Context, *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error)
+	GetClosestVolumeIDFromTargetPath(context.Context, *GetClosestVolumeIDFromTargetPathRequest) (
+		*GetClosestVolumeIDFromTargetPathResponse, error)
 	// GetDiskNumberFromVolumeID returns the disk that a volume is on, mounted or not.
-	GetDiskNumberFromVolumeID(context.Context, *GetDiskNumberFromVolumeIDRequest) (*GetDiskNumberFromVolumeIDResponse, error)
+	GetDiskNumberFromVolumeID(context.Context, *GetDiskNumberFromVolumeIDRequest) (
+		*GetDiskNumberFromVolumeIDResponse, error)
 	// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the one that links lead to.
-	GetVolumeIDFromTargetPath(context.Context, *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error)
+	GetVolumeIDFromTargetPath(context.Context, *GetVolumeIDFromTargetPathRequest) (
+		*GetVolumeIDFromTargetPathResponse, error)
 	// GetVolumeStats returns the size of a volume and how much of it is used.
 	GetVolumeStats(context.Context, *GetVolumeStatsRequest) (*GetVolumeStatsResponse, error)
 	// IsVolumeFormatted reports whether a volume has a file system.
@@ -35,7 +38,8 @@ type Interface interface {
 	MountVolume(context.Context, *MountVolumeRequest) (*MountVolumeResponse, error)
 	// ResizeVolume makes a volume and its file system larger. It is never made smaller.
 	ResizeVolume(context.Context, *ResizeVolumeRequest) (*ResizeVolumeResponse, error)
-	// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is success.
+	// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is
+	// success.
 	UnmountVolume(context.Context, *UnmountVolumeRequest) (*UnmountVolumeResponse, error)
 	// WriteVolumeCache writes the cached data of a volume to its disk.
 	WriteVolumeCache(context.Context, *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error)
@@ -61,7 +65,8 @@ func (v *Volume) within(ctx context.Context) volumeapi.HostAPI {
 
 // ListVolumesOnDisk returns the volumes of a disk, or of one of its partitions; partition 0 means all. Data volumes
 // come first.
-func (v *Volume) ListVolumesOnDisk(ctx context.Context, request *ListVolumesOnDiskRequest) (*ListVolumesOnDiskResponse, error) {
+func (v *Volume) ListVolumesOnDisk(ctx context.Context,
+	request *ListVolumesOnDiskRequest) (*ListVolumesOnDiskResponse, error) {
 	volumes, err := v.within(ctx).ListVolumesOnDisk(request.DiskNumber, request.PartitionNumber)
 	return &ListVolumesOnDiskResponse{VolumeIDs: volumes}, err
 }
@@ -71,13 +76,15 @@ func (v *Volume) MountVolume(ctx context.Context, request *MountVolumeRequest) (
 	return &MountVolumeResponse{}, v.within(ctx).MountVolume(request.VolumeID, request.TargetPath)
 }
 
-// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is success.
+// UnmountVolume flushes a volume and unmounts it from a directory, which stays. If nothing is mounted there, that is
+// success.
 func (v *Volume) UnmountVolume(ctx context.Context, request *UnmountVolumeRequest) (*UnmountVolumeResponse, error) {
 	return &UnmountVolumeResponse{}, v.within(ctx).UnmountVolume(request.VolumeID, request.TargetPath)
 }
 
 // IsVolumeFormatted reports whether a volume has a file system.
-func (v *Volume) IsVolumeFormatted(ctx context.Context, request *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error) {
+func (v *Volume) IsVolumeFormatted(ctx context.Context,
+	request *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error) {
 	formatted, err := v.within(ctx).IsVolumeFormatted(request.VolumeID)
 	return &IsVolumeFormattedResponse{Formatted: formatted}, err
 }
@@ -88,7 +95,8 @@ func (v *Volume) FormatVolume(ctx context.Context, request *FormatVolumeRequest)
 }
 
 // WriteVolumeCache writes the cached data of a volume to its disk.
-func (v *Volume) WriteVolumeCache(ctx context.Context, request *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error) {
+func (v *Volume) WriteVolumeCache(ctx context.Context,
+	request *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error) {
 	return &WriteVolumeCacheResponse{}, v.within(ctx).WriteVolumeCache(request.VolumeID)
 }
 
@@ -104,19 +112,22 @@ func (v *Volume) GetVolumeStats(ctx context.Context, request *GetVolumeStatsRequ
 }
 
 // GetDiskNumberFromVolumeID returns the disk that a volume is on, mounted or not.
-func (v *Volume) GetDiskNumberFromVolumeID(ctx context.Context, request *GetDiskNumberFromVolumeIDRequest) (*GetDiskNumberFromVolumeIDResponse, error) {
+func (v *Volume) GetDiskNumberFromVolumeID(ctx context.Context,
+	request *GetDiskNumberFromVolumeIDRequest) (*GetDiskNumberFromVolumeIDResponse, error) {
 	number, err := v.within(ctx).GetDiskNumberFromVolumeID(request.VolumeID)
 	return &GetDiskNumberFromVolumeIDResponse{DiskNumber: number}, err
 }
 
 // GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the one that links lead to.
-func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, request *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error) {
+func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context,
+	request *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error) {
 	id, err := v.within(ctx).GetVolumeIDFromTargetPath(request.TargetPath)
 	return &GetVolumeIDFromTargetPathResponse{VolumeID: id}, err
 }
 
 // GetClosestVolumeIDFromTargetPath returns the volume that holds a path: mounted there, or at a directory above.
-func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, request *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error) {
+func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context,
+	request *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error) {
 	id, err := v.within(ctx).GetClosestVolumeIDFromTargetPath(request.TargetPath)
 	return &GetClosestVolumeIDFromTargetPathResponse{VolumeID: id}, err
 }

@@ -77,7 +77,8 @@ func TestFakeIsCalled(t *testing.T) {
 	}
 }
 
-// TestFailure: the error of the driver's HostAPI arrives unchanged, with an answer, because some drivers read that first.
+// TestFailure: the error of the driver's HostAPI arrives unchanged, with an answer, because some drivers read that
+// first.
 func TestFailure(t *testing.T) {
 	f := &fake{err: errors.New("broken")}
 	v, err := volume.New(f)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command driver is a driver for HostProcess containers that was written for the existing in-process library: it stages a
-// volume and uses only that library's names.
+// Command driver is a driver for HostProcess containers that was written for the existing in-process library: it stages
+// a volume and uses only that library's names.
 package main
 
 import (

@@ -4,8 +4,8 @@
 
 package winapi
 
-// GetSystemFirmwareTable copies a table of the firmware into a buffer and returns its size in bytes, 0 on failure. If the
-// table is larger than the buffer, nothing is copied.
+// GetSystemFirmwareTable copies a table of the firmware into a buffer and returns its size in bytes, 0 on failure. If
+// the table is larger than the buffer, nothing is copied.
 //
 //	UINT GetSystemFirmwareTable(
 //	  [in]  DWORD FirmwareTableProviderSignature,

@@ -15,8 +15,8 @@ import (
 	tests "github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
-// TestStructs compares the structures that are passed to Windows with the layout that C compilers give them, the same on
-// x64 and arm64: testdata/structs.txt, which internal/win32/testdata/abi/make.sh writes. Fields correspond by their
+// TestStructs compares the structures that are passed to Windows with the layout that C compilers give them, the same
+// on x64 and arm64: testdata/structs.txt, which internal/win32/testdata/abi/make.sh writes. Fields correspond by their
 // order; a field without a name is padding, and a C union is one field.
 func TestStructs(t *testing.T) {
 	text, err := os.ReadFile("testdata/structs.txt")

@@ -20,9 +20,9 @@ const (
 	rpcImpersonate           = 3 // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
-// Client calls WMI on this machine. It makes its calls on threads that start when needed: COM is set up per thread, and doing
-// so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls that never should have clients
-// of their own.
+// Client calls WMI on this machine. It makes its calls on threads that start when needed: COM is set up per thread, and
+// doing so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls that never should
+// have clients of their own.
 type Client struct {
 	// Threads is how many calls run at the same time; zero: one.
 	Threads int
@@ -86,7 +86,8 @@ func (c *Client) end() {
 
 // serve runs calls on one thread.
 func (c *Client) serve() {
-	runtime.LockOSThread() // never unlocked: other goroutines must not see the thread's COM state, and it ends with this one
+	// never unlocked: other goroutines must not see the thread's COM state, and it ends with this one
+	runtime.LockOSThread()
 	s := &session{services: make(map[string]*ole.IDispatch)}
 	s.unusable = initialize()
 	for {
@@ -127,11 +128,11 @@ func handleMessages() {
 	}
 }
 
-// initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the thread
-// were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call that hangs
-// would stop all others. Programs that made an apartment for each query leaked memory in this way; these threads stay as long
-// as they are used, and so do their connections. An apartment that the thread has already, or security that is already set up,
-// is not an error.
+// initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the
+// thread were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call
+// that hangs would stop all others. Programs that made an apartment for each query leaked memory in this way; these
+// threads stay as long as they are used, and so do their connections. An apartment that the thread has already, or
+// security that is already set up, is not an error.
 //
 // https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
 // https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23

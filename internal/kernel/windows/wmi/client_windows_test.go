@@ -36,7 +36,8 @@ func TestEach(t *testing.T) {
 func TestEachStopsAtAnError(t *testing.T) {
 	want := errors.New("enough")
 	visits := 0
-	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(Instance) (bool, error) { visits++; return false, want })
+	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
+		func(Instance) (bool, error) { visits++; return false, want })
 	if err == nil || visits != 1 {
 		t.Errorf("got %v after %d visits", err, visits)
 	}
@@ -44,7 +45,8 @@ func TestEachStopsAtAnError(t *testing.T) {
 
 func TestEachIsDone(t *testing.T) {
 	visits := 0
-	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_Process", func(Instance) (bool, error) { visits++; return true, nil })
+	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_Process",
+		func(Instance) (bool, error) { visits++; return true, nil })
 	if err != nil || visits != 1 {
 		t.Errorf("got %v after %d visits", err, visits)
 	}
@@ -82,7 +84,8 @@ func TestAMethodWithoutParameters(t *testing.T) {
 
 func TestUnknownNamesAreErrors(t *testing.T) {
 	c := &Client{}
-	if err := c.Each(`ROOT\none`, "SELECT * FROM Win32_OperatingSystem", func(Instance) (bool, error) { return false, nil }); err == nil {
+	if err := c.Each(`ROOT\none`, "SELECT * FROM Win32_OperatingSystem",
+		func(Instance) (bool, error) { return false, nil }); err == nil {
 		t.Error("a namespace that does not exist")
 	}
 	if _, err := c.CallClass(cimv2, "No_SuchClass", "Create", nil); err == nil {
@@ -98,7 +101,8 @@ func TestConcurrentCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 16 {
 		calls.Go(func() {
-			if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(Instance) (bool, error) { return false, nil }); err != nil {
+			if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
+				func(Instance) (bool, error) { return false, nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -118,7 +122,8 @@ func TestIdleThreadsEnd(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 4 {
 			calls.Go(func() {
-				if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(Instance) (bool, error) { return false, nil }); err != nil {
+				if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
+					func(Instance) (bool, error) { return false, nil }); err != nil {
 					t.Error(err)
 				}
 			})
@@ -136,8 +141,8 @@ func TestIdleThreadsEnd(t *testing.T) {
 	}
 }
 
-// Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers. Each
-// asks for another class, because Wine locks a class while its instances are visited.
+// Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers.
+// Each asks for another class, because Wine locks a class while its instances are visited.
 func TestCallsThatHang(t *testing.T) {
 	c, hang := &Client{Threads: 2}, make(chan struct{})
 	var calls, reached sync.WaitGroup
@@ -199,7 +204,8 @@ func TestCallClass(t *testing.T) {
 	if returned, err := c.CallClass(namespace, "StdRegProv", "DeleteKey", in); err != nil || returned != 0 {
 		t.Error(returned, err)
 	}
-	if returned, err := c.CallClass(namespace, "StdRegProv", "DeleteKey", in); err != nil || Code(returned) != win32.ERROR_FILE_NOT_FOUND {
+	if returned, err := c.CallClass(namespace, "StdRegProv", "DeleteKey", in); err != nil ||
+		Code(returned) != win32.ERROR_FILE_NOT_FOUND {
 		t.Errorf("deleting a key that is not there: %d, %v", returned, err)
 	}
 	if _, err := c.CallClass(namespace, "StdRegProv", "NoSuchMethod", in); err == nil {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wmi calls Windows Management Instrumentation: it reads the instances of a class, and invokes methods of classes
-// and instances. It serves functions that have no other documented interface. Off Windows it has only error codes.
+// Package wmi calls Windows Management Instrumentation: it reads the instances of a class, and invokes methods of
+// classes and instances. It serves functions that have no other documented interface. Off Windows it has only error
+// codes.
 package wmi

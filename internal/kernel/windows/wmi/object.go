@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Missing parameters have
-// their defaults.
+// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Missing parameters
+// have their defaults.
 type Parameters map[string]any
 
 // Instance is one instance of a class while Each visits it.
@@ -126,8 +126,8 @@ func (c *Client) CallClass(namespace, class, method string, in Parameters) (retu
 	return returned, err
 }
 
-// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are any.
-// It calls invoking just before the invocation.
+// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are
+// any. It calls invoking just before the invocation.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
 func call(object *ole.IDispatch, method string, in Parameters, invoking func()) (returned uint32, err error) {
 	if object == nil {

@@ -62,7 +62,8 @@ func (d DiskAPI) GetDiskStats(diskNumber uint32) (int64, error) {
 
 // SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
 func (d DiskAPI) SetDiskState(diskNumber uint32, isOnline bool) error {
-	_, err := call(d, diskv1.DiskClient.SetDiskState, &diskv1.SetDiskStateRequest{DiskNumber: diskNumber, IsOnline: isOnline})
+	_, err := call(d, diskv1.DiskClient.SetDiskState,
+		&diskv1.SetDiskStateRequest{DiskNumber: diskNumber, IsOnline: isOnline})
 	return err
 }
 

@@ -55,8 +55,8 @@ type DiskIDs struct {
 	SerialNumber string
 }
 
-// DiskAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is that
-// of New.
+// DiskAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is
+// that of New.
 type DiskAPI struct {
 	at machine.Place
 }
@@ -72,7 +72,8 @@ func Over(client *csiproxy.Client) DiskAPI { return DiskAPI{machine.At(client)} 
 func (d DiskAPI) WithContext(ctx context.Context) DiskAPI { return DiskAPI{d.at.Within(ctx)} }
 
 // call makes a call to the API's disk group.
-func call[Q, R any](d DiskAPI, method func(diskv1.DiskClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](d DiskAPI, method func(diskv1.DiskClient, context.Context, *Q, ...grpc.CallOption) (*R, error),
+	request *Q) (*R, error) {
 	ctx, client, err := d.at.Client()
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 // The node partitions a disk in one operation, under one lock. The steps of the interface are that operation too, so
 // that a driver that takes them one by one succeeds, and no disk is ever overwritten.
 
-// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A disk
-// with a partition is left alone, and one that holds anything else is refused. A blank disk is brought online.
+// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A
+// disk with a partition is left alone, and one that holds anything else is refused. A blank disk is brought online.
 func (d DiskAPI) PartitionDisk(diskNumber uint32) error {
 	_, err := call(d, diskv1.DiskClient.PartitionDisk, &diskv1.PartitionDiskRequest{DiskNumber: diskNumber})
 	return err
@@ -51,7 +51,8 @@ func (d DiskAPI) noVolumes(diskNumber uint32) (reason string, err error) {
 		return "", err
 	}
 	_, err = client.Volume.ListVolumesOnDisk(ctx, &volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber})
-	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && (failure.Reason == reasonRaw || failure.Reason == reasonNoData) {
+	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) &&
+		(failure.Reason == reasonRaw || failure.Reason == reasonNoData) {
 		return failure.Reason, nil
 	}
 	return "", err

@@ -12,8 +12,8 @@ import (
 )
 
 // The methods of this file take handles and device paths of the machine that the process runs on; these exist only on
-// Windows. With an agent, or another client than that of an inprocess.Node, they fail with errors.ErrUnsupported in the error: what
-// a container opens may be a disk of another number on the node, or none of it.
+// Windows. With an agent, or another client than that of an inprocess.Node, they fail with errors.ErrUnsupported in the
+// error: what a container opens may be a disk of another number on the node, or none of it.
 
 // GetDiskNumber returns the number of the disk that a handle is open on.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_get_device_number
@@ -51,7 +51,8 @@ func (d DiskAPI) GetDiskNumberAndPage83ID(path string) (uint32, string, error) {
 	if err != nil {
 		return 0, "", &os.PathError{Op: "CreateFile", Path: path, Err: err}
 	}
-	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil, syscall.OPEN_EXISTING, 0, 0)
+	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil,
+		syscall.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return 0, "", &os.PathError{Op: "CreateFile", Path: path, Err: err}
 	}
@@ -68,7 +69,8 @@ func (d DiskAPI) GetDiskNumberAndPage83ID(path string) (uint32, string, error) {
 func (d DiskAPI) here() error {
 	_, node, err := d.at.Node()
 	if err == nil && node == nil {
-		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, which an agent or the client given to Over need not reach; ListDiskIDs lists the disks there", errors.ErrUnsupported)
+		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, which an agent or the "+
+			"client given to Over need not reach; ListDiskIDs lists the disks there", errors.ErrUnsupported)
 	}
 	return err
 }

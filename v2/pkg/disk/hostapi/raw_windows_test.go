@@ -20,7 +20,8 @@ func TestRawDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil, syscall.OPEN_EXISTING, 0, 0)
+	disk, err := syscall.CreateFile(name, 0, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE, nil,
+		syscall.OPEN_EXISTING, 0, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("require a disk 0")
 	}

@@ -33,8 +33,8 @@ type HostAPI interface {
 	IsSymlink(path string) (bool, error)
 }
 
-// FilesystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
-// zero value is that of New.
+// FilesystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node.
+// The zero value is that of New.
 type FilesystemAPI struct {
 	at machine.Place
 }
@@ -52,7 +52,8 @@ func (f FilesystemAPI) WithContext(ctx context.Context) FilesystemAPI {
 }
 
 // call makes a call to the API's filesystem group.
-func call[Q, R any](f FilesystemAPI, method func(filesystemv2alpha1.FilesystemClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](f FilesystemAPI, method func(filesystemv2alpha1.FilesystemClient, context.Context, *Q,
+	...grpc.CallOption) (*R, error), request *Q) (*R, error) {
 	ctx, client, err := f.at.Client()
 	if err != nil {
 		return nil, err
@@ -90,22 +91,25 @@ func (f FilesystemAPI) Mkdir(path string) error {
 	return err
 }
 
-// Rmdir removes an empty directory or a link. With force, it removes a directory with its content, but not the targets of
-// links and mount points in it, and a missing path is success.
+// Rmdir removes an empty directory or a link. With force, it removes a directory with its content, but not the targets
+// of links and mount points in it, and a missing path is success.
 func (f FilesystemAPI) Rmdir(path string, force bool) error {
-	_, err := call(f, filesystemv2alpha1.FilesystemClient.Rmdir, &filesystemv2alpha1.RmdirRequest{Path: path, Force: force})
+	_, err := call(f, filesystemv2alpha1.FilesystemClient.Rmdir,
+		&filesystemv2alpha1.RmdirRequest{Path: path, Force: force})
 	return err
 }
 
 // RmdirContents removes the content of a directory, which stays. Links and mount points in it are not followed.
 func (f FilesystemAPI) RmdirContents(path string) error {
-	_, err := call(f, filesystemv2alpha1.FilesystemClient.RmdirContents, &filesystemv2alpha1.RmdirContentsRequest{Path: path})
+	_, err := call(f, filesystemv2alpha1.FilesystemClient.RmdirContents,
+		&filesystemv2alpha1.RmdirContentsRequest{Path: path})
 	return err
 }
 
 // CreateSymlink makes newname a directory link to oldname. If the same link exists, that is success.
 func (f FilesystemAPI) CreateSymlink(oldname string, newname string) error {
-	_, err := call(f, filesystemv2alpha1.FilesystemClient.CreateSymlink, &filesystemv2alpha1.CreateSymlinkRequest{SourcePath: oldname, TargetPath: newname})
+	_, err := call(f, filesystemv2alpha1.FilesystemClient.CreateSymlink,
+		&filesystemv2alpha1.CreateSymlinkRequest{SourcePath: oldname, TargetPath: newname})
 	return err
 }
 

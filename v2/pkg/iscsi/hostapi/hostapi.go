@@ -42,8 +42,8 @@ type TargetPortal struct {
 	Port uint32 `json:"TargetPortalPortNumber"`
 }
 
-// ISCSIAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is that
-// of New.
+// ISCSIAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is
+// that of New.
 type ISCSIAPI struct {
 	at machine.Place
 }
@@ -59,7 +59,8 @@ func Over(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.At(client)
 func (i ISCSIAPI) WithContext(ctx context.Context) ISCSIAPI { return ISCSIAPI{i.at.Within(ctx)} }
 
 // call makes a call to the API's iscsi group.
-func call[Q, R any](i ISCSIAPI, method func(iscsiv1alpha2.IscsiClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](i ISCSIAPI, method func(iscsiv1alpha2.IscsiClient, context.Context, *Q, ...grpc.CallOption) (*R,
+	error), request *Q) (*R, error) {
 	ctx, client, err := i.at.Client()
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI gives access to the SMB global mappings of a machine, by which the whole node can reach shares. A remote path is
-// \\server\share or \\server\share\dir.
+// HostAPI gives access to the SMB global mappings of a machine, by which the whole node can reach shares. A remote path
+// is \\server\share or \\server\share\dir.
 type HostAPI interface {
 	// IsSMBMapped reports whether the share of a remote path is mapped.
 	IsSMBMapped(remotePath string) (bool, error)
@@ -43,7 +43,8 @@ func Over(client *csiproxy.Client) SMBAPI { return SMBAPI{machine.At(client)} }
 func (s SMBAPI) WithContext(ctx context.Context) SMBAPI { return SMBAPI{s.at.Within(ctx)} }
 
 // call makes a call to the API's smb group.
-func call[Q, R any](s SMBAPI, method func(smbv1.SmbClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](s SMBAPI, method func(smbv1.SmbClient, context.Context, *Q, ...grpc.CallOption) (*R, error),
+	request *Q) (*R, error) {
 	ctx, client, err := s.at.Client()
 	if err != nil {
 		return nil, err
@@ -60,8 +61,8 @@ func (s SMBAPI) MapAndLink(remotePath, localPath, username, password string) err
 	return err
 }
 
-// IsSMBMapped reports whether the share of a remote path is mapped and answers. It is an error if the share is mapped but
-// its server does not answer.
+// IsSMBMapped reports whether the share of a remote path is mapped and answers. It is an error if the share is mapped
+// but its server does not answer.
 func (s SMBAPI) IsSMBMapped(remotePath string) (bool, error) {
 	// Without credentials the node maps nothing: it finds the share mapped and answering, or asks for them.
 	err := s.MapAndLink(remotePath, "", "", "")
@@ -77,8 +78,8 @@ func (s SMBAPI) NewSMBLink(remotePath, localPath string) error {
 	return s.MapAndLink(remotePath, localPath, "", "")
 }
 
-// NewSMBGlobalMapping maps the share of a remote path for the whole node. A mapping that works is left as it is, whatever
-// the credentials; one that does not work is replaced.
+// NewSMBGlobalMapping maps the share of a remote path for the whole node. A mapping that works is left as it is,
+// whatever the credentials; one that does not work is replaced.
 func (s SMBAPI) NewSMBGlobalMapping(remotePath, username, password string) error {
 	return s.MapAndLink(remotePath, "", username, password)
 }

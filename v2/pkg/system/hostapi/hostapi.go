@@ -25,8 +25,8 @@ type HostAPI interface {
 	StopService(name string, force bool) error
 }
 
-// ServiceInfo is the configuration and the state of a service, in the words of the WMI class Win32_Service: its StartMode is
-// the start type ("Auto"), its State the status ("Start Pending"). Both were numbers in v2.0.0-alpha.1.
+// ServiceInfo is the configuration and the state of a service, in the words of the WMI class Win32_Service: its
+// StartMode is the start type ("Auto"), its State the status ("Start Pending"). Both were numbers in v2.0.0-alpha.1.
 //
 // https://learn.microsoft.com/windows/win32/cimwin32prov/win32-service
 type ServiceInfo struct {
@@ -52,7 +52,8 @@ func Over(client *csiproxy.Client) SystemAPI { return SystemAPI{machine.At(clien
 func (s SystemAPI) WithContext(ctx context.Context) SystemAPI { return SystemAPI{s.at.Within(ctx)} }
 
 // call makes a call to the API's system group.
-func call[Q, R any](s SystemAPI, method func(systemv1alpha1.SystemClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](s SystemAPI, method func(systemv1alpha1.SystemClient, context.Context, *Q, ...grpc.CallOption) (*R,
+	error), request *Q) (*R, error) {
 	ctx, client, err := s.at.Client()
 	if err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (s SystemAPI) GetService(name string) (*ServiceInfo, error) {
 	}
 	return &ServiceInfo{
 		DisplayName: r.GetDisplayName(),
-		StartType:   servicewords.StartModes().Of(uint32(r.GetStartType())), Status: servicewords.States().Of(uint32(r.GetStatus())),
+		StartType:   servicewords.StartModes().Of(uint32(r.GetStartType())),
+		Status:      servicewords.States().Of(uint32(r.GetStatus())),
 	}, nil
 }
 
@@ -87,6 +89,7 @@ func (s SystemAPI) StartService(name string) error {
 // StopService stops a service and waits up to 30 seconds until it has stopped. A stopped service is success. With
 // force, running services that depend on it are stopped first; otherwise they are an error.
 func (s SystemAPI) StopService(name string, force bool) error {
-	_, err := call(s, systemv1alpha1.SystemClient.StopService, &systemv1alpha1.StopServiceRequest{Name: name, Force: force})
+	_, err := call(s, systemv1alpha1.SystemClient.StopService,
+		&systemv1alpha1.StopServiceRequest{Name: name, Force: force})
 	return err
 }

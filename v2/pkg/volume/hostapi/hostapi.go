@@ -42,8 +42,8 @@ type HostAPI interface {
 // VolumeRegexp finds the name of a volume in a text.
 var VolumeRegexp = regexp.MustCompile(`Volume\{[\w-]*\}`)
 
-// VolumeAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The zero
-// value is that of New.
+// VolumeAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
+// zero value is that of New.
 type VolumeAPI struct {
 	at machine.Place
 }
@@ -59,7 +59,8 @@ func Over(client *csiproxy.Client) VolumeAPI { return VolumeAPI{machine.At(clien
 func (v VolumeAPI) WithContext(ctx context.Context) VolumeAPI { return VolumeAPI{v.at.Within(ctx)} }
 
 // call makes a call to the API's volume group.
-func call[Q, R any](v VolumeAPI, method func(volumev2alpha1.VolumeClient, context.Context, *Q, ...grpc.CallOption) (*R, error), request *Q) (*R, error) {
+func call[Q, R any](v VolumeAPI, method func(volumev2alpha1.VolumeClient, context.Context, *Q, ...grpc.CallOption) (*R,
+	error), request *Q) (*R, error) {
 	ctx, client, err := v.at.Client()
 	if err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ func judge(claims []claim, headers, target string) ([]verdict, error) {
 		for i, message := range failed {
 			if v := &verdicts[i]; message == "" {
 				v.lacks = false
-			} else if strings.HasPrefix(message, "static_assert failed") || strings.HasPrefix(message, "static assertion failed") {
+			} else if strings.HasPrefix(message, "static_assert failed") ||
+				strings.HasPrefix(message, "static assertion failed") {
 				v.lacks, v.differs = false, true
 			}
 		}
@@ -77,7 +78,8 @@ func judge(claims []claim, headers, target string) ([]verdict, error) {
 
 // compile returns the first error of each claim's line.
 func compile(path, set, headers, target string, count int) ([]string, error) {
-	command := exec.Command("clang", "--target="+target, "-D"+set, "-isystem", headers, "-isystem", filepath.Join(headers, "ddk"),
+	command := exec.Command("clang", "--target="+target, "-D"+set, "-isystem", headers, "-isystem",
+		filepath.Join(headers, "ddk"),
 		"-std=c++17", "-fsyntax-only", "-w", "-ferror-limit=0", "-fno-caret-diagnostics", "-fno-spell-checking", path)
 	output, err := command.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

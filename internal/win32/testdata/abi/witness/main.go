@@ -3,8 +3,9 @@
 // Command witness compares what our Go declares about Windows with what the mingw-w64 headers declare.
 //
 // It reads constants, structures and prototypes from the Go source, writes one C++ assertion for each, and lets clang
-// judge them, for x64 and for arm64. headers.txt gives the C names, and lists what the headers lack or declare otherwise.
-// The command fails for a declaration that is not accounted for, and for a line in headers.txt that is not needed.
+// judge them, for x64 and for arm64. headers.txt gives the C names, and lists what the headers lack or declare
+// otherwise. The command fails for a declaration that is not accounted for, and for a line in headers.txt that is not
+// needed.
 //
 //	witness -headers DIRECTORY -table headers.txt -layouts FILE,FILE
 //
@@ -79,7 +80,8 @@ func (t *table) compare(claims []claim, verdicts []verdict, target string) (comp
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(lacking)) {
-		complaints = append(complaints, fmt.Sprintf("%s: the headers lack %s, and %s does not list it (%s)", target, subject, t.path, lacking[subject]))
+		complaints = append(complaints, fmt.Sprintf("%s: the headers lack %s, and %s does not list it (%s)", target, subject,
+			t.path, lacking[subject]))
 	}
 	return complaints
 }

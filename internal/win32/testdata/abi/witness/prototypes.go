@@ -15,8 +15,8 @@ import (
 
 var sysLine = regexp.MustCompile(`^//sys(?:nb)?\s+\w+(\(.*?\)) *(\(.*?\))? *(?:\[.*\])? = (\w+)\.(\w+)$`)
 
-// prototypes claims the arity, and each parameter's and result's size, of every function of Windows that the unit calls:
-// by a //sys line, or by Call of a LazyProc.
+// prototypes claims the arity, and each parameter's and result's size, of every function of Windows that the unit
+// calls: by a //sys line, or by Call of a LazyProc.
 func (s *source) prototypes(u *unit) (claims []claim, complaints []string) {
 	complain := func(at token.Pos, format string, a ...any) {
 		complaints = append(complaints, fmt.Sprintf("%s: %s", s.fset.Position(at), fmt.Sprintf(format, a...)))
@@ -203,7 +203,8 @@ func (s *source) sysClaims(u *unit, line string) ([]claim, error) {
 func signature(origin, name string, shapes []string) []claim {
 	prototype := fmt.Sprintf("Prototype<decltype(%s)>::", name)
 	arity := len(shapes) - 1
-	claims := []claim{{name + ":arity", name, fmt.Sprintf("%sarity == %d", prototype, arity), fmt.Sprintf("%s: %s has %d parameters", origin, name, arity)}}
+	claims := []claim{{name + ":arity", name, fmt.Sprintf("%sarity == %d", prototype, arity),
+		fmt.Sprintf("%s: %s has %d parameters", origin, name, arity)}}
 	for i, shape := range shapes {
 		key, part := name+":result", "result"
 		if i > 0 {

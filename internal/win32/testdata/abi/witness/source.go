@@ -112,7 +112,8 @@ func (f importerFunc) Import(path string) (*types.Package, error) { return f(pat
 
 // exports returns the compiler's export data of packages and of what they import.
 func exports(packages ...string) (map[string]string, error) {
-	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, packages...)...)
+	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"},
+		packages...)...)
 	command.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	output, err := command.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

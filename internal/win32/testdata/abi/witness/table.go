@@ -29,7 +29,8 @@ func readTable(path string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{path, map[string]map[string]string{"const": {}, "struct": {}, "own": {}, "lack": {}, "differ": {}}, map[string]bool{}}
+	t := &table{path, map[string]map[string]string{"const": {}, "struct": {}, "own": {}, "lack": {}, "differ": {}},
+		map[string]bool{}}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {

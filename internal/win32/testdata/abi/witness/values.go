@@ -69,7 +69,8 @@ func (s *source) constant(t *table, u *unit, o *types.Const) ([]claim, error) {
 	} else if nameInC.MatchString(o.Name()) || u.encoded && o.Exported() && !strings.HasPrefix(o.Name(), "Sizeof") {
 		expression = o.Name()
 	} else {
-		return nil, fmt.Errorf("%s has no line in %s: \"const %s C-EXPRESSION\", or \"own %s REASON\"", name, t.path, name, name)
+		return nil, fmt.Errorf("%s has no line in %s: \"const %s C-EXPRESSION\", or \"own %s REASON\"",
+			name, t.path, name, name)
 	}
 	value, exact := constant.Uint64Val(o.Val())
 	if signed, ok := constant.Int64Val(o.Val()); ok && signed < 0 {
@@ -81,7 +82,8 @@ func (s *source) constant(t *table, u *unit, o *types.Const) ([]claim, error) {
 		return nil, fmt.Errorf("%s has more than 64 bits", name)
 	}
 	key := strings.ReplaceAll(expression, " ", "")
-	return []claim{{key, key, fmt.Sprintf("number(%s) == %#xull", expression, value), fmt.Sprintf("%s: %s == %#x", name, expression, value)}}, nil
+	return []claim{{key, key, fmt.Sprintf("number(%s) == %#xull", expression, value),
+		fmt.Sprintf("%s: %s == %#x", name, expression, value)}}, nil
 }
 
 // structure claims a structure's size and its fields' offsets and sizes. Only a structure that is plain memory can be
@@ -100,7 +102,8 @@ func (s *source) structure(t *table, u *unit, o types.Object) ([]claim, error) {
 	}
 	row := strings.Fields(t.rows["struct"][name])
 	if len(row) == 0 {
-		return nil, fmt.Errorf("%s has no line in %s: \"struct %s C-NAME C-FIELD…\", or \"own %s REASON\"", name, t.path, name, name)
+		return nil, fmt.Errorf("%s has no line in %s: \"struct %s C-NAME C-FIELD…\", or \"own %s REASON\"",
+			name, t.path, name, name)
 	}
 	t.use("struct", name)
 	var fields []*types.Var
@@ -134,8 +137,8 @@ func (s *source) structure(t *table, u *unit, o types.Object) ([]claim, error) {
 	return claims, nil
 }
 
-// fieldOf returns the field of C that a row's entry names for a field of Go. Offsets and sizes do not show that two fields of one
-// type were taken for each other: the C name must end in the Go name, or the entry is GO=C.
+// fieldOf returns the field of C that a row's entry names for a field of Go. Offsets and sizes do not show that two
+// fields of one type were taken for each other: the C name must end in the Go name, or the entry is GO=C.
 func fieldOf(field, entry string) (string, error) {
 	if from, to, found := strings.Cut(entry, "="); found && from == field {
 		return to, nil
@@ -167,16 +170,18 @@ func plain(t types.Type) bool {
 }
 
 func sizeClaim(origin, name string, size int64) claim {
-	return claim{name + ":size", name, fmt.Sprintf("sizeof(%s) == %d", name, size), fmt.Sprintf("%s: sizeof(%s) == %d", origin, name, size)}
+	return claim{name + ":size", name, fmt.Sprintf("sizeof(%s) == %d", name, size),
+		fmt.Sprintf("%s: sizeof(%s) == %d", origin, name, size)}
 }
 
 func offsetClaim(origin, name, field string, offset int64) claim {
 	key := name + "." + field
-	return claim{key, key, fmt.Sprintf("offsetof(%s, %s) == %d", name, field, offset), fmt.Sprintf("%s: offsetof(%s, %s) == %d", origin, name, field, offset)}
+	return claim{key, key, fmt.Sprintf("offsetof(%s, %s) == %d", name, field, offset),
+		fmt.Sprintf("%s: offsetof(%s, %s) == %d", origin, name, field, offset)}
 }
 
-// layoutClaims claims the sizes and offsets that layout.c has given to our structures, with its own declarations where it
-// has some.
+// layoutClaims claims the sizes and offsets that layout.c has given to our structures, with its own declarations where
+// it has some.
 func layoutClaims(paths []string) (claims []claim, err error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
