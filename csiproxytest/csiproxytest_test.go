@@ -283,3 +283,15 @@ func scenario(t *testing.T) string {
 	}
 	return file
 }
+
+func TestDisturbanceThatNoCallMetIsNamed(t *testing.T) {
+	log, _ := run(t, func(tb testing.TB) {
+		n := csiproxytest.Start(tb, csiproxytest.Options{})
+		n.Fail(csiproxytest.Calls{Function: "OpenDevice", Object: "PhysicalDrive77"}, "ERROR_NOT_READY")
+		n.FailRPC(csiproxytest.Calls{Method: "disk/ListDiskIDs"}, codes.Aborted, "again")()
+	})
+	if !strings.Contains(log, "no call met") || !strings.Contains(log, "PhysicalDrive77") ||
+		strings.Contains(log, "ListDiskIDs") {
+		t.Errorf("got %s", log)
+	}
+}

@@ -11,7 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Calls selects calls to disturb: of a kernel function, or of API methods. Node.Journal shows such calls.
+// Calls selects calls to disturb: of a kernel function, or of API methods. Node.Journal shows such calls. A selection
+// that no call meets is named in the test's log when the test ends.
 type Calls struct {
 	// Function is a kernel function: "SetVolumeMountPoint", "DeviceIoControl".
 	Function string
@@ -105,6 +106,13 @@ func (n *Node) disturb(calls Calls, fault faults.Fault) (end func(), reached <-c
 	}
 	id, reached, err := n.agent.Faults().Add(fault)
 	n.must("disturbing calls", err)
+	n.t.Cleanup(func() {
+		for _, f := range n.agent.Faults().List() {
+			if f.ID == id && f.Disturbed == 0 {
+				n.t.Logf("csiproxytest: no call met %+v; the journal shows the functions and objects of calls", calls)
+			}
+		}
+	})
 	return func() { n.agent.Faults().Remove(id) }, reached
 }
 

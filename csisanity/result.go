@@ -18,9 +18,10 @@ type Result struct {
 	Suite          string
 	Passed, Failed int
 	Skipped        map[string]int // by reason
+	Failures       []string       // the specs that failed, with their messages
 }
 
-// String returns the counts as lines.
+// String returns the counts as lines, and then the failures.
 func (r Result) String() string {
 	skipped := 0
 	var reasons strings.Builder
@@ -28,8 +29,8 @@ func (r Result) String() string {
 		skipped += r.Skipped[reason]
 		fmt.Fprintf(&reasons, "\n%4d skipped: %s", r.Skipped[reason], reason)
 	}
-	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s",
-		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String())
+	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s%s",
+		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String(), strings.Join(r.Failures, ""))
 }
 
 // resultOf counts the specs of the suite with a name.
@@ -48,6 +49,7 @@ func resultOf(name string, report ginkgo.Report) Result {
 			result.Skipped["switched off in csi-sanity"]++
 		default:
 			result.Failed++
+			result.Failures = append(result.Failures, "\n     failed: "+spec.FullText()+": "+spec.Failure.Message)
 		}
 	}
 	return result

@@ -22,9 +22,11 @@ type Driver struct {
 	shares  *mounter.Shares
 }
 
-func NewDriver() *Driver {
-	const kubelet = `C:\var\lib\kubelet`
-	m := mounter.New(csiproxy.New(csiproxy.Options{})).WithKubelet(kubelet, os.DirFS(kubelet))
+const kubelet = `C:\var\lib\kubelet`
+
+// NewDriver returns a driver with os.DirFS(kubelet), or in a test on Linux with os.DirFS(node.HostPath(kubelet)).
+func NewDriver(client *csiproxy.Client, files fs.FS) *Driver {
+	m := mounter.New(client).WithKubelet(kubelet, files)
 	return &Driver{m, m.Shares(kubelet + `\plugins\example.com\shares`)}
 }
 
@@ -38,9 +40,10 @@ func (d *Driver) StageShare(ctx context.Context, source, staging string, secrets
 		mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
 }
 
-func (d *Driver) Publish(staging, target string) error {
-	return code(d.mounter.Mount(staging, target, "", nil))
+func (d *Driver) Publish(ctx context.Context, staging, target string) error {
+	return code(d.mounter.Publish(ctx, staging, target))
 }
+
 func (d *Driver) Unpublish(target string) error { return code(d.mounter.Unmount(target)) }
 
 func (d *Driver) Expand(ctx context.Context, path string, required int64) (capacity int64, err error) {
@@ -82,12 +85,12 @@ func code(err error) error {
 
 // The node service of a driver; CSI's messages are left out.
 func Example() {
-	d, ctx := NewDriver(), context.Background()
+	d, ctx := NewDriver(csiproxy.New(csiproxy.Options{}), os.DirFS(kubelet)), context.Background()
 	staging, target := `\var\lib\kubelet\plugins\kubernetes.io\csi\example.com\1\globalmount`,
 		`c:\var\lib\kubelet\pods\1\volumes\kubernetes.io~csi\pv\mount`
 	if err := d.StageDisk(ctx, "vol-0123456789abcdef0", staging, false); err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(d.Publish(staging, target))
+	fmt.Println(d.Publish(ctx, staging, target))
 }

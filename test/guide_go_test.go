@@ -73,7 +73,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
-	"github.com/kubernetes-csi/csi-proxy/csisanity/csicode"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
 
 type driver struct{}

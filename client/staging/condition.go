@@ -12,7 +12,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// A Condition is what CSI calls VolumeCondition.
+// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or NodeGetVolumeHealth:
+//
+//	&csi.VolumeCondition{Abnormal: c.Abnormal, Message: c.Message}
+//	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,
+//		Reason: c.Reason(), Message: c.Message}
 type Condition struct {
 	Abnormal bool
 	Message  string // for people

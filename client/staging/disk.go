@@ -3,11 +3,12 @@
 package staging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	for _, d := range found {
 		disks = append(disks, d)
 	}
-	sort.Slice(disks, func(i, j int) bool { return disks[i].Number < disks[j].Number })
+	slices.SortFunc(disks, func(a, b Disk) int { return cmp.Compare(a.Number, b.Number) })
 	return disks, nil
 }
 
@@ -85,6 +86,8 @@ func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	}
 	found, err := match.pick(ctx, m, disks)
 	switch {
+	case errors.Is(err, fs.ErrInvalid): // it names what the match is of
+		return Disk{}, err
 	case err != nil:
 		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match.what, err)
 	case len(found) == 0:

@@ -28,9 +28,8 @@ func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
 // //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is
 // a directory of the node, as drivers publish it: target becomes a link to it.
 //
-// An existing target is removed first, whether it is an empty directory, a link, or a directory with content; a mount
-// point is unmounted, and the volume's content stays. Windows has no read-only mounts: the container runtime must
-// enforce the option ro. All other options of a link are ignored.
+// An existing target is replaced as by Publish, which refuses a directory with content. Windows has no read-only
+// mounts: the container runtime must enforce the option ro. All other options of a link are ignored.
 func (m *Mounter) Mount(source, target, fstype string, options []string) error {
 	return m.MountSensitive(source, target, fstype, options, nil)
 }
@@ -43,7 +42,7 @@ func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOpt
 	if isRemote(source) {
 		return m.MountShare(ctx, source, target, credentialsOf(options, sensitiveOptions))
 	}
-	return m.Link(ctx, source, target)
+	return m.Publish(ctx, source, target)
 }
 
 // MountSensitiveWithoutSystemd is MountSensitive: Windows has no systemd.
@@ -58,9 +57,9 @@ func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fst
 	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
 }
 
-// Link makes target a link to the directory source, and makes the directories above target. An existing target is
-// removed, see Mount, unless it is the same link already.
-func (m *Mounter) Link(ctx context.Context, source, target string) error {
+// Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
+// directory, a mount point or another link, and refuses a directory with content: csiproxy.ErrDirectoryNotEmpty.
+func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	source, target = windowsPath(source), windowsPath(target)
 	link := func() error {
 		_, err := m.client.Filesystem.CreateSymlink(ctx,
@@ -74,7 +73,7 @@ func (m *Mounter) Link(ctx context.Context, source, target string) error {
 	if !errors.Is(err, csiproxy.ErrPathExists) {
 		return err
 	}
-	if err := m.Remove(ctx, target); err != nil {
+	if _, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target}); err != nil {
 		return err
 	}
 	return link()
@@ -139,28 +138,6 @@ func (m *Mounter) makeParent(ctx context.Context, path string) error {
 		return nil
 	}
 	return m.makeDirectory(ctx, parent)
-}
-
-// Publish makes target a link to the directory source, and makes the directories above target. Unlike Link it removes
-// no directory with content: that is csiproxy.ErrDirectoryNotEmpty.
-func (m *Mounter) Publish(ctx context.Context, source, target string) error {
-	source, target = windowsPath(source), windowsPath(target)
-	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx,
-			&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-		return err
-	}
-	if err := m.makeParent(ctx, target); err != nil {
-		return err
-	}
-	err := link()
-	if !errors.Is(err, csiproxy.ErrPathExists) {
-		return err
-	}
-	if _, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target}); err != nil {
-		return err
-	}
-	return link()
 }
 
 // windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.

@@ -5,6 +5,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -14,9 +15,7 @@ import (
 // WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
 // finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
 // of the directory on the node, and files the directory as this process sees it: a driver whose container has it
-// mounted gives
-//
-//	m.WithKubelet(`C:\var\lib\kubelet`, os.DirFS(`C:\var\lib\kubelet`))
+// mounted gives os.DirFS(`C:\var\lib\kubelet`), and a test on Linux os.DirFS(node.HostPath(`C:\var\lib\kubelet`)).
 //
 // Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
 func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
@@ -56,7 +55,8 @@ func (k kubelet) volumes() ([]string, error) {
 		return nil, nil
 	}
 	if _, err := fs.Stat(k.files, "."); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("WithKubelet was given files in which this process does not find %s; "+
+			"off Windows, those of a test's node are at its HostPath: %w", k.path, err)
 	}
 	var all []string
 	for _, place := range places {

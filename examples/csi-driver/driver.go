@@ -152,7 +152,7 @@ func (d *driver) NodePublishVolume(ctx context.Context,
 		!errors.Is(err, mounter.ErrNotStaged) {
 		return nil, err
 	}
-	return &csi.NodePublishVolumeResponse{}, d.mounter.Link(ctx, r.GetStagingTargetPath(), r.GetTargetPath())
+	return &csi.NodePublishVolumeResponse{}, d.mounter.Publish(ctx, r.GetStagingTargetPath(), r.GetTargetPath())
 }
 
 // NodeUnpublishVolume takes the volume from a pod, whether it still works or not.

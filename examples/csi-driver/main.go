@@ -24,9 +24,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/csisanity/csicode"
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
 
 func main() {

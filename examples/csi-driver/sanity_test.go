@@ -10,8 +10,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
-	"github.com/kubernetes-csi/csi-proxy/csisanity/csicode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 

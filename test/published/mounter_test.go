@@ -5,6 +5,7 @@ package published
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -112,6 +113,33 @@ func TestMountReplaces(t *testing.T) {
 	if got := n.ReadFile(publish + `\data`); got != "precious" {
 		t.Errorf("the published volume holds %q", got)
 	}
+}
+
+func TestMountRefusesADirectoryWithContent(t *testing.T) {
+	n, m := start(t)
+	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
+	check(t, "making the target", m.Mkdir(t.Context(), publish))
+	n.WriteFile(publish+`\file`, "precious")
+	if err := m.Mount(staging, publish, "", nil); !errors.Is(err, csiproxy.ErrDirectoryNotEmpty) {
+		t.Errorf("publishing over a directory with content: %v, want ErrDirectoryNotEmpty", err)
+	}
+	if got := n.ReadFile(publish + `\file`); got != "precious" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// TestKubeletOfATestsNode: the files of the node's directory are elsewhere on this machine.
+func TestKubeletOfATestsNode(t *testing.T) {
+	const kubelet = csiproxytest.KubeletDir
+	n, m := start(t)
+	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
+	err := m.WithKubelet(kubelet, os.DirFS(kubelet)).UnmountDevice(t.Context(), staging)
+	for _, want := range []string{kubelet, "WithKubelet", "HostPath"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("unstaging without the node's files: %v, want %s in it", err, want)
+		}
+	}
+	check(t, "unstaging", m.WithKubelet(kubelet, os.DirFS(n.HostPath(kubelet))).UnmountDevice(t.Context(), staging))
 }
 
 // TestForeignDisk: a disk with existing content is never formatted.
