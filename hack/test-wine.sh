@@ -73,7 +73,7 @@ if [ "$*" = all ]; then
 	mapfile -t all < <(go list -m -f '{{.Path}}/...')
 	set -- "${all[@]}"
 	# They call go or git, which are not in the tree.
-	left_out='kubernetes-csi/csi-proxy$|/test/windows/ci$'
+	left_out="^$(GOWORK=off go list -m)\$|/test/windows/ci\$"
 fi
 for import in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "$@" | sort -u | grep -vE "$left_out"); do
 	program=$programs/${import##*/}.test.exe

@@ -218,9 +218,9 @@ func TestBill(t *testing.T) {
 		lines = append(lines, c.PURL+" "+c.Licenses[0].Expression)
 	}
 	if diff := cmp.Diff(append(lines, read.BOMFormat+" "+read.SpecVersion+" "+read.Metadata.Component.PURL), []string{
-		"pkg:golang/github.com/kubernetes-csi/csi-proxy/client@v1.2.3 Apache-2.0",
+		"pkg:golang/" + module + "/client@v1.2.3 Apache-2.0",
 		"pkg:golang/example.com/m@v0.1.0 Apache-2.0 AND MIT",
-		"CycloneDX 1.6 pkg:golang/github.com/kubernetes-csi/csi-proxy@v1.2.3?goarch=arm64&goos=windows",
+		"CycloneDX 1.6 pkg:golang/" + module + "@v1.2.3?goarch=arm64&goos=windows",
 	}); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
