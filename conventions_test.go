@@ -245,6 +245,26 @@ func TestNoProgramIsCommitted(t *testing.T) {
 }
 
 // The targets that the README's first lines promise must exist.
+// TestNothingIsReportedToTheOriginal: the modules have the original's path until the project has an address of its own.
+// URLs there are citations: of an issue, a pull request or a file at a version.
+func TestNothingIsReportedToTheOriginal(t *testing.T) {
+	home := regexp.MustCompile(`https://github\.com/kubernetes-csi/csi-proxy(/(issues/new|issues/?$|blob/main|discussions|releases)|[\s)"]|$)`)
+	for _, file := range ownFiles(t) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.IndexByte(content, 0) >= 0 {
+			continue // not text
+		}
+		for number, line := range strings.Split(string(content), "\n") {
+			if home.MatchString(line) {
+				t.Errorf("%s:%d sends readers to the original: %s", file, number+1, line)
+			}
+		}
+	}
+}
+
 func TestReadmeCommandsExist(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
