@@ -20,8 +20,10 @@ help: ## list the targets
 run: setup-run ## start the agent on the emulated node and show a volume's life (ONCE=1: exit afterwards)
 	@hack/run.sh
 
-.PHONY: build
-build: ## build the commands into bin/, for GOOS and GOARCH (VERSION=vX.Y.Z: the version that they print)
+.PHONY: build commands
+build: commands ## build the commands into bin/, for GOOS and GOARCH, and csi-proxy.exe (VERSION=vX.Y.Z: the version that they print)
+	GOOS=windows hack/build.sh bin "$(VERSION)" csi-proxy
+commands:
 	hack/build.sh bin $(VERSION)
 
 # The packages that take longest begin first, so that none of them is alone at the end.
@@ -32,12 +34,12 @@ LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/kernel
 .PHONY: test
 test: export GORACE ?= atexit_sleep_ms=50
 test: export CSI_PROXY_BIN = $(CURDIR)/bin
-test: setup-test build ## all tests with the race detector; the long ones are sampled (make lint vets)
+test: setup-test commands ## all tests with the race detector; the long ones are sampled (make lint vets)
 	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
 		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
 
 .PHONY: test-sanity
-test-sanity: setup-test build ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
+test-sanity: setup-test commands ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
@@ -45,7 +47,7 @@ test-sanity: setup-test build ## csi-sanity on the example driver, with its coun
 SAMPLED = ./internal/kernel/emulated ./test ./test/published ./test/sequences
 LONG = ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
-test-long: setup-test build ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
+test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|AzureFinds' ./test/sequences
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 20m $(SAMPLED)
@@ -107,7 +109,7 @@ test-clients: setup-clients ## run the clients in other languages against an age
 	@hack/test-clients.sh
 
 .PHONY: check-page
-check-page: setup-page build ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
+check-page: setup-page commands ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
 	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -trimpath -count=1 ./test/page
 
 .PHONY: check-docs

@@ -24,6 +24,15 @@ for file in "csi-proxy-$version-windows-amd64.zip" "csi-proxy-$version-windows-a
 	}
 done
 
+# The notes are the version's section of the changelog; a release candidate has those of what is not released.
+section=${version#v}
+[[ $version != *-* ]] || section=Unreleased
+notes=$(awk -v want="## [$section]" 'index($0, "## ") == 1 { inside = index($0, want) == 1; next } inside' CHANGELOG.md)
+[[ -n ${notes//[[:space:]]/} ]] || {
+	echo "publish.sh: CHANGELOG.md has nothing under \"## [$section]\": write there what changed" >&2
+	exit 1
+}
+
 # By number, since a tag can have drafts beside a published release, and gh release delete takes the tag.
 existing=$(gh api --paginate 'repos/{owner}/{repo}/releases' \
 	--jq '.[] | select(.tag_name == "'"$version"'") | "\(.id) \(.draft)"')
@@ -43,6 +52,6 @@ while read -r id draft; do
 	[[ $draft == true ]] || continue
 	gh api --method DELETE "repos/{owner}/{repo}/releases/$id" </dev/null
 done <<<"$existing"
-flags=(--draft --verify-tag --title "$version" --generate-notes)
+flags=(--draft --verify-tag --title "$version" --notes "$notes")
 [[ $version != *-* ]] || flags+=(--prerelease)
 gh release create "$version" "${flags[@]}" dist/*

@@ -39,11 +39,13 @@ func (r *release) archive(ctx context.Context, t target) error {
 	if _, err := command(ctx, r.root, t.env(), "hack/build.sh", dir, r.version); err != nil {
 		return err
 	}
-	if t.system != "windows" {
-		// There csi-proxy only says that it is for Windows.
-		if err := os.Remove(filepath.Join(dir, "csi-proxy")); err != nil {
-			return err
-		}
+	if t.system == "windows" {
+		err = r.fetched(t, dir)
+	} else { // where csi-proxy only says that it is for Windows
+		err = os.Remove(filepath.Join(dir, "csi-proxy"))
+	}
+	if err != nil {
+		return err
 	}
 	linked, err := linkedModules(ctx, r.root, t, "./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl")
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *release) all(ctx context.Context) error {
 	if err := r.protos(); err != nil {
 		return fmt.Errorf("the protos: %w", err)
 	}
-	return nil
+	return errors.Join(r.deployed(), r.vex())
 }
 
 func (r *release) write(name string, content []byte) error {

@@ -51,6 +51,8 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 		"deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "LICENSE"} {
 		put(filepath.Join(root, name), license(t, filepath.Join("..", "..", name)), 0o755)
 	}
+	put(filepath.Join(root, "CHANGELOG.md"), []byte("# Changelog\n\n## [Unreleased]\n\n- soon\n\n## [1.2.3] - 2026-11-25\n\n"+
+		"- what changed\n\n## [1.2.2] - 2026-11-01\n\n- before\n"), 0o600)
 	for _, arch := range []string{"amd64", "arm64"} {
 		put(filepath.Join(root, "dist", "csi-proxy-"+testVersion+"-windows-"+arch+".zip"), []byte(arch), 0o600)
 	}
