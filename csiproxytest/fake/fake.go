@@ -66,9 +66,9 @@ func (n *Node) Fail(method string, code codes.Code, why string) {
 
 // failure returns an error as an agent sends it, or nil for codes.OK.
 func failure(code codes.Code, why, text string) error {
-	s, err := status.New(code, text).WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: why})
-	if err != nil {
-		return nil // codes.OK has no details
+	s := status.New(code, text)
+	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: why}); err == nil {
+		s = detailed
 	}
 	return s.Err()
 }
