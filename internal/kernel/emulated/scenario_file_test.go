@@ -373,7 +373,7 @@ func TestAttachFormattedDisk(t *testing.T) {
 	}
 }
 
-// The tables of the page have the keys of the decoder, and its list of profiles is complete.
+// The lists of the page have the keys of the decoder, and its list of profiles is complete.
 func TestScenarioKeysAreDocumented(t *testing.T) {
 	const page, begin, end = "../../../docs/emulated-node.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
 	text, err := os.ReadFile(page)
@@ -385,9 +385,11 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	for _, line := range strings.Split(tables, "\n") {
 		if next, ok := strings.CutPrefix(line, "### "); ok {
 			title = next
-		} else if row, ok := strings.CutPrefix(line, "| `"); ok {
-			key, _, _ := strings.Cut(row, "`")
-			documented[title] = append(documented[title], key)
+		} else if row, ok := strings.CutPrefix(line, "- "); ok {
+			keys, _, _ := strings.Cut(row, ":")
+			for _, key := range strings.Split(keys, ", ") {
+				documented[title] = append(documented[title], strings.Trim(key, "`"))
+			}
 		}
 	}
 	known := fileKeys()

@@ -26,7 +26,7 @@ const (
 const unreachable = 21 * time.Second
 
 // usual returns how long a call takes on Windows; 0: too short to be noticed, or not known. The values without a source
-// are estimates. docs/emulated-node.md has the same table.
+// are estimates.
 func usual(call kernel.Call) time.Duration {
 	switch call.Function {
 	case "FormatVolume":
