@@ -104,7 +104,7 @@ var replaced = regexp.MustCompile(`(?m)^replace \S+ => <[^>]*repository>(\S*)$`)
 func (g guide) resolve(t *testing.T, home, dir string) {
 	t.Helper()
 	for _, b := range g.blocks {
-		if b.language != "go.mod" || b.notRun != "" {
+		if b.language != "go.mod" || b.notRun {
 			continue
 		}
 		t.Logf("%s:%d: go.mod", g.path, b.line)
@@ -147,7 +147,7 @@ func (g guide) compile(t *testing.T, home string) {
 	module.WriteString("module example.com/driver\n\ngo 1.26.0\n")
 	var files, tests bool
 	for _, b := range g.blocks {
-		if b.notRun != "" {
+		if b.notRun {
 			continue
 		}
 		switch b.language {
