@@ -3,7 +3,7 @@
 #
 # hack/drivers.sh [DRIVER[@VERSION]...] compiles published CSI drivers for Windows against this repository: those packages of each
 # that import CSI Proxy's modules, at the newest version that the module proxy serves, with the replace lines that
-# docs/driver-authors.md and docs/library-mode.md name and no other change. Without arguments, all drivers of the list.
+# docs/driver-authors.md names and no other change. Without arguments, all drivers of the list.
 # A driver that does not compile is compiled once more as it was published, so that its own faults are not taken for ours.
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/.." && pwd)

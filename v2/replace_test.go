@@ -66,18 +66,13 @@ func TestThreeReplaceLines(t *testing.T) {
 // replaceLines returns the three lines of the documentation.
 func replaceLines(t *testing.T, repository string) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/library-mode.md")
+	text, err := os.ReadFile("../docs/driver-authors.md")
 	must(t, "reading the documentation", err)
-	var lines strings.Builder
-	count := 0
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "replace ") {
-			lines.WriteString(strings.ReplaceAll(line, "<this repository>", repository))
-			count++
-		}
-	}
-	if count != 3 {
+	_, section, _ := strings.Cut(string(text), "\n## From the existing library\n")
+	_, block, _ := strings.Cut(section, "```go.mod\n")
+	lines, _, _ := strings.Cut(block, "```\n")
+	if count := strings.Count(lines, "replace "); count != 3 {
 		t.Fatalf("the documentation has %d replace lines", count)
 	}
-	return lines.String()
+	return strings.ReplaceAll(lines, "<this repository>", repository)
 }
