@@ -145,7 +145,8 @@ func (g guide) compile(t *testing.T, home string) {
 	g.resolve(t, home, dir+"-lines")
 	var module strings.Builder
 	module.WriteString("module example.com/driver\n\ngo 1.26.0\n")
-	var files, tests bool
+	var files bool
+	var tests []string
 	for _, b := range g.blocks {
 		if b.notRun {
 			continue
@@ -156,7 +157,9 @@ func (g guide) compile(t *testing.T, home string) {
 		case "go":
 			t.Logf("%s:%d: go", g.path, b.line)
 			files = true
-			tests = g.write(t, dir, b) || tests
+			if at := g.write(t, dir, b); at != "" {
+				tests = append(tests, "./"+at)
+			}
 		}
 	}
 	if !files {
@@ -164,27 +167,29 @@ func (g guide) compile(t *testing.T, home string) {
 	}
 	put(t, filepath.Join(dir, "go.mod"), module.String())
 	steps := [][]string{{"mod", "tidy"}, {"build", "-gcflags=-e", "./..."}}
-	if tests {
-		steps = append(steps, []string{"test", "./..."})
+	if tests != nil {
+		steps = append(steps, append([]string{"test"}, tests...))
 	}
 	build(t, dir, module.String(), steps...)
 }
 
-// write puts a block into a package of its own, or the file that it quotes, and reports whether that is a test.
-func (g guide) write(t *testing.T, dir string, b block) (test bool) {
+// write puts a block into a package of its own, or the file that it quotes. It returns the package's folder if that is a
+// test.
+func (g guide) write(t *testing.T, dir string, b block) string {
 	t.Helper()
+	folder := "line" + strconv.Itoa(b.line)
 	if strings.HasPrefix(b.text, "package ") {
-		name := "block.go"
-		if test = strings.Contains(b.text, "\nfunc Test"); test {
-			name = "block_test.go"
+		if strings.Contains(b.text, "\nfunc Test") {
+			put(t, filepath.Join(dir, folder, "block_test.go"), b.text)
+			return folder
 		}
-		put(t, filepath.Join(dir, "line"+strconv.Itoa(b.line), name), b.text)
-		return test
+		put(t, filepath.Join(dir, folder, "block.go"), b.text)
+		return ""
 	}
 	first, _, _ := strings.Cut(b.text, "\n")
 	if around, ok := surroundings[first]; ok {
-		put(t, filepath.Join(dir, "line"+strconv.Itoa(b.line), "block.go"), strings.Replace(around, "%s", b.text, 1))
-		return false
+		put(t, filepath.Join(dir, folder, "block.go"), strings.Replace(around, "%s", b.text, 1))
+		return ""
 	}
 	for _, file := range quotedFrom {
 		content, err := os.ReadFile(filepath.Join(root, file))
@@ -194,18 +199,21 @@ func (g guide) write(t *testing.T, dir string, b block) (test bool) {
 		if !strings.Contains(string(content), b.text) {
 			continue
 		}
-		folder := filepath.Join(dir, strings.NewReplacer("/", "-", ".", "-").Replace(file))
-		put(t, filepath.Join(folder, filepath.Base(file)), string(content))
+		folder = strings.NewReplacer("/", "-", ".", "-").Replace(file)
+		put(t, filepath.Join(dir, folder, filepath.Base(file)), string(content))
 		if data := filepath.Join(root, filepath.Dir(file), "testdata"); exists(data) {
-			if err := os.CopyFS(filepath.Join(folder, "testdata"), os.DirFS(data)); err != nil && !os.IsExist(err) {
+			if err := os.CopyFS(filepath.Join(dir, folder, "testdata"), os.DirFS(data)); err != nil && !os.IsExist(err) {
 				t.Fatal(err)
 			}
 		}
-		return strings.HasSuffix(file, "_test.go")
+		if strings.HasSuffix(file, "_test.go") {
+			return folder
+		}
+		return ""
 	}
 	t.Errorf("%s:%d: neither a file, which begins with its package, nor lines of one of %q, nor statements that the "+
 		"test knows how to surround", g.path, b.line, slices.Clone(quotedFrom))
-	return false
+	return ""
 }
 
 func exists(path string) bool {

@@ -66,21 +66,18 @@ func textDoubts() map[string]settlement {
 	const everything, notWindows = "every call that a question makes on a machine proves some of it",
 		"it is not about Windows"
 	return map[string]settlement{
-		"What a real container shows was not seen":                                        by(21),
-		"gives 50 when encryption is asked for, which is not confirmed":                   by(41),
-		"which one comes when is not confirmed":                                           by(18, 19, 23, 26),
-		"(growing fails; not confirmed)":                                                  by(42),
-		"Not confirmed on the clouds' machines are the order of the two identifier":       by(2),
-		"EBS disks have no page 83 here, because theirs is not known":                     by(2),
-		"Not tried on Windows: the move on NTFS itself, and whether the mount manager":    by(38),
-		"What stays unproved there is the handful of lines that hand a buffer":            {why: everything},
-		"that Windows agrees, too, is not proved":                                         {why: everything},
-		"csi-proxyctl: not confirmed, nothing was done":                                   {why: notWindows},
-		"| 8 | not confirmed: nothing was done |":                                         {why: notWindows},
-		"another error says that the state of the volume is not known":                    {why: notWindows},
-		"is read so slowly that it was not seen to be blank":                              {why: notWindows},
-		"the server is away, or refuses. Where that is not known":                         {why: notWindows},
-		"A program outside kubelet's directory that uses the mapping without a record is": {why: notWindows},
+		"What a real container shows was not seen":                                     by(21),
+		"gives 50 when encryption is asked for, which is not confirmed":                by(41),
+		"which one comes when is not confirmed":                                        by(18, 19, 23, 26),
+		"(growing fails; not confirmed)":                                               by(42),
+		"Not confirmed on the clouds' machines are the order of the two identifier":    by(2),
+		"EBS disks have no page 83 here, because theirs is not known":                  by(2),
+		"Not tried on Windows: the move on NTFS itself, and whether the mount manager": by(38),
+		"What stays unproved there is the handful of lines that hand a buffer":         {why: everything},
+		"that Windows agrees, too, is not proved":                                      {why: everything},
+		"| 8 | not confirmed: nothing was done |":                                      {why: notWindows},
+		"another error says that the state of the volume is not known":                 {why: notWindows},
+		"is read so slowly that it was not seen to be blank":                           {why: notWindows},
 	}
 }
 
