@@ -18,7 +18,21 @@ type Call struct {
 	// the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
 	Part  int
 	Input []byte // of a control code or an information class; may be read until the call returns
+	// the parameters that stand in no other field, in their order, with the length of an output buffer; never a secret
+	Parameters []any
+	// returns what the call returned, after it; nil: it returns an error only, or a handle. It may hold secrets, and
+	// its bytes are the caller's once the interceptor returns.
+	Output func() any
 }
+
+// An Array is the Output of a call that returns count structures.
+type Array struct {
+	Bytes []byte
+	Count int
+}
+
+// Space is the Output of DiskFreeSpace, in bytes.
+type Space struct{ Total, Free uint64 }
 
 // Interceptor wraps every kernel call: it may observe, wait, fail instead of calling do, or fail after it. The context
 // is that of the RPC on whose behalf the call is made; it does not cancel the call.
@@ -87,18 +101,33 @@ func (k *intercepted) doWith(function, object, argument string, f func() error) 
 	return k.call(Call{Function: function, Object: object, Argument: argument}, f)
 }
 
-func (k *intercepted) DiskInterfaces() (paths []string, err error) {
-	err = k.do("DiskInterfaces", "", func() (err error) { paths, err = k.kernel.DiskInterfaces(); return err })
-	return paths, err
+// returned is do for a call that returns a value.
+func returned[T any](k *intercepted, call Call, f func() (T, error)) (value T, err error) {
+	call.Output = func() any { return value }
+	err = k.call(call, func() (err error) { value, err = f(); return err })
+	return value, err
 }
 
-func (k *intercepted) AdapterInterfaces() (paths []string, err error) {
-	err = k.do("AdapterInterfaces", "", func() (err error) { paths, err = k.kernel.AdapterInterfaces(); return err })
-	return paths, err
+// array is do for a call that returns an array of structures.
+func (k *intercepted) array(function, object string, f func() ([]byte, int, error)) ([]byte, int, error) {
+	a, err := returned(k, Call{Function: function, Object: object}, func() (a Array, err error) {
+		a.Bytes, a.Count, err = f()
+		return a, err
+	})
+	return a.Bytes, a.Count, err
 }
 
-func (k *intercepted) OpenDevice(path string, access uint32) (h Handle, err error) {
-	return k.open("OpenDevice", path, func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
+func (k *intercepted) DiskInterfaces() ([]string, error) {
+	return returned(k, Call{Function: "DiskInterfaces"}, k.kernel.DiskInterfaces)
+}
+
+func (k *intercepted) AdapterInterfaces() ([]string, error) {
+	return returned(k, Call{Function: "AdapterInterfaces"}, k.kernel.AdapterInterfaces)
+}
+
+func (k *intercepted) OpenDevice(path string, access uint32) (Handle, error) {
+	return k.open(Call{Function: "OpenDevice", Object: path, Parameters: []any{access}},
+		func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
 }
 
 func (k *intercepted) ReenumerateDevices() error {
@@ -125,45 +154,39 @@ func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, er
 	if d, ok := dir.(*interceptedHandle); ok {
 		dir, object = d.handle, ObjectIn(d.object, name)
 	}
-	return k.open("OpenFile", object, func() (Handle, error) { return k.kernel.OpenFile(dir, name, how) })
+	return k.open(Call{Function: "OpenFile", Object: object, Parameters: []any{how}},
+		func() (Handle, error) { return k.kernel.OpenFile(dir, name, how) })
 }
 
 // open closes the handle if the interceptor fails the call after it took effect: no caller could.
-func (k *intercepted) open(function, object string, open func() (Handle, error)) (Handle, error) {
+func (k *intercepted) open(call Call, open func() (Handle, error)) (Handle, error) {
 	var h Handle
-	err := k.do(function, object, func() (err error) { h, err = open(); return err })
+	err := k.call(call, func() (err error) { h, err = open(); return err })
 	if err != nil {
 		if h != nil {
 			_ = h.Close()
 		}
 		return nil, err
 	}
-	return &interceptedHandle{k: k, handle: h, object: object, device: function == "OpenDevice"}, nil
+	return &interceptedHandle{k: k, handle: h, object: call.Object, device: call.Function == "OpenDevice"}, nil
 }
 
-func (k *intercepted) SystemWindowsDirectory() (dir string, err error) {
-	err = k.do("SystemWindowsDirectory", "",
-		func() (err error) { dir, err = k.kernel.SystemWindowsDirectory(); return err })
-	return dir, err
+func (k *intercepted) SystemWindowsDirectory() (string, error) {
+	return returned(k, Call{Function: "SystemWindowsDirectory"}, k.kernel.SystemWindowsDirectory)
 }
 
-func (k *intercepted) VolumeNames() (names []string, err error) {
-	err = k.do("VolumeNames", "", func() (err error) { names, err = k.kernel.VolumeNames(); return err })
-	return names, err
+func (k *intercepted) VolumeNames() ([]string, error) {
+	return returned(k, Call{Function: "VolumeNames"}, k.kernel.VolumeNames)
 }
 
-func (k *intercepted) VolumePathNames(volumeName string) (paths []string, err error) {
-	err = k.do("VolumePathNames", volumeName,
-		func() (err error) { paths, err = k.kernel.VolumePathNames(volumeName); return err })
-	return paths, err
+func (k *intercepted) VolumePathNames(volumeName string) ([]string, error) {
+	return returned(k, Call{Function: "VolumePathNames", Object: volumeName},
+		func() ([]string, error) { return k.kernel.VolumePathNames(volumeName) })
 }
 
-func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (name string, err error) {
-	err = k.do("VolumeNameForMountPoint", mountPoint, func() (err error) {
-		name, err = k.kernel.VolumeNameForMountPoint(mountPoint)
-		return err
-	})
-	return name, err
+func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (string, error) {
+	return returned(k, Call{Function: "VolumeNameForMountPoint", Object: mountPoint},
+		func() (string, error) { return k.kernel.VolumeNameForMountPoint(mountPoint) })
 }
 
 func (k *intercepted) SetVolumeMountPoint(mountPoint, volumeName string) error {
@@ -175,15 +198,17 @@ func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
 	return k.do("DeleteVolumeMountPoint", mountPoint, func() error { return k.kernel.DeleteVolumeMountPoint(mountPoint) })
 }
 
-func (k *intercepted) VolumeInformation(root string) (fileSystem string, err error) {
-	err = k.do("VolumeInformation", root,
-		func() (err error) { fileSystem, err = k.kernel.VolumeInformation(root); return err })
-	return fileSystem, err
+func (k *intercepted) VolumeInformation(root string) (string, error) {
+	return returned(k, Call{Function: "VolumeInformation", Object: root},
+		func() (string, error) { return k.kernel.VolumeInformation(root) })
 }
 
 func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error) {
-	err = k.do("DiskFreeSpace", root, func() (err error) { total, free, err = k.kernel.DiskFreeSpace(root); return err })
-	return total, free, err
+	space, err := returned(k, Call{Function: "DiskFreeSpace", Object: root}, func() (s Space, err error) {
+		s.Total, s.Free, err = k.kernel.DiskFreeSpace(root)
+		return s, err
+	})
+	return space.Total, space.Free, err
 }
 
 func (k *intercepted) FormatVolume(volumeName, fileSystem string) error {
@@ -198,34 +223,42 @@ type interceptedHandle struct {
 	device bool // see Call
 }
 
-func (h *interceptedHandle) do(function string, code uint32, in []byte, f func() error) error {
-	return h.k.call(Call{Function: function, Object: h.object, Device: h.device, Code: code, Input: in}, f)
+func (h *interceptedHandle) call(function string, code uint32) Call {
+	return Call{Function: function, Object: h.object, Device: h.device, Code: code}
 }
 
 func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	err = h.do("DeviceIoControl", code, in,
-		func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
+	call := h.call("DeviceIoControl", code)
+	call.Input, call.Parameters = in, []any{len(out)}
+	call.Output = func() any { return out[:min(n, len(out))] }
+	err = h.k.call(call, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
 	return n, err
 }
 
 func (h *interceptedHandle) ReadAt(p []byte, offset int64) (n int, err error) {
-	err = h.do("ReadAt", 0, nil, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
+	call := h.call("ReadAt", 0)
+	call.Parameters, call.Output = []any{len(p), offset}, func() any { return p[:n] }
+	err = h.k.call(call, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
 	return n, err
 }
 
-func (h *interceptedHandle) Flush() error { return h.do("Flush", 0, nil, h.handle.Flush) }
+func (h *interceptedHandle) Flush() error { return h.k.call(h.call("Flush", 0), h.handle.Flush) }
 
-func (h *interceptedHandle) FinalPath(volumeName uint32) (path string, err error) {
-	err = h.do("FinalPath", volumeName, nil, func() (err error) { path, err = h.handle.FinalPath(volumeName); return err })
-	return path, err
+func (h *interceptedHandle) FinalPath(volumeName uint32) (string, error) {
+	return returned(h.k, h.call("FinalPath", volumeName),
+		func() (string, error) { return h.handle.FinalPath(volumeName) })
 }
 
 func (h *interceptedHandle) Information(class uint32, out []byte) error {
-	return h.do("Information", class, nil, func() error { return h.handle.Information(class, out) })
+	call := h.call("Information", class)
+	call.Parameters, call.Output = []any{len(out)}, func() any { return out }
+	return h.k.call(call, func() error { return h.handle.Information(class, out) })
 }
 
 func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
-	return h.do("SetInformation", class, in, func() error { return h.handle.SetInformation(class, in) })
+	call := h.call("SetInformation", class)
+	call.Input = in
+	return h.k.call(call, func() error { return h.handle.SetInformation(class, in) })
 }
 
 func (h *interceptedHandle) Rename(dir Handle, name string) error {
@@ -238,4 +271,4 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 
 // Close is not intercepted: it must always happen, and no caller could act on a failure. It may take as long as other
 // calls.
-func (h *interceptedHandle) Close() error { return h.do("Close", 0, nil, h.handle.Close) }
+func (h *interceptedHandle) Close() error { return h.k.call(h.call("Close", 0), h.handle.Close) }

@@ -29,79 +29,63 @@ func (k *intercepted) AddISCSISendTargetPortal(portal []byte) error {
 		func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
 }
 
-func (k *intercepted) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
-	err = k.do("ReportISCSISendTargetPortals", "", func() (err error) {
-		portals, count, err = k.kernel.ReportISCSISendTargetPortals()
-		return err
-	})
-	return portals, count, err
+func (k *intercepted) ReportISCSISendTargetPortals() ([]byte, int, error) {
+	return k.array("ReportISCSISendTargetPortals", "", k.kernel.ReportISCSISendTargetPortals)
 }
 
 func (k *intercepted) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	return k.do("RefreshISCSISendTargetPortal", portalName(portal), func() error {
+	return k.call(Call{Function: "RefreshISCSISendTargetPortal", Object: portalName(portal),
+		Parameters: []any{initiator, initiatorPort}}, func() error {
 		return k.kernel.RefreshISCSISendTargetPortal(initiator, initiatorPort, portal)
 	})
 }
 
 func (k *intercepted) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	return k.do("RemoveISCSISendTargetPortal", portalName(portal), func() error {
+	return k.call(Call{Function: "RemoveISCSISendTargetPortal", Object: portalName(portal),
+		Parameters: []any{initiator, initiatorPort}}, func() error {
 		return k.kernel.RemoveISCSISendTargetPortal(initiator, initiatorPort, portal)
 	})
 }
 
-func (k *intercepted) ReportISCSITargets() (targets []string, err error) {
-	err = k.do("ReportISCSITargets", "", func() (err error) { targets, err = k.kernel.ReportISCSITargets(); return err })
-	return targets, err
+func (k *intercepted) ReportISCSITargets() ([]string, error) {
+	return returned(k, Call{Function: "ReportISCSITargets"}, k.kernel.ReportISCSITargets)
 }
 
-func (k *intercepted) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
-	err = k.do("ReportISCSITargetPortals", target, func() (err error) {
-		portals, count, err = k.kernel.ReportISCSITargetPortals(target)
-		return err
-	})
-	return portals, count, err
+func (k *intercepted) ReportISCSITargetPortals(target string) ([]byte, int, error) {
+	return k.array("ReportISCSITargetPortals", target,
+		func() ([]byte, int, error) { return k.kernel.ReportISCSITargetPortals(target) })
 }
 
-func (k *intercepted) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = k.do("ISCSIDiscoveryMechanisms", target, func() (err error) {
-		mechanisms, err = k.kernel.ISCSIDiscoveryMechanisms(target)
-		return err
-	})
-	return mechanisms, err
+func (k *intercepted) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
+	return returned(k, Call{Function: "ISCSIDiscoveryMechanisms", Object: target},
+		func() ([]string, error) { return k.kernel.ISCSIDiscoveryMechanisms(target) })
 }
 
-func (k *intercepted) ISCSISessionList() (sessions ISCSISessions, err error) {
-	err = k.do("ISCSISessionList", "", func() (err error) { sessions, err = k.kernel.ISCSISessionList(); return err })
-	return sessions, err
+func (k *intercepted) ISCSISessionList() (ISCSISessions, error) {
+	return returned(k, Call{Function: "ISCSISessionList"}, k.kernel.ISCSISessionList)
 }
 
-func (k *intercepted) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error) {
-	err = k.do("DevicesForISCSISession", sessionName(session), func() (err error) {
-		devices, count, err = k.kernel.DevicesForISCSISession(session)
-		return err
-	})
-	return devices, count, err
+func (k *intercepted) DevicesForISCSISession(session win32.ISCSIUniqueID) ([]byte, int, error) {
+	return k.array("DevicesForISCSISession", sessionName(session),
+		func() ([]byte, int, error) { return k.kernel.DevicesForISCSISession(session) })
 }
 
-func (k *intercepted) ISCSIPersistentLogins() (logins []byte, count int, err error) {
-	err = k.do("ISCSIPersistentLogins", "", func() (err error) {
-		logins, count, err = k.kernel.ISCSIPersistentLogins()
-		return err
-	})
-	return logins, count, err
+func (k *intercepted) ISCSIPersistentLogins() ([]byte, int, error) {
+	return k.array("ISCSIPersistentLogins", "", k.kernel.ISCSIPersistentLogins)
 }
 
 func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32,
 	target string, portal []byte) error {
-	return k.do("RemoveISCSIPersistentTarget", target, func() error {
+	return k.call(Call{Function: "RemoveISCSIPersistentTarget", Object: target,
+		Parameters: []any{initiator, initiatorPort, portalName(portal)}}, func() error {
 		return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal)
 	})
 }
 
-func (k *intercepted) LoginISCSITarget(login ISCSILogin) (session win32.ISCSIUniqueID, err error) {
-	err = k.do("LoginISCSITarget", login.Target,
-		func() (err error) { session, err = k.kernel.LoginISCSITarget(login); return err })
-	return session, err
+func (k *intercepted) LoginISCSITarget(login ISCSILogin) (win32.ISCSIUniqueID, error) {
+	return returned(k, Call{Function: "LoginISCSITarget", Object: login.Target,
+		Parameters: []any{portalName(login.Portal), login.InformationSpecified, login.AuthType}},
+		func() (win32.ISCSIUniqueID, error) { return k.kernel.LoginISCSITarget(login) })
 }
 
 func (k *intercepted) LogoutISCSITarget(session win32.ISCSIUniqueID) error {

@@ -2,9 +2,9 @@
 
 package kernel
 
-func (k *intercepted) QueryService(name string) (s Service, err error) {
-	err = k.do("QueryService", name, func() (err error) { s, err = k.kernel.QueryService(name); return err })
-	return s, err
+func (k *intercepted) QueryService(name string) (Service, error) {
+	return returned(k, Call{Function: "QueryService", Object: name},
+		func() (Service, error) { return k.kernel.QueryService(name) })
 }
 
 func (k *intercepted) StartService(name string) error {
@@ -15,21 +15,17 @@ func (k *intercepted) StopService(name string) error {
 	return k.do("StopService", name, func() error { return k.kernel.StopService(name) })
 }
 
-func (k *intercepted) DependentServices(name string) (names []string, err error) {
-	err = k.do("DependentServices", name, func() (err error) { names, err = k.kernel.DependentServices(name); return err })
-	return names, err
+func (k *intercepted) DependentServices(name string) ([]string, error) {
+	return returned(k, Call{Function: "DependentServices", Object: name},
+		func() ([]string, error) { return k.kernel.DependentServices(name) })
 }
 
-func (k *intercepted) SystemFirmwareTable(provider, id uint32) (table []byte, err error) {
-	err = k.call(Call{Function: "SystemFirmwareTable", Code: provider}, func() (err error) {
-		table, err = k.kernel.SystemFirmwareTable(provider, id)
-		return err
-	})
-	return table, err
+func (k *intercepted) SystemFirmwareTable(provider, id uint32) ([]byte, error) {
+	return returned(k, Call{Function: "SystemFirmwareTable", Code: provider, Parameters: []any{id}},
+		func() ([]byte, error) { return k.kernel.SystemFirmwareTable(provider, id) })
 }
 
-func (k *intercepted) RegistryStrings(key, value string) (texts []string, err error) {
-	err = k.do("RegistryStrings", key+`\`+value,
-		func() (err error) { texts, err = k.kernel.RegistryStrings(key, value); return err })
-	return texts, err
+func (k *intercepted) RegistryStrings(key, value string) ([]string, error) {
+	return returned(k, Call{Function: "RegistryStrings", Object: key + `\` + value},
+		func() ([]string, error) { return k.kernel.RegistryStrings(key, value) })
 }

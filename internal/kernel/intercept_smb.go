@@ -2,16 +2,14 @@
 
 package kernel
 
-func (k *intercepted) SMBGlobalMappings() (mappings []SMBGlobalMapping, err error) {
-	err = k.do("SMBGlobalMappings", "", func() (err error) { mappings, err = k.kernel.SMBGlobalMappings(); return err })
-	return mappings, err
+func (k *intercepted) SMBGlobalMappings() ([]SMBGlobalMapping, error) {
+	return returned(k, Call{Function: "SMBGlobalMappings"}, k.kernel.SMBGlobalMappings)
 }
 
 // The interceptor sees neither the user nor the password.
 func (k *intercepted) CreateSMBGlobalMapping(remotePath, userName string, password Secret, requirePrivacy bool) error {
-	return k.do("CreateSMBGlobalMapping", remotePath, func() error {
-		return k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy)
-	})
+	return k.call(Call{Function: "CreateSMBGlobalMapping", Object: remotePath, Parameters: []any{requirePrivacy}},
+		func() error { return k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy) })
 }
 
 func (k *intercepted) RemoveSMBGlobalMapping(remotePath string) error {
