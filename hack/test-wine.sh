@@ -7,8 +7,7 @@
 # Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes, which a test can put in the place of
 # what Wine lacks. It makes the Wine tree when there is none, and needs root for that and for the runs.
 # A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
-# CSI_PROXY_LONG=1 makes the tests try everything, as in make test-long: give the package. CSI_PROXY_TEST_AGENT and
-# CSI_PROXY_RECORDING (test/testnode) are passed on, too. The repository is Z:\work.
+# CSI_PROXY_LONG=1 makes the tests try everything, as in make test-long: give the package. The repository is Z:\work.
 # The tests' output is shown when they fail, or with V=1.
 set -euo pipefail
 
@@ -81,7 +80,6 @@ for import in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{
 	dir=$(go list -f '{{.Dir}}' "$import")
 	# shellcheck disable=SC2086 # a list of words
 	judge "$import" wine hack/wine.sh run -t "$seconds" -C . -d "${dir#"$PWD"}" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
-		-e "CSI_PROXY_TEST_AGENT=${CSI_PROXY_TEST_AGENT:-}" -e "CSI_PROXY_RECORDING=${CSI_PROXY_RECORDING:-}" \
 		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-}
 	judge_disks || failed=1
 	# Those tests skip themselves above: they need a node whose files are their own.

@@ -12,7 +12,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -46,8 +45,8 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		c.RecordsDir = filepath.Join(c.StateDir, "records")
 	}
 	a := &Agent{close: func() error { return nil }}
-	n := emulatedIn(c.Kernel)
-	if n == nil {
+	n, given := c.Kernel.(*emulated.Node)
+	if !given {
 		if c.StateDir == "" {
 			return nil, errors.New("an agent on an emulated node needs the node or its state directory")
 		}
@@ -62,15 +61,6 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
-}
-
-// emulatedIn returns the emulated node that the kernel is, or whose calls it records; nil if there is none.
-func emulatedIn(k kernel.Kernel) *emulated.Node {
-	if r, ok := k.(interface{ Recorded() kernel.Kernel }); ok {
-		k = r.Recorded()
-	}
-	n, _ := k.(*emulated.Node)
-	return n
 }
 
 // Stop stops the agent, see agent.Agent.Stop, and closes the node that Start opened.

@@ -59,10 +59,7 @@ func sid() []byte {
 func madeUp(t *testing.T) *proof.Report {
 	t.Helper()
 	var calls []json.RawMessage
-	sequence := uint64(0)
 	add := func(c recording.Call) {
-		sequence++
-		c.Sequence = sequence
 		line, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +95,7 @@ func madeUp(t *testing.T) *proof.Report {
 	add(recording.Call{Function: "ISCSIPersistentLogins", Count: 1,
 		Result: result([]win32.PersistentISCSILogin{{TargetName: otherTarget,
 			Portal: win32.ISCSITargetPortal{Address: otherPortal}}})})
-	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
+	add(recording.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
 		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
 		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(),
 		Out:      win32.StorageDevice{SerialNumber: "  " + diskSerial}.Bytes()})
@@ -106,18 +103,18 @@ func madeUp(t *testing.T) *proof.Report {
 		{CodeSet: 1, Type: 3, Identifier: naa(t)}, {CodeSet: 2, Type: 1, Identifier: []byte(identifierText)},
 		{CodeSet: 1, Type: 4, Identifier: []byte{0, 0, 0, 1}},
 	}}
-	add(recording.Call{Function: "DeviceIoControl", Handle: 1, Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
+	add(recording.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
 		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
 		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: ids.Bytes()})
 	add(recording.Call{Function: "ISCSIDiscoveryMechanisms", Object: ownTarget,
 		Result: result([]string{"SendTargets:*" + otherArray + " 0003260 " + otherInitiator})})
-	add(recording.Call{Function: "OpenFile", Object: `\\?\C:\Users\` + otherUser + `\x`, How: &kernel.OpenHow{}})
+	add(recording.Call{Function: "OpenFile", Object: `\\?\C:\Users\` + otherUser + `\x`})
 	buffer := slices.Concat([]byte{7, 7, 7}, sid(), []byte{9}, naa(t))
 	for _, text := range texts {
 		add(recording.Call{Function: "OpenDevice", Object: text})
 		buffer = slices.Concat(buffer, []byte(text), []byte{0}, wide(text), []byte{0, 0})
 	}
-	add(recording.Call{Function: "Information", Handle: 1, Out: buffer})
+	add(recording.Call{Function: "Information", Out: buffer})
 
 	r := sample()
 	all := strings.Join(texts, " ; ")

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -157,30 +156,6 @@ func TestAPageWithoutWindowsSaysSo(t *testing.T) {
 		if _, err := pageFrom(fstest.MapFS{name: {Data: []byte(content)}}); err == nil {
 			t.Errorf("%s with %s is accepted", name, content)
 		}
-	}
-}
-
-// A recording is shown with its system: one of Wine never as one of Windows.
-func TestRecordingsAreShown(t *testing.T) {
-	const wine = `{"recording":1,"host":"Wine","version":"10.0.19043","wineVersion":"10.0","architecture":"amd64","date":"2026-11-23"}` + "\n"
-	const call = `{"sequence":1,"function":"VolumeNames","nanoseconds":1}` + "\n"
-	compressed := func(text string) []byte {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		_, _ = w.Write([]byte(text))
-		_ = w.Close()
-		return b.Bytes()
-	}
-	page, err := pageFrom(fstest.MapFS{"recordings/wine-10.0.jsonl.gz": {Data: compressed(wine + call)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(page, "| Wine, recorded | 1 kernel calls,") || !strings.Contains(page, "| Wine 10.0, amd64 |") ||
-		strings.Contains(page, "19043") || !strings.Contains(page, "**The Windows column is empty") {
-		t.Errorf("the page is:\n%s", page)
-	}
-	if _, err := pageFrom(fstest.MapFS{"recordings/x.jsonl.gz": {Data: compressed(call)}}); err == nil {
-		t.Error("a recording without a header is accepted")
 	}
 }
 

@@ -44,10 +44,6 @@ func pageFrom(dir fs.FS) (string, error) {
 			return "", fmt.Errorf("%s.json: %w", level, err)
 		}
 	}
-	recordings, err := readRecordings(dir)
-	if err != nil {
-		return "", err
-	}
 	reports, err := readReports(dir)
 	if err != nil {
 		return "", err
@@ -64,9 +60,6 @@ func pageFrom(dir fs.FS) (string, error) {
 	}
 	for _, r := range reports {
 		b.WriteString(r.row(len(all)))
-	}
-	for _, r := range recordings {
-		b.WriteString(r.row())
 	}
 	if _, there := records[windows]; !there {
 		b.WriteString("\n**The Windows column is empty: the tests for it exist (.github/workflows/windows.yaml) and have " +

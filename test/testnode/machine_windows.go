@@ -13,9 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 )
 
 // AgentVariable names the environment variable that chooses the agent on the machine that the tests run on: child, a
@@ -68,11 +66,9 @@ func InProcess() grpc.ClientConnInterface {
 // startHere starts an agent as the command does without flags.
 func startHere(t testing.TB) {
 	t.Helper()
-	k := kernel.Kernel(windows.New())
-	if path := os.Getenv(RecordingVariable); path != "" {
-		k = record(t, k, path, recording.ThisMachine(t.Name()))
-	}
-	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, RequirePrivacy: true, RecordsDir: t.TempDir()})
+	a, err := agent.Start(t.Context(), agent.Config{
+		Kernel: windows.New(), Interceptor: recorder(t), RequirePrivacy: true, RecordsDir: t.TempDir(),
+	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}

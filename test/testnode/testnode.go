@@ -17,7 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -64,19 +63,10 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	o.Emulated.NoSync = true // the tests do not pull the host's plug
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
-	var k kernel.Kernel // nil: emulation.Start opens the node
-	if path := emulatedFile(); path != "" {
-		node, err := emulated.Open(o.StateDir, o.Emulated)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = node.Close() })
-		k = record(t, node, path, recording.OfEmulated(t.Name()))
-	}
 	var err error
 	n.Agent, err = emulation.Start(t.Context(),
 		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
-			Kernel: k, Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
+			Interceptor: kernel.Chain(n.Faults.observe, recorder(t)), PipePrefix: "test-" + rand.Text() + "-",
 			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 			EraseOnFormat:     o.EraseOnFormat,
 			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout,
