@@ -73,7 +73,7 @@ func sampledScripts(t *testing.T) []string {
 	}
 	var some []string
 	for i, script := range all {
-		if testnode.Sampled(i, 0, 1) || os.Getenv("UPDATE_SCRIPTS") != "" {
+		if testnode.Sampled(t, i, 0, 1) || os.Getenv("UPDATE_SCRIPTS") != "" {
 			some = append(some, script)
 		}
 	}

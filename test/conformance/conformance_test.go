@@ -51,7 +51,7 @@ func TestConformanceInProcess(t *testing.T) {
 func conformance(t *testing.T, inProcess bool) {
 	t.Helper()
 	all := listed(t, emulatedSite(t))
-	tried := sampled(all)
+	tried := sampled(t, all)
 	earned := newMarks()
 	t.Run("of", func(t *testing.T) {
 		for _, version := range tried {
@@ -69,14 +69,15 @@ func conformance(t *testing.T, inProcess bool) {
 
 // sampled returns all versions, or with the race detector, when all would take minutes, the newest of each group and
 // every few before it.
-func sampled(all []served) []served {
+func sampled(t *testing.T, all []served) []served {
+	t.Helper()
 	newest := slices.SortedStableFunc(slices.Values(all), func(a, b served) int {
 		return int(apiversion.NewVersionOrPanic(b.version).Compare(apiversion.NewVersionOrPanic(a.version)))
 	})
 	var some []served
 	age := map[string]int{} // of the version, in its group
 	for _, s := range newest {
-		if testnode.Sampled(age[s.group], 0, 1) {
+		if testnode.Sampled(t, age[s.group], 0, 1) {
 			some = append(some, s)
 		}
 		age[s.group]++

@@ -77,7 +77,7 @@ func onWindowsNode() bool { return os.Getenv(siteVariable) == "windows" }
 func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, all []served, version served)) {
 	t.Helper()
 	all := listed(t, siteFor(t))
-	for _, version := range sampled(all) {
+	for _, version := range sampled(t, all) {
 		if version.group != group {
 			continue
 		}

@@ -189,7 +189,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(answers)) {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

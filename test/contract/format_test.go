@@ -54,7 +54,6 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 	}
 }
 
-// TestFormatOfFiles: a volume that holds files is refused, or erased where the operator said so.
 // TestALinkIsAFileToo: a link with the name of a directory of Windows' own is somebody's, and not an empty directory.
 func TestALinkIsAFileToo(t *testing.T) {
 	for _, name := range []string{"System Volume Information", "$RECYCLE.BIN"} {
@@ -68,6 +67,7 @@ func TestALinkIsAFileToo(t *testing.T) {
 	}
 }
 
+// TestFormatOfFiles: a volume that holds files is refused, or erased where the operator said so.
 func TestFormatOfFiles(t *testing.T) {
 	files := map[string]string{
 		"a file":                           "data",
@@ -79,7 +79,7 @@ func TestFormatOfFiles(t *testing.T) {
 		"a name like Windows' own":         "System Volume Information 2/x",
 	}
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestFormatOfANewPartition(t *testing.T) {
 		emulated.ProviderLateReadOnly, emulated.ProviderLateOutdated, emulated.ProviderLateUnknown,
 		emulated.ProviderLateOffline,
 	} {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		t.Run(string(late), func(t *testing.T) {

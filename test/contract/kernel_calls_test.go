@@ -62,7 +62,7 @@ func TestKernelCalls(t *testing.T) {
 		"system":     {systemapi.File_client_api_system_v1alpha1_api_proto, systemVaries(), systemExamples()},
 	}
 	for i, name := range slices.Sorted(maps.Keys(groups)) {
-		if !testnode.Sampled(i, 0, 1) && !*updateKernelCalls {
+		if !testnode.Sampled(t, i, 0, 1) && !*updateKernelCalls {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -255,7 +255,7 @@ func TestShareDriversInterrupted(t *testing.T) {
 		undisturbed.live()
 		for number, name := range undisturbed.calls {
 			for i, late := range []bool{false, true} {
-				if !testnode.Sampled(2*number+i, 0, 3) {
+				if !testnode.Sampled(t, 2*number+i, 0, 3) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%02d %s, late=%t", number, name, late), func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 		for number, call := range calls {
 			smbCall := strings.Contains(call.Function, "SMB")
 			for i, late := range []bool{false, true} {
-				if !testnode.Sampled(2*number+i, 0, every) && !(smbCall && testnode.Sampled(number+i, 0, 3)) {
+				if !testnode.Sampled(t, 2*number+i, 0, every) && !(smbCall && testnode.Sampled(t, number+i, 0, 3)) {
 					continue
 				}
 				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1,

@@ -112,7 +112,7 @@ func TestDisksThatHoldDataAreNotPartitioned(t *testing.T) {
 		{"a protective MBR alone", append(partitioned(0xee), mark{440, "\x00\x00\x00\x00"}), refused, "MBR"},
 	} {
 		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true}} {
-			if !testnode.Sampled(j, i, 1) {
+			if !testnode.Sampled(t, j, i, 1) {
 				continue
 			}
 			spec.SizeBytes, spec.LUNAuto, spec.ImagePath = diskBytes, true, filepath.Join(t.TempDir(), "image")
@@ -238,7 +238,7 @@ func TestVolumesThatHoldDataAreNotFormatted(t *testing.T) {
 		{"noise in the last MiB", random(-1<<20, 512), false, codes.FailedPrecondition, "data"},
 		{"the last byte", []mark{{-1, "\x01"}}, false, codes.FailedPrecondition, "data"},
 	} {
-		if !testnode.Sampled(i, 1, 1) {
+		if !testnode.Sampled(t, i, 1, 1) {
 			continue
 		}
 		number, err := g.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: diskBytes, LUNAuto: true})

@@ -74,7 +74,7 @@ func TestSwappedInOneCall(t *testing.T) {
 	subject := 0
 	for name, link := range links {
 		for i, refused := range linksRefused() {
-			if !testnode.Sampled(i, subject, 6) {
+			if !testnode.Sampled(t, i, subject, 6) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, refused %s", name, refused), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestSwappedInOneCall(t *testing.T) {
 				})
 			})
 		}
-		if testnode.Sampled(len(linksRefused()), subject, 4) {
+		if testnode.Sampled(t, len(linksRefused()), subject, 4) {
 			t.Run(name+", refused no more", func(t *testing.T) {
 				g := attackRefusing(t, emulated.LinksRefusedOnTheWay)
 				g.hostDir(scratch)
@@ -111,7 +111,7 @@ func TestLinksRefusedNoMore(t *testing.T) {
 	for _, m := range methods(t) {
 		for _, f := range m.fields {
 			for i, below := range []string{`\victim`, `\victim\inner`, `\made`} {
-				if !f.kind.isPath() || !testnode.Sampled(3*number+i, 0, 7) {
+				if !f.kind.isPath() || !testnode.Sampled(t, 3*number+i, 0, 7) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v, %s %s", m, f.name, below[1:]), func(t *testing.T) {

@@ -38,7 +38,7 @@ func foreignDisks(t *testing.T, subject int) map[string]string {
 	images := map[string]string{}
 	number := 0
 	add := func(name string, fill func(path string) error) {
-		if number++; testnode.Sampled(number, subject, 12) {
+		if number++; testnode.Sampled(t, number, subject, 12) {
 			images[name] = filepath.Join(dir, name)
 			noError(t, fill(images[name]))
 		}
@@ -109,7 +109,7 @@ func TestForeignDisks(t *testing.T) {
 		image := images[name]
 		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true},
 			{SectorSize: 512, Offline: true}, {SectorSize: 4096}} {
-			if testnode.Sampled(j, i, 4) {
+			if testnode.Sampled(t, j, i, 4) {
 				number++
 				spec.ImagePath, spec.LUNAuto = image, true
 				image = g.leftAlone(fmt.Sprintf("%s, sectors of %d bytes, offline=%t", name, spec.SectorSize, spec.Offline), spec)

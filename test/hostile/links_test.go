@@ -93,7 +93,7 @@ func (g *target) through(link string, before snapshot) snapshot {
 	number := len(link) // a different sample for each
 	for _, below := range []string{`\victim`, `\new\deeper`} {
 		g.eachField(kind.isPath, func(m method, f field, request values) {
-			if number++; !testnode.Sampled(number, 0, 11) {
+			if number++; !testnode.Sampled(g.t, number, 0, 11) {
 				return
 			}
 			request[f.name] = link + below
@@ -111,7 +111,7 @@ func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
 	g.plantAll(mount, links)
 	before := g.snapshot()
 	for i, l := range links {
-		if testnode.Sampled(i, 0, 3) {
+		if testnode.Sampled(t, i, 0, 3) {
 			before = g.through(mount+`\`+l.name, before)
 		}
 	}
@@ -130,7 +130,7 @@ func TestLinksInAVolumeAsTheyAre(t *testing.T) {
 	g.plantAll(mount, links)
 	before := g.snapshot()
 	for i, l := range links {
-		if !testnode.Sampled(i, 0, 3) {
+		if !testnode.Sampled(t, i, 0, 3) {
 			continue
 		}
 		path := mount + `\` + l.name
@@ -290,7 +290,7 @@ func linksOnTheWorkingDirectory(t *testing.T, g *target) {
 	noError(t, err)
 	before := g.snapshot()
 	for i, l := range links {
-		if l.Name() != "loopback" && testnode.Sampled(i, 0, 3) { // loopback is the other half of a loop
+		if l.Name() != "loopback" && testnode.Sampled(t, i, 0, 3) { // loopback is the other half of a loop
 			before = g.through(pods+`\links\`+l.Name(), before)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func onEitherWindows(t *testing.T, subject int, test func(t *testing.T, switches *emulated.Switches)) {
 	t.Helper()
 	for i, objects := range []bool{false, true} {
-		if testnode.Sampled(i, subject, 1) {
+		if testnode.Sampled(t, i, subject, 1) {
 			t.Run(fmt.Sprintf("objects %t", objects), func(t *testing.T) {
 				switches := emulated.DefaultSwitches()
 				switches.MountPointCallsDelete = objects

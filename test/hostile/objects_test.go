@@ -35,7 +35,7 @@ const answerLimit = time.Minute
 // Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
 func TestWhatHangsStopsNothingElse(t *testing.T) {
 	for i, l := range newLooks(t).all() {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {

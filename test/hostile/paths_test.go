@@ -145,7 +145,7 @@ func TestHostilePaths(t *testing.T) {
 	for _, hostile := range hostilePaths(g) {
 		number := len(hostile.path) // a different sample for each
 		g.eachField(kind.isPath, func(m method, f field, request values) {
-			if number++; !testnode.Sampled(number, 0, 9) {
+			if number++; !testnode.Sampled(t, number, 0, 9) {
 				return
 			}
 			request[f.name] = hostile.path
@@ -160,7 +160,7 @@ func TestHostilePaths(t *testing.T) {
 			}
 			calls++
 		})
-		if looked++; testnode.Sampled(looked, 0, 10) {
+		if looked++; testnode.Sampled(t, looked, 0, 10) {
 			before = g.unchanged(fmt.Sprintf("path %q", clip(hostile.path)), before)
 		}
 	}
@@ -234,7 +234,7 @@ func TestOddNamesAreOnlyNames(t *testing.T) {
 		fill(260, "a")[len(pods)+1:],
 		fill(260, "😀")[len(pods)+1:],
 	} {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		path := pods + `\` + name

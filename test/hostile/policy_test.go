@@ -146,7 +146,7 @@ func TestPolicyOfDirectories(t *testing.T) {
 		throughLink := slices.Contains([]string{"symlink", "case", "junction", "above", "lookalike", "pods", "twice"},
 			first(strings.TrimPrefix(path, own+`\`)))
 		g.eachField(kind.isPath, func(m method, f field, request values) {
-			if number++; !testnode.Sampled(number, 0, 3) {
+			if number++; !testnode.Sampled(t, number, 0, 3) {
 				return
 			}
 			for other := range request { // the other path is fine

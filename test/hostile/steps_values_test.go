@@ -79,7 +79,7 @@ func TestHostileSteps(t *testing.T) {
 	}
 	number := 0
 	for _, hostile := range hostilePaths(g) {
-		if number++; testnode.Sampled(number, 0, 40) {
+		if number++; testnode.Sampled(t, number, 0, 40) {
 			try(hostile.path, codes.InvalidArgument)
 		}
 	}

@@ -45,7 +45,7 @@ func TestMalformedVolumeIDs(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	for i, id := range malformedVolumeIDs(g) {
-		if !testnode.Sampled(i, 0, 1) {
+		if !testnode.Sampled(t, i, 0, 1) {
 			continue
 		}
 		g.eachField(kind.isVolume, func(m method, f field, request values) {

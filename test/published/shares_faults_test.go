@@ -91,7 +91,7 @@ func TestSharesInterrupted(t *testing.T) {
 	ctx := t.Context()
 	const share = `\\fs.emulated\share`
 	for call := range 12 {
-		if !testnode.Sampled(call, 1, 4) {
+		if !testnode.Sampled(t, call, 1, 4) {
 			continue
 		}
 		fail := n.FailRPC

@@ -99,7 +99,7 @@ func TestStageFromEveryState(t *testing.T) {
 	check(t, "staging another disk", m.MountDisk(t.Context(), 1, staging))
 	for i, state := range halfDones {
 		for number := range 2 * mostCalls {
-			if !testnode.Sampled(i, 0, 2) || !testnode.Sampled(number, 5*i, 2*mostCalls) {
+			if !testnode.Sampled(t, i, 0, 2) || !testnode.Sampled(t, number, 5*i, 2*mostCalls) {
 				continue
 			}
 			s := subject{Node: n, m: m, serial: fmt.Sprintf("s%d-%d-", i, number)}

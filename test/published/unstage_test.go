@@ -29,7 +29,7 @@ func TestUnstageInterrupted(t *testing.T) {
 		return state.GetIsOnline()
 	}
 	for call := range 24 {
-		if !testnode.Sampled(call, 1, 3) {
+		if !testnode.Sampled(t, call, 1, 3) {
 			continue
 		}
 		_, err := m.StageDisk(ctx, match, staging, mounter.StageOptions{})

@@ -131,7 +131,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 		{"Storage Spaces without a table", medium{4096: "SPACEDB "}, refused, "Storage Spaces"},
 	} {
 		for j, offline := range []bool{false, true} {
-			if !testnode.Sampled(2*i+j, 1, 1) {
+			if !testnode.Sampled(t, 2*i+j, 1, 1) {
 				continue
 			}
 			number := attachDisk(t, n, emulated.DiskSpec{ImagePath: c.bytes.image(t), Offline: offline})

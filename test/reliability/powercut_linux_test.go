@@ -86,6 +86,7 @@ func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *tally) {
 		})
 		total.add("after the answer", 1)
 	}
+	total.there(3*operations + 1)
 }
 
 // after opens the node as a power cut left it. The node before the cut is in the middle of an operation, perhaps of an
@@ -124,8 +125,9 @@ func (e swept) failHost(t *testing.T, subject int, total *tally) {
 	for point := subject % step; ; point += step {
 		target, stays := point/2, point%2 == 1
 		failure := hostFailures[(target+subject)%len(hostFailures)]
-		met := e.failOperation(t, target, failure, stays, want)
+		met, operations := e.failOperation(t, target, failure, stays, want)
 		if met == "" {
+			total.there(2 * operations)
 			return
 		}
 		total.add(fmt.Sprintf("%v, %s", failure, map[bool]string{false: "once", true: "until the answer"}[stays]), 1)
@@ -135,12 +137,12 @@ func (e swept) failHost(t *testing.T, subject int, total *tally) {
 	}
 }
 
-// failOperation plays one failure and returns the operation that it met.
-func (e swept) failOperation(t *testing.T, target int, failure error, stays bool, want state) (met string) {
+// failOperation plays one failure and returns the operation that it met, and how many there were.
+func (e swept) failOperation(t *testing.T, target int, failure error, stays bool,
+	want state) (met string, operations int) {
 	t.Helper()
 	w := e.prepared(t)
 	defer w.end()
-	operations := 0
 	w.host = func(change, path string) error {
 		if operations++; operations-1 == target || stays && operations > target {
 			if met == "" {
@@ -153,7 +155,7 @@ func (e swept) failOperation(t *testing.T, target int, failure error, stays bool
 	err := e.call(w)
 	w.host = nil
 	if met == "" {
-		return ""
+		return "", operations
 	}
 	if err == nil {
 		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
@@ -168,5 +170,5 @@ func (e swept) failOperation(t *testing.T, target int, failure error, stays bool
 	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("after the retry (-want +got):\n%s", diff)
 	}
-	return met
+	return met, operations
 }

@@ -96,7 +96,7 @@ func eachExample(t *testing.T, every, first int, try func(t *testing.T, number i
 	t.Helper()
 	t.Run("examples", func(t *testing.T) {
 		for i, e := range sweptCalls() {
-			if testnode.Sampled(i, first, every) {
+			if testnode.Sampled(t, i, first, every) {
 				t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
 					t.Parallel()
 					try(t, i, e)
@@ -136,6 +136,7 @@ func (e swept) sweep(t *testing.T, subject int, total *tally) {
 			total.add(d.name, 1)
 		}
 	}
+	total.there(count / max(1, e.sparse)) // what all of them is to CSI_PROXY_LONG=all
 }
 
 // prepared returns the node where the example begins. Its agent has just started: one that knows where things are asks
@@ -212,6 +213,13 @@ func (p point) try(t *testing.T, want state) string {
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
+	all    int // points of the examples that were tried
+}
+
+func (c *tally) there(points int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all += points
 }
 
 func (c *tally) add(what string, n int) {
@@ -235,5 +243,6 @@ func (c *tally) String() string {
 		}
 	}
 	slices.Sort(lines)
-	return fmt.Sprintf("%d points:\n%s", points, strings.Join(lines, "\n"))
+	return fmt.Sprintf("%d of %d points of these examples (CSI_PROXY_LONG=all tries all):\n%s", points, c.all,
+		strings.Join(lines, "\n"))
 }

@@ -91,7 +91,7 @@ func TestAzureFindsTheRightDisk(t *testing.T) {
 	for number, name := range slices.Sorted(maps.Keys(machines)) {
 		m := machines[name]
 		for i, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}} {
-			if !testnode.Sampled(i, number, 6) {
+			if !testnode.Sampled(t, i, number, 6) {
 				continue
 			}
 			t.Run(fmt.Sprint(name, " ", order), func(t *testing.T) {

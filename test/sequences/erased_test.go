@@ -178,7 +178,7 @@ func TestErasingProvisionerInterrupted(t *testing.T) {
 	undisturbed.live()
 	for number, step := range undisturbed.calls.taken {
 		for _, m := range []moment{before, after, killed} {
-			if !testnode.Sampled(3*number+int(m), 2, 5) {
+			if !testnode.Sampled(t, 3*number+int(m), 2, 5) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestErasingProvisionerWithKernelFaults(t *testing.T) {
 	undisturbed := newErasedLife(t, true, disturbance{})
 	undisturbed.live()
 	for number, call := range undisturbed.kernel {
-		if !testnode.Sampled(number, 3, 19) {
+		if !testnode.Sampled(t, number, 3, 19) {
 			continue
 		}
 		fault := testnode.Fault{

@@ -31,10 +31,11 @@ func (l *log) Write(p []byte) (int, error) {
 }
 
 // sampled returns every driver once, or in long runs with every disk; with the race detector a few drivers.
-func sampled() []subject {
+func sampled(t *testing.T) []subject {
+	t.Helper()
 	var some []subject
 	for i, s := range slices.DeleteFunc(subjects(), func(s subject) bool { return s.kubeletMakes && !testnode.Long() }) {
-		if testnode.Sampled(i, 0, 1) {
+		if testnode.Sampled(t, i, 0, 1) {
 			some = append(some, s)
 		}
 	}
@@ -43,7 +44,7 @@ func sampled() []subject {
 
 // A driver's whole life leaves an audit log; under the policy that is suggested from it, the driver lives as before.
 func TestUnderTheSuggestedPolicy(t *testing.T) {
-	for _, s := range sampled() {
+	for _, s := range sampled(t) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var calls log
@@ -75,7 +76,7 @@ func TestUnderTheSuggestedPolicy(t *testing.T) {
 
 // The examples in deploy/policies allow what their drivers do.
 func TestUnderTheExamples(t *testing.T) {
-	for _, s := range sampled() {
+	for _, s := range sampled(t) {
 		driver, _, _ := strings.Cut(s.name, ",")
 		file := map[string]string{"EBS": "aws-ebs", "GCP": "gce-pd", "AzureDisk": "azure-disk", "vSphere": "vsphere",
 			"vSphere machine": "vsphere"}[driver]

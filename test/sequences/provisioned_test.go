@@ -182,7 +182,7 @@ func TestLocalProvisionerInterrupted(t *testing.T) {
 	undisturbed.live()
 	for number, step := range undisturbed.calls.taken {
 		for _, m := range []moment{before, after, killed} {
-			if !testnode.Sampled(3*number+int(m), 0, 7) {
+			if !testnode.Sampled(t, 3*number+int(m), 0, 7) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestLocalProvisionerWithKernelFaults(t *testing.T) {
 	undisturbed := newLocalLife(t, disturbance{})
 	undisturbed.live()
 	for number, call := range undisturbed.kernel {
-		if !testnode.Sampled(number, 0, 23) {
+		if !testnode.Sampled(t, number, 0, 23) {
 			continue
 		}
 		fault := testnode.Fault{

@@ -2,7 +2,12 @@
 
 package testnode
 
-import "os"
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
 
 // Long reports whether tests should try more than `make test` has time for. `make test-long` sets CSI_PROXY_LONG for
 // that.
@@ -17,8 +22,15 @@ func RaceDetector() bool { return raceDetector }
 // Sampled reports whether the disturbance with this number is to be tried: every nth, in a long run three times as
 // many, beginning with a different one for each subject, so that the subjects together try most of them. All are tried
 // if All says so. The race detector makes everything about four times as slow, so with it a quarter as many are tried:
-// `make test-long` runs without it.
-func Sampled(number, subject, every int) bool {
+// `make test-long` runs without it. The test's log has the share that was tried.
+func Sampled(t testing.TB, number, subject, every int) bool {
+	t.Helper()
+	is := sampled(number, subject, every)
+	Tried(t, is, 1)
+	return is
+}
+
+func sampled(number, subject, every int) bool {
 	switch {
 	case All():
 		return true
@@ -28,4 +40,29 @@ func Sampled(number, subject, every int) bool {
 		every *= 4
 	}
 	return number%every == subject%every
+}
+
+// tried has the share of each test that samples.
+var tried sync.Map
+
+type share struct{ tried, all atomic.Int64 }
+
+// Tried counts disturbances of a test, those that it tries and those that its sample leaves out. The test's log tells
+// how many there were of each.
+func Tried(t testing.TB, is bool, n int) {
+	t.Helper()
+	stored, known := tried.LoadOrStore(t, &share{})
+	s := stored.(*share) //nolint:forcetypeassert // there is nothing else in it
+	s.all.Add(int64(n))
+	if is {
+		s.tried.Add(int64(n))
+	}
+	if !known {
+		t.Cleanup(func() {
+			tried.Delete(t)
+			if some, all := s.tried.Load(), s.all.Load(); some < all {
+				t.Logf("tried %d of %d (CSI_PROXY_LONG=all tries all)", some, all)
+			}
+		})
+	}
 }

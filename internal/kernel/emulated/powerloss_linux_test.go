@@ -41,8 +41,12 @@ func losses(t *testing.T) []powercut.Loss {
 	return powercut.Losses(seed, 1)
 }
 
-// tally counts the power cuts of a test.
-type tally struct{ cuts int }
+// tally counts the power cuts of a test, and those that it would make without a sample.
+type tally struct{ cuts, all int }
+
+func (c tally) String() string {
+	return fmt.Sprintf("%d of %d power cuts (CSI_PROXY_LONG=all tries all)", c.cuts, c.all)
+}
 
 // cut cuts the power in each way and checks what is left: the state before or after the change, or the one that is
 // wanted.
@@ -77,6 +81,7 @@ func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
 			step := 0
 			disk.At = func(change, path string) error {
 				some := losses
+				count.all += len(losses)
 				if sampled { // one step of a few, in one of the ways
 					some = losses[(i+step)%3:][:1]
 				}
@@ -90,13 +95,14 @@ func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
 			}
 			must(t, c.change(n))
 			disk.At = nil
+			count.all += len(losses)
 			if sampled {
 				losses = losses[:1]
 			}
 			c.cut(t, n, disk, losses, "new", &count)
 		})
 	}
-	t.Logf("%d power cuts", count.cuts)
+	t.Log(count)
 }
 
 // TestCreationSurvivesAPowerLoss: the host loses its power while a node is made.
@@ -142,13 +148,14 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 		}
 		must(t, restarted.Close())
 	})
-	t.Logf("%d power cuts", cuts)
+	t.Log(tally{cuts, (step + 1) * len(losses)})
 }
 
 // TestWhatWasSeenSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
 // again, and then the host loses its power. What any call has answered is not lost.
 func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
 	var count tally
+	tried := 0
 	for i, c := range crashCases() {
 		steps := 0
 		t.Run(c.name, func(t *testing.T) {
@@ -163,16 +170,17 @@ func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
 				if stride() == 1 {
 					sampled = sampled || target == steps-1 || target%11 == i%11
 				}
-				if os.Getenv("CSI_PROXY_LONG") != "all" && !sampled {
+				if count.all++; os.Getenv("CSI_PROXY_LONG") != "all" && !sampled {
 					continue
 				}
+				tried++
 				t.Run(fmt.Sprintf("%s, step %d, dies %t", c.name, target, dies), func(t *testing.T) {
 					c.tryAgain(t, target, dies, &count)
 				})
 			}
 		}
 	}
-	t.Logf("%d power cuts", count.cuts)
+	t.Logf("%d power cuts, after %d of %d failures (CSI_PROXY_LONG=all tries all)", count.cuts, tried, count.all)
 }
 
 // tryAgain disturbs one step of a change, tries again, and cuts the power.
