@@ -4,8 +4,9 @@ package sequences
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 )
 
 // azureDisk is the Azure Disk driver on the pipes. It finds its disk by the LUN, never sets a disk's state, unmounts
@@ -26,12 +27,7 @@ func (d azureDisk) findDevice(c *calls) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for number, location := range locations {
-		if location.GetLUNID() == d.lun {
-			return number, nil
-		}
-	}
-	return 0, fmt.Errorf("no disk has LUN %s", d.lun)
+	return diskWhere(locations, func(l *diskapi.DiskLocation) bool { return l.GetLUNID() == d.lun })
 }
 
 func (d azureDisk) Stage(c *calls, staging string) error {
@@ -65,14 +61,8 @@ func stillMounted(c *calls, staging string, unmount func(*calls, string) error) 
 }
 
 func (d azureDisk) Publish(c *calls, staging, publish string) error {
-	exists, err := c.pathExists(withDrive(publish))
-	if err != nil {
+	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
-	}
-	if exists {
-		if err := c.rmdir(withDrive(publish)); err != nil {
-			return err
-		}
 	}
 	if exists, err := c.pathExists(withDrive(publish)); err != nil || exists {
 		return errors.Join(err, errors.New("the publish path is not free"))
@@ -81,11 +71,7 @@ func (d azureDisk) Publish(c *calls, staging, publish string) error {
 }
 
 func (d azureDisk) Stats(c *calls, publish string) (total, used int64, err error) {
-	id, err := c.volumeAt(publish)
-	if err != nil {
-		return 0, 0, err
-	}
-	return c.volumeStats(id)
+	return c.statsAt(publish)
 }
 
 func (d azureDisk) Expand(c *calls, publish string, sizeBytes int64) error {

@@ -3,10 +3,10 @@
 package sequences
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
@@ -166,7 +166,7 @@ func (m azureMachine) stage(t *testing.T, n *testnode.Node, lun int, attached ma
 	err := azureDisk{fmt.Sprint(lun)}.Stage(newCalls(t, n, nil), staging)
 	want, there := attached[lun]
 	if !there || m.nvme {
-		if err == nil || !strings.Contains(err.Error(), "no disk has LUN") {
+		if !errors.Is(err, errNoSuchDisk) {
 			t.Errorf("LUN %d: the stage ends with %v", lun, err)
 		}
 		return

@@ -141,6 +141,23 @@ func (c *calls) volumeAt(path string) (string, error) {
 	return reply.GetVolumeId(), err
 }
 
+// statsAt returns the size of the volume at a path, and what is used of it.
+func (c *calls) statsAt(path string) (total, used int64, err error) {
+	id, err := c.volumeAt(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.volumeStats(id)
+}
+
+func (c *calls) resizeAt(path string) error {
+	id, err := c.volumeAt(path)
+	if err != nil {
+		return err
+	}
+	return c.resize(id)
+}
+
 func (c *calls) diskOfVolume(id string) (uint32, error) {
 	reply, err := call(c, c.volume.GetDiskNumberFromVolumeID, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id})
 	return reply.GetDiskNumber(), err
@@ -159,6 +176,14 @@ func (c *calls) isSymlink(path string) (bool, error) {
 func (c *calls) mkdir(path string) error {
 	_, err := call(c, c.filesystem.Mkdir, &filesystemapi.MkdirRequest{Path: path})
 	return err
+}
+
+func (c *calls) removeIfThere(path string) error {
+	exists, err := c.pathExists(path)
+	if err != nil || !exists {
+		return err
+	}
+	return c.rmdir(path)
 }
 
 // rmdir removes with force, as every driver does.

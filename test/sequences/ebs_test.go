@@ -6,6 +6,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 )
 
 // ebs is the AWS EBS driver. It finds its disk by the serial number, which contains the volume's id without the dash.
@@ -26,12 +28,9 @@ func (d ebs) findDevice(c *calls) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for number, id := range ids {
-		if strings.Contains(id.GetSerialNumber(), strings.ReplaceAll(d.volumeID, "-", "")) {
-			return number, nil
-		}
-	}
-	return 0, errors.New("no disk has the serial number")
+	return diskWhere(ids, func(id *diskapi.DiskIDs) bool {
+		return strings.Contains(id.GetSerialNumber(), strings.ReplaceAll(d.volumeID, "-", ""))
+	})
 }
 
 // deviceAt returns the disk that is mounted at a path, if any.
@@ -84,34 +83,21 @@ func (d ebs) needResize(c *calls, number uint32, staging string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	id, err := c.volumeAt(withDrive(staging))
-	if err != nil {
-		return false, err
-	}
-	fileSystem, _, err := c.volumeStats(id)
+	fileSystem, _, err := c.statsAt(withDrive(staging))
 	return device <= fileSystem+4096, err
 }
 
 func (d ebs) resize(c *calls, path string) error {
 	_ = c.rescan() // only logged
-	id, err := c.volumeAt(withDrive(path))
-	if err != nil {
-		return err
-	}
-	return c.resize(id)
+	return c.resizeAt(withDrive(path))
 }
 
 func (d ebs) Publish(c *calls, staging, publish string) error {
-	exists, err := c.pathExists(withDrive(publish))
-	if err != nil {
+	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
 	}
-	if exists {
-		if err := c.rmdir(withDrive(publish)); err != nil {
-			return err
-		}
-	}
-	if exists, err = c.pathExists(withDrive(publish)); err != nil {
+	exists, err := c.pathExists(withDrive(publish))
+	if err != nil {
 		return err
 	}
 	if exists {
@@ -199,6 +185,31 @@ func formatAndMount(c *calls, number uint32, path string, setOnline bool) error 
 		}
 	}
 	return c.mountVolume(id, path)
+}
+
+var errNoSuchDisk = errors.New("no disk is the volume's")
+
+// diskWhere returns the disk of which something holds.
+func diskWhere[V any](disks map[uint32]V, holds func(V) bool) (uint32, error) {
+	for number, known := range disks {
+		if holds(known) {
+			return number, nil
+		}
+	}
+	return 0, errNoSuchDisk
+}
+
+// unstageIfThere is unstaging in GCP and vSphere, where a missing directory is a volume that is not staged.
+func unstageIfThere(c *calls, path string) (there bool, err error) {
+	there, err = c.pathExists(path)
+	if err != nil || !there {
+		return there, err
+	}
+	id, err := c.volumeAt(path)
+	if err != nil {
+		return true, err
+	}
+	return true, unmountAndTakeOffline(c, id, path)
 }
 
 // unmountAndTakeOffline is the end of unstaging in EBS, GCP and vSphere.

@@ -3,7 +3,6 @@
 package sequences
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,19 +13,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // erasedLife is one node with two local volumes and the released provisioner: "linked" is a link to disk 1 mounted
 // elsewhere, "mounted" is disk 2's mount point itself.
 type erasedLife struct {
-	t          *testing.T
-	node       *testnode.Node
-	calls      *calls
-	eraser     *eraser
-	capacities map[string]int64
-	kernel     []kernel.Call
+	*provisionerLife
+	eraser *eraser
 }
 
 // localVolumes are the entries of the discovery directory.
@@ -34,9 +27,8 @@ func localVolumes() []string { return []string{"linked", "mounted"} }
 
 func newErasedLife(t *testing.T, erase bool, d disturbance) *erasedLife {
 	t.Helper()
-	n := testnode.Start(t, testnode.Options{WorkingDirs: []string{`C:\mnt`}, EraseOnFormat: erase})
-	l := &erasedLife{t: t, node: n, calls: newCalls(t, n, d.interruption), eraser: &eraser{volumes: map[string]int64{}}}
-	admin := newCalls(t, n, nil)
+	l := &erasedLife{newProvisionerLife(t, erase, d), &eraser{volumes: map[string]int64{}}}
+	n, admin := l.node, newCalls(t, l.node, nil)
 	for _, dir := range []string{discovery, `C:\mnt\volumes`} {
 		l.must(mkdirAll(n, dir))
 	}
@@ -53,18 +45,8 @@ func newErasedLife(t *testing.T, erase bool, d disturbance) *erasedLife {
 		l.capacities[name], _, err = admin.volumeStats(id)
 		l.must(err)
 	}
-	n.Faults.Calls()
-	if d.fault != nil {
-		n.Faults.Add(*d.fault)
-	}
+	l.disturb(d)
 	return l
-}
-
-func (l *erasedLife) must(err error) {
-	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
-	}
 }
 
 // retried repeats an operation, as the provisioner does in each period.
@@ -176,33 +158,11 @@ func TestErasingProvisionerIsRefused(t *testing.T) {
 func TestErasingProvisionerInterrupted(t *testing.T) {
 	undisturbed := newErasedLife(t, true, disturbance{})
 	undisturbed.live()
-	for number, step := range undisturbed.calls.taken {
-		for _, m := range []moment{before, after, killed} {
-			if !testnode.Sampled(t, 3*number+int(m), 2, 5) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
-				t.Parallel()
-				newErasedLife(t, true, disturbance{interruption: &interruption{step: number, moment: m}}).live()
-			})
-		}
-	}
+	undisturbed.interrupt(t, 2, 5, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
 }
 
 func TestErasingProvisionerWithKernelFaults(t *testing.T) {
 	undisturbed := newErasedLife(t, true, disturbance{})
 	undisturbed.live()
-	for number, call := range undisturbed.kernel {
-		if !testnode.Sampled(t, number, 3, 19) {
-			continue
-		}
-		fault := testnode.Fault{
-			Function: call.Function, Code: call.Code, Skip: alike(undisturbed.kernel[:number], call), Times: 1,
-			Error: transientError(call, number),
-		}
-		t.Run(fmt.Sprintf("%03d %s %#x", number, call.Function, call.Code), func(t *testing.T) {
-			t.Parallel()
-			newErasedLife(t, true, disturbance{fault: &fault}).live()
-		})
-	}
+	undisturbed.fail(t, 3, 19, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
 }

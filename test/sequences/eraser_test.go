@@ -4,7 +4,6 @@ package sequences
 
 import (
 	"errors"
-	"fmt"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 )
@@ -22,23 +21,7 @@ var errNotALink = errors.New("it is not a symbolic link")
 
 // discover makes persistent volumes of new entries in the discovery directory.
 func (e *eraser) discover(c *calls) error {
-	names, err := c.osReadDirNames(discovery)
-	if err != nil {
-		return err
-	}
-	var failures []error
-	for _, name := range names {
-		if _, known := e.volumes[name]; known {
-			continue
-		}
-		capacity, err := e.capacity(c, discovery+`\`+name)
-		if err != nil {
-			failures = append(failures, fmt.Errorf("%s: %w", name, err))
-			continue
-		}
-		e.volumes[name] = capacity
-	}
-	return errors.Join(failures...)
+	return discover(c, e.volumes, e.capacity)
 }
 
 func (e *eraser) capacity(c *calls, path string) (int64, error) {
@@ -49,11 +32,7 @@ func (e *eraser) capacity(c *calls, path string) (int64, error) {
 	if !is.GetIsSymlink() {
 		return 0, errNotALink
 	}
-	id, err := c.volumeAt(path)
-	if err != nil {
-		return 0, err
-	}
-	total, _, err := c.volumeStats(id)
+	total, _, err := c.statsAt(path)
 	return total, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 )
 
 // gcp is the GCP persistent disk driver. It finds its disk by the last word of page 83, and in several calls passes
@@ -25,16 +27,10 @@ func (d gcp) findDevice(c *calls) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for number, id := range ids {
-		if id.GetPage83() == "" {
-			continue
-		}
+	return diskWhere(ids, func(id *diskapi.DiskIDs) bool {
 		words := strings.Fields(id.GetPage83())
-		if words[len(words)-1] == d.deviceName {
-			return number, nil
-		}
-	}
-	return 0, fmt.Errorf("no disk is called %s", d.deviceName)
+		return len(words) > 0 && words[len(words)-1] == d.deviceName
+	})
 }
 
 // mounted takes any error, above all that the path is missing, for "not mounted".
@@ -61,29 +57,15 @@ func (d gcp) Stage(c *calls, staging string) error {
 	if err := formatAndMount(c, number, staging, true); err != nil {
 		return err
 	}
-	return d.resize(c, staging)
-}
-
-func (d gcp) resize(c *calls, path string) error {
-	id, err := c.volumeAt(path)
-	if err != nil {
-		return err
-	}
-	return c.resize(id)
+	return c.resizeAt(staging)
 }
 
 func (d gcp) Publish(c *calls, staging, publish string) error {
 	if d.mounted(c, publish) {
 		return nil
 	}
-	exists, err := c.pathExists(withDrive(publish))
-	if err != nil {
+	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
-	}
-	if exists {
-		if err := c.rmdir(withDrive(publish)); err != nil {
-			return err
-		}
 	}
 	if err := d.link(c, staging, publish); err != nil {
 		return errors.Join(err, d.cleanUp(c, publish))
@@ -120,11 +102,7 @@ func (d gcp) Stats(c *calls, publish string) (total, used int64, err error) {
 	if err := c.osLstat(publish); err != nil {
 		return 0, 0, err
 	}
-	id, err := c.volumeAt(publish)
-	if err != nil {
-		return 0, 0, err
-	}
-	return c.volumeStats(id)
+	return c.statsAt(publish)
 }
 
 func (d gcp) Expand(c *calls, publish string, sizeBytes int64) error {
@@ -132,7 +110,7 @@ func (d gcp) Expand(c *calls, publish string, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.resize(c, publish); err != nil {
+	if err := c.resizeAt(publish); err != nil {
 		return err
 	}
 	size, err := c.diskSize(number)
@@ -148,20 +126,11 @@ func (d gcp) Expand(c *calls, publish string, sizeBytes int64) error {
 func (d gcp) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
 
 func (d gcp) Unstage(c *calls, staging string) error {
-	staging = withDrive(staging)
-	exists, err := c.pathExists(staging)
-	if err != nil || !exists {
-		return err
+	there, err := unstageIfThere(c, withDrive(staging))
+	if there && err == nil {
+		_, _ = d.findDevice(c) // whether the disk is in use; failures are ignored
 	}
-	id, err := c.volumeAt(staging)
-	if err != nil {
-		return err
-	}
-	if err := unmountAndTakeOffline(c, id, staging); err != nil {
-		return err
-	}
-	_, _ = d.findDevice(c) // whether the disk is in use; failures are ignored
-	return nil
+	return err
 }
 
 func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }

@@ -16,8 +16,6 @@ import (
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // The things that the administrator made.
@@ -31,28 +29,17 @@ const (
 // link to disk 1 mounted elsewhere, "shared" a link to a directory on disk 2, "plain" one to a directory on drive C,
 // and "mistake" a directory that is neither link nor mount point.
 type localLife struct {
-	t           *testing.T
-	node        *testnode.Node
-	calls       *calls
+	*provisionerLife
 	provisioner *provisioner
 	uncertain   bool
-	capacities  map[string]int64 // of the volumes, as they are
-	kernel      []kernel.Call
 }
 
 func newLocalLife(t *testing.T, d disturbance) *localLife {
 	t.Helper()
-	n := testnode.Start(t, testnode.Options{WorkingDirs: []string{`C:\mnt`}})
-	l := &localLife{
-		t: t, node: n, calls: newCalls(t, n, d.interruption), uncertain: d.fault != nil,
-		provisioner: &provisioner{volumes: map[string]int64{}},
-	}
+	l := &localLife{newProvisionerLife(t, false, d), &provisioner{volumes: map[string]int64{}}, d.fault != nil}
 	l.administer()
 	l.measure()
-	n.Faults.Calls()
-	if d.fault != nil {
-		n.Faults.Add(*d.fault)
-	}
+	l.disturb(d)
 	return l
 }
 
@@ -76,13 +63,6 @@ func (l *localLife) administer() {
 			SourcePath: target, TargetPath: discovery + `\` + name,
 		})
 		l.must(err)
-	}
-}
-
-func (l *localLife) must(err error) {
-	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
 	}
 }
 
@@ -180,33 +160,11 @@ func TestLocalProvisioner(t *testing.T) {
 func TestLocalProvisionerInterrupted(t *testing.T) {
 	undisturbed := newLocalLife(t, disturbance{})
 	undisturbed.live()
-	for number, step := range undisturbed.calls.taken {
-		for _, m := range []moment{before, after, killed} {
-			if !testnode.Sampled(t, 3*number+int(m), 0, 7) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
-				t.Parallel()
-				newLocalLife(t, disturbance{interruption: &interruption{step: number, moment: m}}).live()
-			})
-		}
-	}
+	undisturbed.interrupt(t, 0, 7, func(t *testing.T, d disturbance) { newLocalLife(t, d).live() })
 }
 
 func TestLocalProvisionerWithKernelFaults(t *testing.T) {
 	undisturbed := newLocalLife(t, disturbance{})
 	undisturbed.live()
-	for number, call := range undisturbed.kernel {
-		if !testnode.Sampled(t, number, 0, 23) {
-			continue
-		}
-		fault := testnode.Fault{
-			Function: call.Function, Code: call.Code, Skip: alike(undisturbed.kernel[:number], call), Times: 1,
-			Error: transientError(call, number),
-		}
-		t.Run(fmt.Sprintf("%03d %s %#x", number, call.Function, call.Code), func(t *testing.T) {
-			t.Parallel()
-			newLocalLife(t, disturbance{fault: &fault}).live()
-		})
-	}
+	undisturbed.fail(t, 0, 23, func(t *testing.T, d disturbance) { newLocalLife(t, d).live() })
 }

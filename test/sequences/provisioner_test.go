@@ -25,23 +25,25 @@ type provisioner struct {
 
 var errNoMountPoint = errors.New("it is neither a link nor a mount point")
 
+func (p *provisioner) discover(c *calls) error { return discover(c, p.volumes, p.capacity) }
+
 // discover plays one period. An error in one entry does not affect the others.
-func (p *provisioner) discover(c *calls) error {
+func discover(c *calls, volumes map[string]int64, capacityOf func(*calls, string) (int64, error)) error {
 	names, err := c.osReadDirNames(discovery)
 	if err != nil {
 		return err
 	}
 	var failures []error
 	for _, name := range names {
-		if _, known := p.volumes[name]; known {
+		if _, known := volumes[name]; known {
 			continue
 		}
-		capacity, err := p.capacity(c, discovery+`\`+name)
+		capacity, err := capacityOf(c, discovery+`\`+name)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
-		p.volumes[name] = capacity
+		volumes[name] = capacity
 	}
 	return errors.Join(failures...)
 }

@@ -5,6 +5,8 @@ package sequences
 import (
 	"fmt"
 	"strings"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 )
 
 // vsphere is the vSphere driver. It finds its disk by comparing page 83 with the disk's id.
@@ -42,12 +44,7 @@ func (d vsphere) findDevice(c *calls) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for number, id := range ids {
-		if id.GetPage83() == d.diskID {
-			return number, nil
-		}
-	}
-	return 0, fmt.Errorf("no disk has the id %s", d.diskID)
+	return diskWhere(ids, func(id *diskapi.DiskIDs) bool { return id.GetPage83() == d.diskID })
 }
 
 func (d vsphere) Stage(c *calls, staging string) error {
@@ -62,14 +59,8 @@ func (d vsphere) Stage(c *calls, staging string) error {
 }
 
 func (d vsphere) Publish(c *calls, staging, publish string) error {
-	exists, err := c.pathExists(withDrive(publish))
-	if err != nil {
+	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
-	}
-	if exists {
-		if err := c.rmdir(withDrive(publish)); err != nil {
-			return err
-		}
 	}
 	if err := c.mkdir(withDrive(parent(publish))); err != nil {
 		return err
@@ -78,11 +69,7 @@ func (d vsphere) Publish(c *calls, staging, publish string) error {
 }
 
 func (d vsphere) Stats(c *calls, publish string) (total, used int64, err error) {
-	id, err := c.volumeAt(withDrive(publish))
-	if err != nil {
-		return 0, 0, err
-	}
-	return c.volumeStats(id)
+	return c.statsAt(withDrive(publish))
 }
 
 func (d vsphere) Expand(c *calls, publish string, _ int64) error {
@@ -103,16 +90,8 @@ func (d vsphere) Expand(c *calls, publish string, _ int64) error {
 func (d vsphere) Unpublish(c *calls, publish string) error { return c.rmdir(withDrive(publish)) }
 
 func (d vsphere) Unstage(c *calls, staging string) error {
-	staging = withDrive(staging)
-	exists, err := c.pathExists(staging)
-	if err != nil || !exists {
-		return err
-	}
-	id, err := c.volumeAt(staging)
-	if err != nil {
-		return err
-	}
-	return unmountAndTakeOffline(c, id, staging)
+	_, err := unstageIfThere(c, withDrive(staging))
+	return err
 }
 
 func (d vsphere) Leftover(e effects) leftover { return stuckOrOnline(e) }
