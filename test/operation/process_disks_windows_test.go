@@ -253,21 +253,22 @@ func (l *diskLife) volumes() {
 
 // fileSystem formats the volume, through the fake WMI, which tells the fake disks nothing: the test does.
 func (l *diskLife) fileSystem() {
-	l.wmi.write("wmi.control", "volume "+l.id)
+	l.wmi.world("volume " + l.id)
 	l.answers("{}", l.volume, "FormatVolume", l.aboutVolume())
-	if want := "Format " + l.id + " FileSystem='NTFS' FileSystemLabel='' Force=true Full=false"; l.wmi.calls(want) != 1 {
+	want := "Format " + l.id + " FileSystem='NTFS' FileSystemLabel='' Force=true Full=false"
+	if len(l.wmi.takeCalls(want)) != 1 {
 		l.t.Errorf("FormatVolume did not call %s", want)
 	}
 	l.world(l.formatted())
 	l.answers(`{"formatted":true}`, l.volume, "IsVolumeFormatted", l.aboutVolume())
 	l.answers("{}", l.volume, "FormatVolume", l.aboutVolume()) // it is empty, and stays as it is
-	if l.wmi.calls("Format ") != 0 {
+	if len(l.wmi.takeCalls("Format ")) != 0 {
 		l.t.Error("a second FormatVolume formatted the volume")
 	}
 	if l.volume.has("WriteVolumeCache") {
-		before := l.disks.calls("flush volume-")
+		before := len(l.disks.calls("flush volume-"))
 		l.answers("{}", l.volume, "WriteVolumeCache", l.aboutVolume())
-		if l.disks.calls("flush volume-") != before+1 {
+		if len(l.disks.calls("flush volume-")) != before+1 {
 			l.t.Error("WriteVolumeCache did not flush the volume")
 		}
 	}

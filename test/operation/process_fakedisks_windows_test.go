@@ -38,12 +38,7 @@ func installDisks(t *testing.T) *fakeDisks {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if text := d.read("violations.txt"); text != "" {
-			t.Errorf("calls broke the rules of their pages:\n%s", text)
-		}
-		if t.Failed() {
-			t.Logf("the calls about disks:\n%s", d.read("calls.txt"))
-		}
+		d.end()
 		if err := os.RemoveAll(disksFolder); err != nil {
 			t.Error(err)
 		}
@@ -97,18 +92,6 @@ func replace(t *testing.T, path string, content []byte) (undo func()) {
 			t.Error(err)
 		}
 	}
-}
-
-// world sets the lines of control.txt. No call may be running.
-func (d *fakeDisks) world(lines ...string) {
-	d.t.Helper()
-	d.write("control.txt", lines...)
-}
-
-// calls returns how many calls were logged whose line begins with a text.
-func (d *fakeDisks) calls(text string) int {
-	d.t.Helper()
-	return len(d.lines("calls.txt", text))
 }
 
 // image returns the bytes of a disk from an offset.

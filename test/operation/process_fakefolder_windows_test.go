@@ -53,6 +53,51 @@ func (f fakeFolder) write(name string, lines ...string) {
 	}
 }
 
+// world sets the lines of control.txt. No call may be running.
+func (f fakeFolder) world(lines ...string) {
+	f.t.Helper()
+	f.write("control.txt", lines...)
+}
+
+// calls returns the lines of the calls that begin with a text.
+func (f fakeFolder) calls(start string) []string {
+	f.t.Helper()
+	return f.lines("calls.txt", start)
+}
+
+// takeCalls is calls since the last time.
+func (f fakeFolder) takeCalls(start string) []string {
+	f.t.Helper()
+	found := f.calls(start)
+	f.remove("calls.txt")
+	return found
+}
+
+// wantViolations fails the test unless there is one violation with each of these texts since the last time, and no
+// other: a call that broke a rule of its page.
+func (f fakeFolder) wantViolations(texts ...string) {
+	f.t.Helper()
+	got := f.lines("violations.txt", "")
+	f.remove("violations.txt")
+	for i, line := range got {
+		if i >= len(texts) || !strings.Contains(line, texts[i]) {
+			f.t.Errorf("a call broke a rule of its page: %s", line)
+		}
+	}
+	if len(got) < len(texts) {
+		f.t.Errorf("violations: %q, want %q", got, texts)
+	}
+}
+
+// end is what a test ends with: no violation, and the calls if it failed.
+func (f fakeFolder) end() {
+	f.t.Helper()
+	f.wantViolations()
+	if f.t.Failed() {
+		f.t.Logf("the calls in %s:\n%s", f.dir, f.read("calls.txt"))
+	}
+}
+
 // remove removes a file, if it is there.
 func (f fakeFolder) remove(name string) {
 	f.t.Helper()

@@ -31,12 +31,7 @@ func fakeInitiator(t *testing.T) *initiator {
 	}
 	i := &initiator{fakeFolder{t, initiatorFolder}}
 	t.Cleanup(func() {
-		if text := i.read("violations.txt"); text != "" {
-			t.Errorf("calls broke the rules of their pages:\n%s", text)
-		}
-		if t.Failed() {
-			t.Logf("the initiator's calls:\n%s", i.read("calls.txt"))
-		}
+		i.end()
 		for _, path := range []string{initiatorFolder, initiatorDLL} {
 			if err := os.RemoveAll(path); err != nil {
 				t.Error(err)
@@ -44,21 +39,4 @@ func fakeInitiator(t *testing.T) *initiator {
 		}
 	})
 	return i
-}
-
-// world sets the lines of control.txt. No call may be running.
-func (i *initiator) world(lines ...string) {
-	i.t.Helper()
-	i.write("control.txt", lines...)
-}
-
-func (i *initiator) forgetCalls() {
-	i.t.Helper()
-	i.remove("calls.txt")
-}
-
-// calls returns the lines that were logged and begin with a text: a function, and what of its arguments matters.
-func (i *initiator) calls(function string) []string {
-	i.t.Helper()
-	return i.lines("calls.txt", function+" ")
 }

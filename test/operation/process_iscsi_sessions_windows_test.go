@@ -35,7 +35,7 @@ func (l *iscsiLife) disconnect(target string) {
 // wantCall fails unless the last call of a function in the log begins with a text.
 func (l *iscsiLife) wantCall(function, want string) {
 	l.t.Helper()
-	calls := l.initiator.calls(function)
+	calls := l.initiator.calls(function + " ")
 	if len(calls) == 0 || !strings.HasPrefix(calls[len(calls)-1], function+" "+want) {
 		l.t.Errorf("the calls of %s are %q, the last should begin with %q", function, calls, want)
 	}
@@ -47,9 +47,9 @@ func (l *iscsiLife) sessions() {
 	l.connect(codes.NotFound, "iqn.2026-01.invalid:nowhere", none())
 	l.connect(codes.OK, plain, none())
 	l.wantCall("LoginIScsiTargetW", plain+" "+portalA+" 3260 auth=0 user= flags=0x0 = 0x00000000")
-	made := len(l.initiator.calls("LoginIScsiTargetW"))
+	made := len(l.initiator.calls("LoginIScsiTargetW "))
 	l.connect(codes.OK, plain, none()) // again
-	if again := len(l.initiator.calls("LoginIScsiTargetW")); again != made {
+	if again := len(l.initiator.calls("LoginIScsiTargetW ")); again != made {
 		l.t.Errorf("connecting again logged in %d times", again-made)
 	}
 	// Another program logs in between the two calls that read the list, and has this target's logins repeated after
@@ -62,12 +62,12 @@ func (l *iscsiLife) sessions() {
 	for _, portal := range []string{portalA, portalB} { // each by its own portal; none would mean all portals
 		l.wantCall("RemoveIScsiPersistentTargetW "+plain+" "+portal, "3260 = 0x00000000")
 	}
-	if forgotten := l.initiator.calls("RemoveIScsiPersistentTargetW " + mutual); len(forgotten) > 0 {
+	if forgotten := l.initiator.calls("RemoveIScsiPersistentTargetW " + mutual + " "); len(forgotten) > 0 {
 		l.t.Errorf("the login to another target was forgotten: %q", forgotten)
 	}
-	out := len(l.initiator.calls("LogoutIScsiTarget"))
+	out := len(l.initiator.calls("LogoutIScsiTarget "))
 	l.disconnect(plain) // again
-	if again := len(l.initiator.calls("LogoutIScsiTarget")); again != out {
+	if again := len(l.initiator.calls("LogoutIScsiTarget ")); again != out {
 		l.t.Errorf("disconnecting again logged out %d times", again-out)
 	}
 	l.disconnect(chap)

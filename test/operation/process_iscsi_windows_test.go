@@ -26,7 +26,7 @@ func TestISCSIOnThisMachine(t *testing.T) {
 	for _, run := range []struct{ version, sizes string }{{"v1alpha1", ""}, {"v1alpha2", "sizes observed"}} {
 		t.Run(run.version, func(t *testing.T) {
 			version := run.version
-			initiator.forgetCalls()
+			initiator.remove("calls.txt")
 			conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-iscsi-`+version, dial.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func (l *iscsiLife) portals() {
 	add(codes.OK, portalB) // again
 	add(codes.OK, portalA)
 	l.wantPortals(portalA+" 3260", portalB+" 3260")
-	if added := l.initiator.calls("AddIScsiSendTargetPortalW " + portalB); len(added) != 1 {
+	if added := l.initiator.calls("AddIScsiSendTargetPortalW " + portalB + " "); len(added) != 1 {
 		t.Errorf("a portal that was registered was added again: %q", added)
 	}
 

@@ -82,9 +82,9 @@ func (l *diskLife) mount() {
 	}
 	l.call(codes.FailedPrecondition, l.volume, "MountVolume", l.aboutMount(inUse))
 	l.answers("{}", l.volume, "MountVolume", l.aboutMount(l.staging()))
-	calls := l.disks.calls("SetVolumeMountPointW")
+	calls := len(l.disks.calls("SetVolumeMountPointW"))
 	l.answers("{}", l.volume, "MountVolume", l.aboutMount(l.staging()))
-	if l.disks.calls("SetVolumeMountPointW") != calls {
+	if len(l.disks.calls("SetVolumeMountPointW")) != calls {
 		l.t.Error("a second MountVolume mounted the volume again")
 	}
 	l.wantVolumeAt(l.staging(), codes.OK)

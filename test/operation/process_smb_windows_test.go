@@ -107,7 +107,7 @@ func (l *smbLife) remove(want codes.Code, remote string) {
 // known returns what WMI knows of each mapping, by its remote path.
 func (l *smbLife) known() map[string]map[string]string {
 	all := map[string]map[string]string{}
-	for _, text := range strings.Split(l.wmi.read("wmi.state"), "SmbGlobalMapping\n") {
+	for _, text := range strings.Split(l.wmi.read("state.txt"), "SmbGlobalMapping\n") {
 		facts := map[string]string{}
 		for _, line := range strings.Split(text, "\n") {
 			if name, value, found := strings.Cut(line, "="); found {
@@ -144,17 +144,17 @@ func (l *smbLife) wantMappings(shares ...string) {
 func (l *smbLife) world(orders ...string) {
 	l.t.Helper()
 	user := ` ` + shareUser + ` ` + sharePass
-	l.wmi.write("wmi.control", append([]string{"share " + fileShare + user, `share \\fs.invalid\other` + user,
+	l.wmi.world(append([]string{"share " + fileShare + user, `share \\fs.invalid\other` + user,
 		`share \\away.invalid\share` + user}, orders...)...)
-	l.wmi.take("wmi.calls")
+	l.wmi.takeCalls("")
 }
 
 func (l *smbLife) mappings() {
 	l.world()
-	l.wmi.write("wmi.state") // whatever a life that failed has left
+	l.wmi.write("state.txt") // whatever a life that failed has left
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.wantMappings(fileShare)
-	if n := l.wmi.calls("ExecMethod MSFT_SmbGlobalMapping Create"); n != 1 {
+	if n := len(l.wmi.takeCalls("ExecMethod MSFT_SmbGlobalMapping Create")); n != 1 {
 		l.t.Errorf("created %d times", n)
 	}
 	// Again, with other credentials, written otherwise and for a folder: the mapping works, so it stays as it is.
@@ -162,7 +162,7 @@ func (l *smbLife) mappings() {
 	l.create(codes.OK, fileShare, "somebody", "else")
 	l.create(codes.OK, `\\FS.invalid\SHARE\`, shareUser, sharePass)
 	l.create(codes.OK, fileShare+`\folder`, shareUser, sharePass)
-	if n := l.wmi.calls("ExecMethod"); n != 0 {
+	if n := len(l.wmi.takeCalls("ExecMethod")); n != 0 {
 		l.t.Errorf("a mapping that works was changed %d times", n)
 	}
 	l.create(codes.OK, `\\fs.invalid\other`, shareUser, sharePass)
@@ -174,7 +174,7 @@ func (l *smbLife) mappings() {
 	l.remove(codes.OK, fileShare) // again
 	l.remove(codes.OK, `\\fs.invalid\other`)
 	l.wantMappings()
-	if n := l.wmi.calls("ExecMethod"); n != 2 {
+	if n := len(l.wmi.takeCalls("ExecMethod")); n != 2 {
 		l.t.Errorf("%d methods, want 2: what is not mapped is not removed", n)
 	}
 }
@@ -183,7 +183,7 @@ func (l *smbLife) mappings() {
 func (l *smbLife) credentials() {
 	l.world()
 	stale := []string{"SmbGlobalMapping", "LocalPath=", "RemotePath=" + fileShare, "UserName=", "Password=", "Status=2"}
-	l.wmi.write("wmi.state", stale...) // a mapping that lost its credentials at a restart
+	l.wmi.write("state.txt", stale...) // a mapping that lost its credentials at a restart
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.wantMappings(fileShare)
 	// one set of credentials for each server
@@ -192,7 +192,7 @@ func (l *smbLife) credentials() {
 	l.remove(codes.OK, fileShare)
 
 	// A drive letter and a trailing backslash are other programs' ways to write a mapping.
-	l.wmi.write("wmi.state", "SmbGlobalMapping", "LocalPath=G:", `RemotePath=\\fs.invalid\share`, "UserName=x",
+	l.wmi.write("state.txt", "SmbGlobalMapping", "LocalPath=G:", `RemotePath=\\fs.invalid\share`, "UserName=x",
 		"Password=y", "Status=0")
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.remove(codes.OK, fileShare)
@@ -248,7 +248,7 @@ func (l *smbLife) brokenService() {
 	for _, code := range []string{"800706BE", "80010108"} {
 		l.world("fail ExecMethod " + code + " 1")
 		l.create(codes.Unavailable, fileShare, shareUser, sharePass)
-		if n := l.wmi.calls(create); n != 1 {
+		if n := len(l.wmi.takeCalls(create)); n != 1 {
 			l.t.Errorf("Create was called %d times after %s", n, code)
 		}
 	}
@@ -282,7 +282,7 @@ func hangingWMI(t *testing.T, wmi *wmiFake) {
 	}
 	defer func() { _ = conn.Close() }()
 	l := &smbLife{t: t, conn: conn, version: "v1", wmi: wmi}
-	l.wmi.write("wmi.state")
+	l.wmi.write("state.txt")
 	l.world("hang ExecMethod X")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -83,11 +83,11 @@ func (s stepsLife) stageDisk() {
 	s.id = got.VolumeID
 	s.wantVolumeAt(s.staging(), codes.OK)
 	s.wantReparse(s.staging(), mountPoint, `\??\`+s.id[4:])
-	calls := s.disks.calls("SetVolumeMountPointW")
+	calls := len(s.disks.calls("SetVolumeMountPointW"))
 	if again := s.step(codes.OK, "StageDisk", request, s.staging(), s.number); again != got {
 		s.t.Errorf("a second StageDisk: got %+v, want %+v", again, got)
 	}
-	if s.disks.calls("SetVolumeMountPointW") != calls {
+	if len(s.disks.calls("SetVolumeMountPointW")) != calls {
 		s.t.Error("a second StageDisk mounted the volume again")
 	}
 }
@@ -138,13 +138,13 @@ func (s stepsLife) unstageDisk() {
 // share stages a share and takes it away again with its mapping.
 func (s stepsLife) share() {
 	path := kubeletDir + `\plugins\share`
-	s.wmi.write("wmi.control", "share "+fileShare+" "+shareUser+" "+sharePass)
+	s.wmi.world("share " + fileShare + " " + shareUser + " " + sharePass)
 	for range 2 {
 		s.step(codes.OK, "StageShare", `{"remote_path":%q,"target_path":%q,"username":%q,"password":%q}`, fileShare,
 			path, shareUser, sharePass)
 	}
 	s.wantReparse(path, symbolicLink, `\??\UNC`+fileShare[1:])
-	mapped := func() bool { return strings.Contains(s.wmi.read("wmi.state"), fileShare) }
+	mapped := func() bool { return strings.Contains(s.wmi.read("state.txt"), fileShare) }
 	if !mapped() {
 		s.t.Error("the share is not mapped")
 	}
@@ -155,6 +155,6 @@ func (s stepsLife) share() {
 		s.t.Errorf("the link is still there: %v", err)
 	}
 	if mapped() {
-		s.t.Errorf("the share is still mapped:\n%s", s.wmi.read("wmi.state"))
+		s.t.Errorf("the share is still mapped:\n%s", s.wmi.read("state.txt"))
 	}
 }

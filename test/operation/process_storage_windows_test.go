@@ -25,7 +25,7 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	)
 	wmi, k := fakeWMI(t), windows.New()
 	methods := func() (lines []string) {
-		for _, line := range wmi.take("wmi.calls") {
+		for _, line := range wmi.takeCalls("") {
 			if strings.HasPrefix(line, "Format ") || strings.HasPrefix(line, "Resize ") ||
 				strings.HasSuffix(line, " UpdateHostStorageCache") {
 				lines = append(lines, line)
@@ -47,14 +47,14 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	}
 	const update = "ExecMethod MSFT_StorageSetting UpdateHostStorageCache"
 
-	wmi.write("wmi.control", "volume "+other, "volume "+volume)
+	wmi.world("volume "+other, "volume "+volume)
 	if err := k.FormatVolume(strings.ToUpper(volume[:12])+volume[12:], "NTFS"); err != nil {
 		t.Error(err)
 	}
 	wantMethods("Format " + volume + format)
 
 	// A new volume is found once the provider has looked again.
-	wmi.write("wmi.control", "volume "+other, "volume "+volume+" late")
+	wmi.world("volume "+other, "volume "+volume+" late")
 	wantError(k.FormatVolume(volume, "NTFS"), kernel.StorageNotInCache)
 	if err := errors.Join(k.UpdateStorageCache(), k.FormatVolume(volume, "NTFS")); err != nil {
 		t.Error(err)
@@ -67,13 +67,13 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 		40004: win32.ERROR_IO_DEVICE, 43001: win32.ERROR_NOT_SUPPORTED, 43006: win32.ERROR_WRITE_PROTECT,
 		40003: kernel.StorageCacheOutOfDate, 41003: kernel.StorageDiskOffline,
 	} {
-		wmi.write("wmi.control", "volume "+volume, fmt.Sprintf("error MSFT_Volume.Format %d", returned))
+		wmi.world("volume "+volume, fmt.Sprintf("error MSFT_Volume.Format %d", returned))
 		wantError(k.FormatVolume(volume, "NTFS"), want)
 	}
 	wantMethods() // the fake's provider was not asked
 
 	// A partition is found by its disk and offset, and a size needs more than 32 bits.
-	wmi.write("wmi.control", "partition 1 1048576 1000000", "partition 2 65536 1000000",
+	wmi.world("partition 1 1048576 1000000", "partition 2 65536 1000000",
 		fmt.Sprintf("partition 2 %d 1000000", beyond))
 	if err := k.ResizePartition(2, beyond, 2*beyond); err != nil {
 		t.Error(err)
@@ -84,7 +84,7 @@ func TestStorageManagementOnThisMachine(t *testing.T) {
 	wantMethods()
 
 	// A method that began is not called again, even if the connection was lost.
-	wmi.write("wmi.control", "volume "+volume, "fail ExecMethod 800706BE 1")
+	wmi.world("volume "+volume, "fail ExecMethod 800706BE 1")
 	wantError(k.FormatVolume(volume, "NTFS"), win32.RPC_S_SERVER_UNAVAILABLE)
 	wantMethods()
 }

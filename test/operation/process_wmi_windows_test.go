@@ -6,14 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows/registry"
 )
 
 // A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the
-// lines of wmi.control.
+// lines of control.txt.
 type wmiFake struct{ fakeFolder }
 
 const wmiFolder = `C:\wmi-fake`
@@ -34,11 +33,8 @@ func fakeWMI(t *testing.T) *wmiFake {
 	installWMI(t)
 	w := wmiOf(t)
 	t.Cleanup(func() {
-		w.wantViolations()
-		if t.Failed() {
-			t.Logf("the calls of WMI:\n%s", w.read("wmi.calls"))
-		}
-		for _, file := range []string{"wmi.control", "wmi.state", "wmi.calls", "wmi.cache"} {
+		w.end()
+		for _, file := range []string{"control.txt", "state.txt", "calls.txt", "cache.txt"} {
 			w.remove(file)
 		}
 	})
@@ -87,42 +83,5 @@ func register(t *testing.T, key, model string) (undo func()) {
 		if err := errors.Join(err, k.Close()); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// take returns the lines of a log since the last time.
-func (w *wmiFake) take(file string) []string {
-	w.t.Helper()
-	text := strings.TrimSpace(w.read(file))
-	w.remove(file)
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
-}
-
-// calls returns how many calls since the last time begin with a text.
-func (w *wmiFake) calls(text string) (n int) {
-	w.t.Helper()
-	for _, line := range w.take("wmi.calls") {
-		if strings.HasPrefix(line, text) {
-			n++
-		}
-	}
-	return n
-}
-
-// wantViolations fails the test unless there is one violation with each of these texts since the last time, and no
-// other.
-func (w *wmiFake) wantViolations(texts ...string) {
-	w.t.Helper()
-	got := w.take("wmi.violations")
-	for i, line := range got {
-		if i >= len(texts) || !strings.Contains(line, texts[i]) {
-			w.t.Errorf("the caller of WMI did what its documentation forbids: %s", line)
-		}
-	}
-	if len(got) < len(texts) {
-		w.t.Errorf("violations: %q, want %q", got, texts)
 	}
 }

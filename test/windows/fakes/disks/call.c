@@ -10,16 +10,6 @@ BOOL is_here(void)
 	return GetFileAttributesW(L"C:\\disks-fake") != INVALID_FILE_ATTRIBUTES;
 }
 
-static void append(const WCHAR *file, const char *line)
-{
-	DWORD written;
-	HANDLE h = CreateFileW(file, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS, 0, NULL);
-	if (h == INVALID_HANDLE_VALUE)
-		return;
-	WriteFile(h, line, (DWORD)strlen(line), &written, NULL);
-	CloseHandle(h);
-}
-
 static void map_state(CALL *call)
 {
 	HANDLE file = CreateFileW(FOLDER L"state.bin", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS, 0, NULL);
@@ -42,13 +32,13 @@ void enter(CALL *call, const char *name, const char *object)
 	snprintf(call->object, sizeof call->object, "%s", object);
 	call->mutex = CreateMutexW(NULL, FALSE, L"csi-proxy-fake-disks");
 	WaitForSingleObject(call->mutex, INFINITE);
-	control_load(call);
-	if (control_answer(call, "delay", &wait) && wait > 0) { // the others do not wait
+	control_load(&call->control, FOLDER L"control.txt");
+	if (answers(call, "delay", &wait) && wait > 0) { // the others do not wait
 		ReleaseMutex(call->mutex);
 		Sleep(wait);
 		WaitForSingleObject(call->mutex, INFINITE);
-		control_free(call);
-		control_load(call);
+		control_free(&call->control);
+		control_load(&call->control, FOLDER L"control.txt");
 	}
 	map_state(call);
 	call->layout = calloc(1, sizeof *call->layout);
@@ -67,14 +57,14 @@ NTSTATUS leave(CALL *call, NTSTATUS status, const char *format, ...)
 	if (length > 0 && length < (int)sizeof line)
 		vsnprintf(line + length, sizeof line - length, format, arguments);
 	va_end(arguments);
-	if (status >= 0 && control_answer(call, "lost", &lost))
+	if (status >= 0 && answers(call, "lost", &lost))
 		status = (NTSTATUS)lost;
 	length = (int)strlen(line);
 	snprintf(line + length, sizeof line - length, "%s-> 0x%lx\r\n", length > 0 && line[length - 1] == ' ' ? "" : " ", (ULONG)status);
-	if (!control_is(call, "calls", "none"))
-		append(FOLDER L"calls.txt", line);
-	control_after(call);
-	control_free(call);
+	if (!control_is(&call->control, "calls", "none"))
+		file_append(FOLDER L"calls.txt", line);
+	control_after(&call->control, call->name);
+	control_free(&call->control);
 	free(call->disks);
 	free(call->layout);
 	UnmapViewOfFile(call->state);
@@ -95,7 +85,7 @@ NTSTATUS refuse(CALL *call, NTSTATUS status, const char *format, ...)
 	length += vsnprintf(line + length, sizeof line - length - 2, format, arguments);
 	va_end(arguments);
 	strcat(line, "\r\n");
-	append(FOLDER L"violations.txt", line);
+	file_append(FOLDER L"violations.txt", line);
 	return status;
 }
 

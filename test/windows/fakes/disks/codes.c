@@ -32,7 +32,7 @@ static NTSTATUS dispatch(REQUEST *r)
 static NTSTATUS admit(REQUEST *r)
 {
 	ULONG answer;
-	if (control_answer(r->call, "answer", &answer) || control_answer(r->call, "once", &answer))
+	if (answers(r->call, "answer", &answer) || answers(r->call, "once", &answer))
 		return (NTSTATUS)answer;
 	if ((r->code >> 14 & FILE_READ_ACCESS && !(r->open->access & FILE_READ_DATA)) || (r->code >> 14 & FILE_WRITE_ACCESS && !(r->open->access & FILE_WRITE_DATA)))
 		return refuse(r->call, STATUS_ACCESS_DENIED, "a handle with access 0x%lx", r->open->access);

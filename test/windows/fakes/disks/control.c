@@ -1,124 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// control.txt: what a test says about the world and what it injects. README.md lists the lines.
+// What control.txt says about the world. README.md lists the lines.
 #include "fake.h"
 
-#define CONTROL FOLDER L"control.txt"
-
-static void split(LINE *line)
+// answers reports whether a line "KEYWORD NAME NUMBER [on OBJECT]" is about this call.
+BOOL answers(CALL *call, const char *keyword, ULONG *answer)
 {
-	line->split = _strdup(line->text);
-	line->words = 0;
-	for (char *place = line->split; line->words < MAX_WORDS; line->words++) {
-		place += strspn(place, " \t");
-		if (!*place || *place == '#')
-			break;
-		line->word[line->words] = place;
-		place += strcspn(place, " \t");
-		if (*place)
-			*place++ = 0;
-	}
-}
-
-void control_load(CALL *call)
-{
-	DWORD size, got = 0;
-	HANDLE file = CreateFileW(CONTROL, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
-	call->lines = NULL;
-	call->count = 0;
-	call->text = NULL;
-	if (file == INVALID_HANDLE_VALUE)
-		return;
-	size = GetFileSize(file, NULL);
-	call->text = calloc(1, size + 1);
-	ReadFile(file, call->text, size, &got, NULL);
-	CloseHandle(file);
-	char *rest = call->text;
-	for (char *text; (text = rest + strspn(rest, "\r\n")) && *text;) {
-		rest = text + strcspn(text, "\r\n");
-		if (*rest)
-			*rest++ = 0;
-		call->lines = realloc(call->lines, (call->count + 1) * sizeof(LINE));
-		call->lines[call->count].text = text;
-		split(&call->lines[call->count++]);
-	}
-}
-
-void control_free(CALL *call)
-{
-	for (int i = 0; i < call->count; i++)
-		free(call->lines[i].split);
-	free(call->lines);
-	free(call->text);
-	call->lines = NULL;
-	call->text = NULL;
-	call->count = 0;
-}
-
-const LINE *control_find(const CALL *call, const LINE *after, const char *keyword)
-{
-	for (const LINE *line = after ? after + 1 : call->lines; line < call->lines + call->count; line++)
-		if (line->words > 1 && !strcmp(line->word[0], keyword))
-			return line;
-	return NULL;
-}
-
-BOOL control_is(const CALL *call, const char *keyword, const char *value)
-{
-	const LINE *line = control_find(call, NULL, keyword);
-	return line && !strcmp(line->word[1], value);
-}
-
-// store writes the control file without one line, or with another text in its place.
-static void store(const CALL *call, const LINE *changed, const char *text)
-{
-	DWORD written;
-	HANDLE file = CreateFileW(CONTROL, GENERIC_WRITE, FILE_SHARE_READ, NULL, CREATE_ALWAYS, 0, NULL);
-	for (const LINE *line = call->lines; line < call->lines + call->count; line++) {
-		const char *out = line == changed ? text : line->text;
-		if (!out)
-			continue;
-		WriteFile(file, out, (DWORD)strlen(out), &written, NULL);
-		WriteFile(file, "\r\n", 2, &written, NULL);
-	}
-	CloseHandle(file);
-}
-
-// concerns reports whether a line "KEYWORD NAME … [on OBJECT]" is about this call.
-static BOOL concerns(const CALL *call, const LINE *line)
-{
-	if (strcmp(line->word[1], call->name))
-		return FALSE;
-	for (int i = 2; i + 1 < line->words; i++)
-		if (!strcmp(line->word[i], "on"))
-			return !strcmp(line->word[i + 1], call->object);
-	return TRUE;
-}
-
-// control_answer reports whether there is a line "KEYWORD NAME NUMBER [on OBJECT]" for this call. Lines with once and lost serve one call.
-BOOL control_answer(CALL *call, const char *keyword, ULONG *answer)
-{
-	for (const LINE *line = control_find(call, NULL, keyword); line; line = control_find(call, line, keyword)) {
-		if (line->words < 3 || !concerns(call, line))
-			continue;
-		*answer = strtoul(line->word[2], NULL, 0);
-		if (!strcmp(keyword, "once") || !strcmp(keyword, "lost"))
-			store(call, line, NULL);
-		return TRUE;
-	}
-	return FALSE;
-}
-
-// control_after lets the line of the first "after NAME LINE" hold, once such a call was made.
-void control_after(CALL *call)
-{
-	for (const LINE *line = control_find(call, NULL, "after"); line; line = control_find(call, line, "after")) {
-		if (line->words < 3 || strcmp(line->word[1], call->name))
-			continue;
-		const char *rest = strstr(line->text, call->name) + strlen(call->name);
-		store(call, line, rest + strspn(rest, " \t"));
-		return;
-	}
+	return control_answer(&call->control, keyword, call->name, call->object, answer);
 }
 
 // option returns the word after a name in a line, or NULL.
@@ -202,7 +90,7 @@ static void read_disk(const LINE *line, DISK *disk)
 // about finds the line "KEYWORD DISK …".
 static const LINE *about(const CALL *call, const char *keyword, ULONG disk)
 {
-	for (const LINE *line = control_find(call, NULL, keyword); line; line = control_find(call, line, keyword))
+	for (const LINE *line = control_find(&call->control, NULL, keyword); line; line = control_find(&call->control, line, keyword))
 		if (strtoul(line->word[1], NULL, 0) == disk)
 			return line;
 	return NULL;
@@ -211,7 +99,7 @@ static const LINE *about(const CALL *call, const char *keyword, ULONG disk)
 void control_disks(CALL *call)
 {
 	call->disks = calloc(MAX_DISKS, sizeof(DISK));
-	for (const LINE *line = control_find(call, NULL, "disk"); line && call->disk_count < MAX_DISKS; line = control_find(call, line, "disk")) {
+	for (const LINE *line = control_find(&call->control, NULL, "disk"); line && call->disk_count < MAX_DISKS; line = control_find(&call->control, line, "disk")) {
 		DISK *disk = &call->disks[call->disk_count];
 		if (line->words < 3 || strtoul(line->word[1], NULL, 0) >= MAX_DISKS)
 			continue;
@@ -228,7 +116,7 @@ void control_disks(CALL *call)
 			state->shown = disk->size;
 			state->attributes = state->persistent = (disk->offline ? 1 : 0) | (disk->readonly ? 2 : 0);
 		}
-		if (control_is(call, "growth", "at-once"))
+		if (control_is(&call->control, "growth", "at-once"))
 			state->shown = disk->size;
 		disk->there = state->arrived && !disk->gone;
 	}

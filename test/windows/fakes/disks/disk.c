@@ -76,7 +76,7 @@ static NTSTATUS set_attributes(REQUEST *r)
 	memcpy(&setting, r->in, sizeof setting);
 	if (setting.version != sizeof setting && setting.version != sizeof(ATTRIBUTES))
 		return refuse(r->call, STATUS_INVALID_PARAMETER, "Version %lu is neither the structure's size nor what the page says", setting.version);
-	if (control_find(r->call, NULL, "attributes-version") && !control_is(r->call, "attributes-version", setting.version == sizeof setting ? "40" : "16"))
+	if (control_find(&r->call->control, NULL, "attributes-version") && !control_is(&r->call->control, "attributes-version", setting.version == sizeof setting ? "40" : "16"))
 		return STATUS_INVALID_PARAMETER;
 	if (memcmp(setting.reserved1, zero, sizeof setting.reserved1) || memcmp(setting.reserved2, zero, sizeof setting.reserved2))
 		return refuse(r->call, STATUS_INVALID_PARAMETER, "reserved members are not zero");

@@ -19,19 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/control.h"
+
 #define FOLDER L"C:\\disks-fake\\"
 #define NT_FOLDER L"\\??\\C:\\disks-fake\\"
 #define LINKS FOLDER L"links.dll" // test/windows/fakes/links
 
-enum { MAX_DISKS = 64, MAX_VOLUMES = 128, MAX_PARTITIONS = 128, MAX_WORDS = 64, MAX_IDS = 12, MAX_OPENERS = 16, NAME_MOST = 1024 };
-
-// A LINE is a line of control.txt in words.
-typedef struct {
-	int words;
-	char *word[MAX_WORDS];
-	char *text;  // as it stands in the file
-	char *split; // what the words point into
-} LINE;
+enum { MAX_DISKS = 64, MAX_VOLUMES = 128, MAX_PARTITIONS = 128, MAX_IDS = 12, MAX_OPENERS = 16, NAME_MOST = 1024 };
 
 // A DISK is what a "disk" line says.
 typedef struct {
@@ -121,9 +115,7 @@ typedef struct {
 	HANDLE mutex;
 	STATE *state;
 	HANDLE mapping;
-	LINE *lines;
-	int count;
-	char *text;
+	CONTROL control;
 	DISK *disks;
 	int disk_count;
 	LAYOUT *layout; // scratch
@@ -139,12 +131,7 @@ DISK *disk_of(CALL *call, ULONG number);
 DISK_STATE *disk_state(CALL *call, const DISK *disk);
 
 // control.c
-void control_load(CALL *call);
-void control_free(CALL *call);
-const LINE *control_find(const CALL *call, const LINE *after, const char *keyword);
-BOOL control_is(const CALL *call, const char *keyword, const char *value);
-BOOL control_answer(CALL *call, const char *keyword, ULONG *answer);
-void control_after(CALL *call);
+BOOL answers(CALL *call, const char *keyword, ULONG *answer);
 void control_disks(CALL *call);
 const char *option(const LINE *line, int from, const char *name);
 ULONGLONG size_of(const char *word);

@@ -122,7 +122,7 @@ NTSTATUS WINAPI disks_create(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUT
 	} else {
 		ULONG answer;
 		snprintf(call.object, sizeof call.object, "%s", status >= 0 ? object_name(target, &call, text) : "");
-		if (status >= 0 && (control_answer(&call, "answer", &answer) || control_answer(&call, "once", &answer)))
+		if (status >= 0 && (answers(&call, "answer", &answer) || answers(&call, "once", &answer)))
 			status = (NTSTATUS)answer;
 		if (status >= 0)
 			status = open_target(&call, target, handle, access, path, io, size, attributes, share, disposition, options, ea, ea_size);

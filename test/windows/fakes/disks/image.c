@@ -6,7 +6,7 @@
 static HANDLE open_image(CALL *call, const DISK *disk, DWORD disposition)
 {
 	char path[MAX_PATH + 32];
-	const LINE *line = control_find(call, NULL, "images");
+	const LINE *line = control_find(&call->control, NULL, "images");
 	snprintf(path, sizeof path, "%s\\disk-%lu.img", line ? line->word[1] : "C:\\disks-fake", disk->number);
 	return CreateFileA(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, disposition, 0, NULL);
 }

@@ -33,7 +33,7 @@ static NTSTATUS fill_layout(REQUEST *r, const LAYOUT *layout)
 	const ULONG count = layout->style == PARTITION_STYLE_MBR ? 4 : layout->count;
 	const ULONG needed = LAYOUT_HEADER + LAYOUT_ENTRY * count;
 	if (r->out_size < needed || r->out_size < sizeof(DRIVE_LAYOUT_INFORMATION_EX))
-		return control_is(r->call, "layout-small", "mismatch") ? STATUS_INFO_LENGTH_MISMATCH : STATUS_BUFFER_TOO_SMALL;
+		return control_is(&r->call->control, "layout-small", "mismatch") ? STATUS_INFO_LENGTH_MISMATCH : STATUS_BUFFER_TOO_SMALL;
 	DRIVE_LAYOUT_INFORMATION_EX *answer = (DRIVE_LAYOUT_INFORMATION_EX *)r->out;
 	ZeroMemory(answer, needed);
 	answer->PartitionStyle = layout->style;
@@ -62,7 +62,7 @@ static NTSTATUS may_write(REQUEST *r)
 		return refuse(r->call, STATUS_MEDIA_WRITE_PROTECTED, "the disk is read-only");
 	if (attributes & 1) {
 		refuse(r->call, 0, "the disk is offline");
-		return control_is(r->call, "offline-layout", "writes") ? STATUS_SUCCESS : STATUS_DEVICE_NOT_READY;
+		return control_is(&r->call->control, "offline-layout", "writes") ? STATUS_SUCCESS : STATUS_DEVICE_NOT_READY;
 	}
 	return STATUS_SUCCESS;
 }
@@ -100,7 +100,7 @@ static NTSTATUS create_disk(REQUEST *r)
 	if (wanted.PartitionStyle == PARTITION_STYLE_GPT && !memcmp(&layout->id, &type_none, sizeof layout->id))
 		refuse(r->call, 0, "DiskId is zero");
 	// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_set_drive_layout_ex: callers wait for the arrival of the MSR.
-	if (wanted.PartitionStyle == PARTITION_STYLE_GPT && !control_is(r->call, "msr", "none")) {
+	if (wanted.PartitionStyle == PARTITION_STYLE_GPT && !control_is(&r->call->control, "msr", "none")) {
 		PARTITION *reserved = &layout->partition[layout->count++];
 		reserved->type = type_reserved;
 		new_guid(&reserved->id);

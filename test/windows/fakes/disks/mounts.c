@@ -34,7 +34,7 @@ static BOOL end(CALL *call, NTSTATUS status, const WCHAR *path)
 static BOOL injected(CALL *call, NTSTATUS *status)
 {
 	ULONG answer;
-	if (!control_answer(call, "answer", &answer) && !control_answer(call, "once", &answer))
+	if (!answers(call, "answer", &answer) && !answers(call, "once", &answer))
 		return FALSE;
 	*status = (NTSTATUS)answer;
 	return TRUE;

@@ -37,7 +37,7 @@ static BOOL same_key(const PROPERTY_KEY *a, const PROPERTY_KEY *b) { return !mem
 static BOOL answered(CALL *call, CONFIGRET *answer)
 {
 	ULONG value;
-	if (!control_answer(call, "answer", &value) && !control_answer(call, "once", &value))
+	if (!answers(call, "answer", &value) && !answers(call, "once", &value))
 		return FALSE;
 	*answer = value;
 	return TRUE;

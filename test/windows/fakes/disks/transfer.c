@@ -34,7 +34,7 @@ static NTSTATUS aim(CALL *call, const OPEN *open, BOOL write, LONGLONG offset, U
 {
 	const VOLUME *volume = open->kind == VOLUME_DEVICE ? &call->state->volume[open->volume] : NULL;
 	ULONG answer;
-	if (control_answer(call, "answer", &answer) || control_answer(call, "once", &answer))
+	if (answers(call, "answer", &answer) || answers(call, "once", &answer))
 		return (NTSTATUS)answer;
 	if (!(open->access & (write ? FILE_WRITE_DATA : FILE_READ_DATA)))
 		return refuse(call, STATUS_ACCESS_DENIED, "a handle with access 0x%lx", open->access);
@@ -110,7 +110,7 @@ NTSTATUS WINAPI disks_flush(HANDLE h, IO_STATUS_BLOCK *io)
 	enter(&call, "flush", "");
 	name_object(&call, &open);
 	const DISK *disk = disk_of(&call, open.disk);
-	if (control_answer(&call, "answer", &answer) || control_answer(&call, "once", &answer))
+	if (answers(&call, "answer", &answer) || answers(&call, "once", &answer))
 		status = (NTSTATUS)answer;
 	else if (!(open.access & (FILE_WRITE_DATA | FILE_APPEND_DATA)))
 		status = refuse(&call, STATUS_ACCESS_DENIED, "a handle with access 0x%lx", open.access);
@@ -210,7 +210,7 @@ NTSTATUS WINAPI disks_volume_information(HANDLE h, IO_STATUS_BLOCK *io, void *ou
 	const VOLUME *volume = open.kind == DISK_DEVICE ? NULL : &call.state->volume[open.volume];
 	const DISK *disk = disk_of(&call, open.disk);
 	const char *name = volume ? file_system(&call, volume) : NULL;
-	if (control_answer(&call, "answer", &answer) || control_answer(&call, "once", &answer)) {
+	if (answers(&call, "answer", &answer) || answers(&call, "once", &answer)) {
 		status = (NTSTATUS)answer;
 	} else if (!disk || !disk->there) {
 		status = STATUS_DEVICE_DOES_NOT_EXIST;
@@ -229,7 +229,7 @@ NTSTATUS WINAPI disks_volume_information(HANDLE h, IO_STATUS_BLOCK *io, void *ou
 			status = old_volume_information(real, io, out, size, class);
 			old_close(real);
 		}
-	} else if (volume && !name && control_is(&call, "raw", "unrecognized")) {
+	} else if (volume && !name && control_is(&call.control, "raw", "unrecognized")) {
 		status = STATUS_UNRECOGNIZED_VOLUME;
 	} else if (class == FS_ATTRIBUTE) {
 		status = fs_attribute(io, out, size, name ? name : "RAW");
@@ -237,7 +237,7 @@ NTSTATUS WINAPI disks_volume_information(HANDLE h, IO_STATUS_BLOCK *io, void *ou
 		const struct { ULONGLONG created; ULONG serial, length; ULONGLONG rest; } label = {0, volume ? volume->guid.Data1 : 0, 0, 0};
 		status = answer_with(io, out, size, &label, 18, 18);
 	} else if (class == FS_SIZE || class == FS_FULL_SIZE) {
-		const LINE *used = control_find(&call, NULL, "used");
+		const LINE *used = control_find(&call.control, NULL, "used");
 		status = fs_size(io, out, size, class, volume ? volume->length : disk_state(&call, disk)->shown, used ? size_of(used->word[1]) : 1 << 20, disk->sector, !name);
 	}
 	status = leave(&call, status, "class %lu size %lu", class, size);

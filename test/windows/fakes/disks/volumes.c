@@ -21,7 +21,7 @@ static BOOL has_volume(const LAYOUT *layout, const PARTITION *partition)
 // second reports whether a line "spans DISK PARTITION DISK PARTITION" makes the partition part of another's volume.
 static BOOL is_second(const CALL *call, ULONG disk, ULONG partition)
 {
-	for (const LINE *line = control_find(call, NULL, "spans"); line; line = control_find(call, line, "spans"))
+	for (const LINE *line = control_find(&call->control, NULL, "spans"); line; line = control_find(&call->control, line, "spans"))
 		if (line->words > 4 && strtoul(line->word[3], NULL, 0) == disk && strtoul(line->word[4], NULL, 0) == partition)
 			return TRUE;
 	return FALSE;
@@ -44,7 +44,7 @@ static VOLUME *place_of(STATE *state, ULONG disk, const PARTITION *partition)
 static void name_volume(CALL *call, const DISK *disk, const LAYOUT *layout, VOLUME *volume)
 {
 	WCHAR name[64];
-	if (layout->style == PARTITION_STYLE_GPT && !control_is(call, "volume-guid", "own"))
+	if (layout->style == PARTITION_STYLE_GPT && !control_is(&call->control, "volume-guid", "own"))
 		volume->guid = volume->id;
 	else
 		new_guid(&volume->guid);
@@ -69,7 +69,7 @@ static void see(CALL *call, const DISK *disk, const LAYOUT *layout, const PARTIT
 	if (!volume)
 		return;
 	if (!volume->used) {
-		const LINE *late = control_find(call, NULL, "volumes-late");
+		const LINE *late = control_find(&call->control, NULL, "volumes-late");
 		ZeroMemory(volume, sizeof *volume);
 		volume->used = TRUE;
 		volume->disk = disk->number;
@@ -149,8 +149,8 @@ void volumes_sync(CALL *call)
 void volumes_sync_if_stale(CALL *call)
 {
 	ULONG sum = 0;
-	for (int i = 0; i < call->count; i++)
-		sum = sum * 31 + crc32(call->lines[i].text, strlen(call->lines[i].text));
+	for (int i = 0; i < call->control.count; i++)
+		sum = sum * 31 + crc32(call->control.lines[i].text, strlen(call->control.lines[i].text));
 	if (sum == call->state->control && !call->state->stale)
 		return;
 	call->state->control = sum;
@@ -174,7 +174,7 @@ VOLUME *volume_by_guid(CALL *call, const GUID *guid)
 // file_system returns what "filesystem DISK PARTITION NAME" says, or NULL for a volume that is RAW.
 const char *file_system(const CALL *call, const VOLUME *volume)
 {
-	for (const LINE *line = control_find(call, NULL, "filesystem"); line; line = control_find(call, line, "filesystem"))
+	for (const LINE *line = control_find(&call->control, NULL, "filesystem"); line; line = control_find(&call->control, line, "filesystem"))
 		if (line->words > 3 && strtoul(line->word[1], NULL, 0) == volume->disk && strtoul(line->word[2], NULL, 0) == volume->partition)
 			return line->word[3];
 	return NULL;
@@ -186,7 +186,7 @@ ULONG extents_of(CALL *call, const VOLUME *volume, DISK_EXTENT *extent, ULONG mo
 	extent[0].DiskNumber = volume->disk;
 	extent[0].StartingOffset.QuadPart = (LONGLONG)volume->offset;
 	extent[0].ExtentLength.QuadPart = (LONGLONG)volume->length;
-	for (const LINE *line = control_find(call, NULL, "spans"); line && count < most; line = control_find(call, line, "spans")) {
+	for (const LINE *line = control_find(&call->control, NULL, "spans"); line && count < most; line = control_find(&call->control, line, "spans")) {
 		if (line->words < 5 || strtoul(line->word[1], NULL, 0) != volume->disk || strtoul(line->word[2], NULL, 0) != volume->partition)
 			continue;
 		const DISK *disk = disk_of(call, strtoul(line->word[3], NULL, 0));

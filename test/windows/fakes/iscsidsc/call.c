@@ -18,13 +18,8 @@ static void write_log(const WCHAR *file, const char *function, const char *forma
 	int used = _snprintf(line, sizeof line - 40, "%s ", function);
 	int more = _vsnprintf(line + used, sizeof line - 40 - used, format, arguments);
 	used = more < 0 ? (int)sizeof line - 40 : used + more;
-	used += _snprintf(line + used, sizeof line - used, "%s\r\n", end);
-	HANDLE handle = CreateFileW(file, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_ALWAYS, 0, NULL);
-	DWORD written;
-	if (handle != INVALID_HANDLE_VALUE) {
-		WriteFile(handle, line, used, &written, NULL);
-		CloseHandle(handle);
-	}
+	_snprintf(line + used, sizeof line - used, "%s\r\n", end);
+	file_append(file, line);
 }
 
 // map_state maps state.bin, which a first process fills with zeros. Without the folder no service runs.
@@ -56,19 +51,19 @@ BOOL enter(CALL *call, const char *function)
 		return FALSE;
 	}
 	call->state = mapped;
-	control_load(call);
-	ULONG milliseconds = control_answer(call, "delay", function);
+	control_load(&call->control, FOLDER L"control.txt");
+	ULONG milliseconds = answer_to(call, "delay");
 	if (milliseconds) {
 		ReleaseMutex(lock);
 		Sleep(milliseconds);
 		WaitForSingleObject(lock, INFINITE);
-		control_free(call);
-		control_load(call);
+		control_free(&call->control);
+		control_load(&call->control, FOLDER L"control.txt");
 	}
 	control_events(call);
-	call->status = control_answer(call, "once", function);
+	call->status = answer_to(call, "once");
 	if (!call->status)
-		call->status = control_answer(call, "answer", function);
+		call->status = answer_to(call, "answer");
 	if (!call->status)
 		return TRUE;
 	leave(call, call->status, "injected");
@@ -82,15 +77,15 @@ ISDSC_STATUS leave(CALL *call, ISDSC_STATUS status, const char *format, ...)
 	va_list arguments;
 	char end[40];
 	if (status == ERROR_SUCCESS) {
-		ULONG lost = control_answer(call, "lost", call->function);
+		ULONG lost = answer_to(call, "lost");
 		status = lost ? lost : status;
 	}
 	_snprintf(end, sizeof end, " = 0x%08lX", status);
 	va_start(arguments, format);
 	write_log(FOLDER L"calls.txt", call->function, format, arguments, end);
 	va_end(arguments);
-	control_after(call);
-	control_free(call);
+	control_after(&call->control, call->function);
+	control_free(&call->control);
 	ReleaseMutex(lock);
 	return status;
 }

@@ -28,7 +28,7 @@ API AddIScsiConnectionW(ISCSI_UNIQUE_ID *UniqueSessionId, PVOID Reserved, ULONG 
 	SESSION *session = status == ERROR_SUCCESS ? session_find(&call, UniqueSessionId, &status) : NULL;
 	if (!session)
 		return leave(&call, status, "refused, port %lu", InitiatorPortNumber);
-	const LINE *line = control_find(&call, NULL, "connections", session->target);
+	const LINE *line = line_about(&call, NULL, "connections", session->target);
 	ULONG most = line && line->words > 2 ? number(line->word[2]) : 1;
 	if (session->connections >= (most < MAX_CONNECTIONS ? most : MAX_CONNECTIONS))
 		return leave(&call, ISDSC_TOO_MANY_CONNECTIONS, "%ls", session->target);

@@ -13,11 +13,11 @@ static const GUID disk_interface = {0x53f56307, 0xb6bf, 0x11d0, {0x94, 0xf2, 0x0
 static ULONG luns(const CALL *call, SESSION *session, ULONG disks[MAX_LUNS])
 {
 	ULONG count = 0;
-	const LINE *line = control_find(call, NULL, "late", session->target);
+	const LINE *line = line_about(call, NULL, "late", session->target);
 	if (session->informational || (line && line->words > 2 && session->asked <= number(line->word[2])))
 		return 0;
-	for (line = control_find(call, NULL, "lun", session->target); line && count < MAX_LUNS;
-		 line = control_find(call, line, "lun", session->target))
+	for (line = line_about(call, NULL, "lun", session->target); line && count < MAX_LUNS;
+		 line = line_about(call, line, "lun", session->target))
 		if (line->words > 2)
 			disks[count++] = number(line->word[2]);
 	return count;
@@ -43,7 +43,7 @@ API GetDevicesForIScsiSessionW(ISCSI_UNIQUE_ID *UniqueSessionId, ULONG *DeviceCo
 	session->asked++;
 	ULONG count = luns(&call, session, disks);
 	if (count > room) {
-		*DeviceCount = control_is(&call, "sizes", L"observed") ? count : room;
+		*DeviceCount = control_is(&call.control, "sizes", "observed") ? count : room;
 		return leave(&call, ERROR_INSUFFICIENT_BUFFER, "room=%lu of %lu", room, count);
 	}
 	FillMemory(Devices, room * sizeof *Devices, 0xAB);
@@ -114,9 +114,9 @@ API ReportActiveIScsiTargetMappingsW(PULONG BufferSize, PULONG MappingCount, ISC
 static BOOL bindable(const CALL *call, const WCHAR *path)
 {
 	LOGIN *login;
-	const LINE *line = control_find(call, NULL, "volume", path);
+	const LINE *line = line_about(call, NULL, "volume", path);
 	FOR_LIST (login, call->state->logins)
-		if (line && line->words > 2 && login->used && !_wcsicmp(login->target, line->word[2]))
+		if (line && line->words > 2 && login->used && !_wcsicmp(login->target, line->wide[2]))
 			return TRUE;
 	return FALSE;
 }
@@ -186,8 +186,8 @@ API SetupPersistentIScsiDevices(void)
 {
 	ENTER(call, "SetupPersistentIScsiDevices");
 	ZeroMemory(call.state->devices, sizeof call.state->devices);
-	for (const LINE *line = control_find(&call, NULL, "volume", NULL); line; line = control_find(&call, line, "volume", NULL))
-		bind_device(&call, line->word[1]);
+	for (const LINE *line = control_find(&call.control, NULL, "volume"); line; line = control_find(&call.control, line, "volume"))
+		bind_device(&call, line->wide[1]);
 	return leave(&call, ERROR_SUCCESS, "");
 }
 

@@ -6,6 +6,7 @@
 #ifndef FAKE_ISCSIDSC_FAKE_H
 #define FAKE_ISCSIDSC_FAKE_H
 
+#include "../shared/control.h"
 #include "api.h"
 
 #define INSTANCE L"ROOT\\ISCSIPRT\\0000_0" // the name of Windows' software initiator's first instance
@@ -80,20 +81,10 @@ typedef struct {
 	UCHAR secret[MAX_SECRET];
 } STATE;
 
-// A LINE is a line of control.txt in words.
-#define MAX_WORDS 8
-typedef struct {
-	int words;
-	WCHAR *word[MAX_WORDS];
-	char *text;
-} LINE;
-
 typedef struct {
 	const char *function;
 	STATE *state;
-	LINE *lines;
-	int count;
-	char *text;
+	CONTROL control;
 	ISDSC_STATUS status; // of enter that failed
 } CALL;
 
@@ -105,14 +96,11 @@ BOOL is_readable(const void *memory, SIZE_T size);
 BOOL is_writable(void *memory, SIZE_T size);
 
 // control.c
-void control_load(CALL *call);
-void control_free(CALL *call);
-const LINE *control_find(const CALL *call, const LINE *after, const char *keyword, const WCHAR *first);
-ULONG control_answer(CALL *call, const char *keyword, const char *function);
+// line_about returns the next line after another with a keyword and an argument in any case of letters, as iSCSI names are compared.
+LINE *line_about(const CALL *call, const LINE *after, const char *keyword, const WCHAR *first);
+ULONG answer_to(CALL *call, const char *keyword); // 0: none
 void control_events(CALL *call);
-void control_after(CALL *call);
-BOOL control_is(const CALL *call, const char *keyword, const WCHAR *value);
-ULONG number(const WCHAR *word);
+ULONG number(const char *word);
 
 // arguments.c
 ISDSC_STATUS check_name(CALL *call, const WCHAR *name, const char *parameter);

@@ -12,7 +12,7 @@
 // the first page's word.
 static ULONG longest(const CALL *call)
 {
-	return control_is(call, "secret", L"below-16") ? 15 : 16;
+	return control_is(&call->control, "secret", "below-16") ? 15 : 16;
 }
 
 // proves reports whether login options prove knowledge of "KEYWORD KEY USER SECRET".
@@ -23,7 +23,7 @@ static BOOL proves(const CALL *call, const LINE *line, const OPTIONS *options)
 	MultiByteToWideChar(CP_ACP, 0, (const char *)options->user, -1, user, MAX_SECRET + 1);
 	MultiByteToWideChar(CP_ACP, 0, (const char *)options->secret, -1, secret, MAX_SECRET + 1);
 	BOOL named = options->fixed.InformationSpecified & ISCSI_LOGIN_OPTIONS_USERNAME;
-	return line->words > 3 && !wcscmp(line->word[2], named ? user : node) && !wcscmp(line->word[3], secret);
+	return line->words > 3 && !wcscmp(line->wide[2], named ? user : node) && !wcscmp(line->wide[3], secret);
 }
 
 // authenticate decides a login at a target ("chap") or of a discovery at a portal ("discovery-chap"). "For CHAP the value in
@@ -32,7 +32,7 @@ static BOOL proves(const CALL *call, const LINE *line, const OPTIONS *options)
 // answer with the secret of SetIScsiInitiatorCHAPSharedSecret: "mutual TARGET SECRET" is what it knows.
 ISDSC_STATUS authenticate(const CALL *call, const char *keyword, const WCHAR *key, const OPTIONS *options, ULONGLONG security)
 {
-	const LINE *line = control_find(call, NULL, keyword, key), *mutual = control_find(call, NULL, "mutual", key);
+	const LINE *line = line_about(call, NULL, keyword, key), *mutual = line_about(call, NULL, "mutual", key);
 	ULONG bits = options->fixed.InformationSpecified;
 	LONG type = bits & ISCSI_LOGIN_OPTIONS_AUTH_TYPE ? options->fixed.AuthType : ISCSI_NO_AUTH_TYPE;
 	ULONG shortest = security & ISCSI_SECURITY_FLAG_IKE_IPSEC_ENABLED ? 1 : SHORTEST_SECRET;
@@ -51,7 +51,7 @@ ISDSC_STATUS authenticate(const CALL *call, const char *keyword, const WCHAR *ke
 	if (type == ISCSI_MUTUAL_CHAP_AUTH_TYPE) {
 		WCHAR secret[MAX_SECRET + 1] = {0};
 		MultiByteToWideChar(CP_ACP, 0, (const char *)call->state->secret, call->state->secret_length, secret, MAX_SECRET);
-		if (!mutual || mutual->words < 3 || wcscmp(mutual->word[2], secret))
+		if (!mutual || mutual->words < 3 || wcscmp(mutual->wide[2], secret))
 			return ISDSC_AUTHENTICATION_FAILURE;
 	}
 	return ERROR_SUCCESS;
@@ -106,7 +106,7 @@ API SetIScsiInitiatorCHAPSharedSecret(ULONG SharedSecretLength, PUCHAR SharedSec
 		return leave(&call, refuse(&call, ERROR_INVALID_PARAMETER, "SharedSecret is not %lu bytes", SharedSecretLength), "refused");
 	if (SharedSecretLength && memchr(SharedSecret, 0, SharedSecretLength < MAX_SECRET ? SharedSecretLength : MAX_SECRET))
 		refuse(&call, 0, "SharedSecret of %lu bytes holds a NUL: UTF-16, or its end was counted", SharedSecretLength);
-	if (SharedSecretLength < SHORTEST_SECRET && !control_is(&call, "secret", L"any"))
+	if (SharedSecretLength < SHORTEST_SECRET && !control_is(&call.control, "secret", "any"))
 		return leave(&call, ISDSC_SHORT_CHAP_SECRET, "%lu bytes", SharedSecretLength);
 	if (SharedSecretLength > longest(&call))
 		return leave(&call, ISDSC_INVALID_INITIATOR_CHAP_SECRET, "%lu bytes", SharedSecretLength);

@@ -8,8 +8,8 @@
 // portal_serves reports whether a portal of the network leads to a target: "target TARGET ADDRESS SOCKET [ALIAS]".
 BOOL portal_serves(const CALL *call, const ISCSI_TARGET_PORTALW *portal, const WCHAR *target)
 {
-	for (const LINE *line = control_find(call, NULL, "target", target); line; line = control_find(call, line, "target", target))
-		if (line->words > 3 && !_wcsicmp(line->word[2], portal->Address) && number(line->word[3]) == portal->Socket)
+	for (const LINE *line = line_about(call, NULL, "target", target); line; line = line_about(call, line, "target", target))
+		if (line->words > 3 && !_wcsicmp(line->wide[2], portal->Address) && number(line->word[3]) == portal->Socket)
 			return TRUE;
 	return FALSE;
 }
@@ -18,11 +18,11 @@ BOOL portal_serves(const CALL *call, const ISCSI_TARGET_PORTALW *portal, const W
 // an address with letters that no line names is a DNS name that nobody knows.
 ISDSC_STATUS portal_answers(const CALL *call, const ISCSI_TARGET_PORTALW *portal)
 {
-	const LINE *line = control_find(call, NULL, "portal", portal->Address);
-	for (; line; line = control_find(call, line, "portal", portal->Address))
+	const LINE *line = line_about(call, NULL, "portal", portal->Address);
+	for (; line; line = line_about(call, line, "portal", portal->Address))
 		if (line->words > 2 && number(line->word[2]) == portal->Socket)
 			return ERROR_SUCCESS;
-	if (!control_is(call, "portal", portal->Address) && !wcschr(portal->Address, ':') &&
+	if (!line_about(call, NULL, "portal", portal->Address) && !wcschr(portal->Address, ':') &&
 		wcsspn(portal->Address, L"0123456789.") != wcslen(portal->Address))
 		return ISDSC_DNS_NAME_UNRESOLVED;
 	return ISDSC_CONNECTION_FAILED;
@@ -45,8 +45,8 @@ ISDSC_STATUS discover(CALL *call, const PORTAL *portal)
 	if (status != ERROR_SUCCESS)
 		return status;
 	forget(call->state, &portal->portal);
-	for (const LINE *line = control_find(call, NULL, "target", NULL); line; line = control_find(call, line, "target", NULL)) {
-		if (line->words < 4 || !portal_serves(call, &portal->portal, line->word[1]))
+	for (const LINE *line = control_find(&call->control, NULL, "target"); line; line = control_find(&call->control, line, "target")) {
+		if (line->words < 4 || !portal_serves(call, &portal->portal, line->wide[1]))
 			continue;
 		DISCOVERY *free;
 		FOR_LIST (free, call->state->discoveries)
@@ -56,12 +56,12 @@ ISDSC_STATUS discover(CALL *call, const PORTAL *portal)
 			return ERROR_OUTOFMEMORY;
 		ZeroMemory(free, sizeof *free);
 		free->used = TRUE;
-		lstrcpynW(free->target, line->word[1], MAX_ISCSI_NAME_LEN + 1);
+		lstrcpynW(free->target, line->wide[1], MAX_ISCSI_NAME_LEN + 1);
 		free->found = portal->portal;
-		lstrcpynW(free->portal.Address, line->word[2], MAX_ISCSI_PORTAL_ADDRESS_LEN);
+		lstrcpynW(free->portal.Address, line->wide[2], MAX_ISCSI_PORTAL_ADDRESS_LEN);
 		free->portal.Socket = (USHORT)number(line->word[3]);
 		if (line->words > 4)
-			lstrcpynW(free->alias, line->word[4], MAX_ISCSI_ALIAS_LEN + 1);
+			lstrcpynW(free->alias, line->wide[4], MAX_ISCSI_ALIAS_LEN + 1);
 	}
 	return ERROR_SUCCESS;
 }
@@ -169,7 +169,7 @@ API ReportIScsiSendTargetPortalsW(PULONG PortalCount, ISCSI_TARGET_PORTAL_INFOW 
 	if (PortalInfo && !is_writable(PortalInfo, (SIZE_T)room * sizeof *PortalInfo))
 		return leave(&call, refuse(&call, ERROR_INVALID_PARAMETER, "PortalInfo has no %lu elements", room), "refused");
 	if (count > room) {
-		if (control_is(&call, "sizes", L"observed"))
+		if (control_is(&call.control, "sizes", "observed"))
 			*PortalCount = count;
 		return leave(&call, ERROR_INSUFFICIENT_BUFFER, "room=%lu of %lu", room, count);
 	}
@@ -209,7 +209,7 @@ API ReportIScsiSendTargetPortalsExW(PULONG PortalCount, PULONG PortalInfoSize, I
 			needed += sizeof *PortalInfo + portal->options.fixed.UsernameLength;
 		}
 	if (needed > room) {
-		if (control_is(&call, "sizes", L"observed")) {
+		if (control_is(&call.control, "sizes", "observed")) {
 			*PortalCount = count;
 			*PortalInfoSize = needed;
 		}

@@ -141,7 +141,7 @@ API LoginIScsiTargetW(PWSTR TargetName, BOOLEAN IsInformationalSession, PWSTR In
 		login->port = InitiatorPortNumber;
 		login->security = SecurityFlags;
 		login->options = options;
-		if (!control_is(&call, "persistent", L"connects"))
+		if (!control_is(&call.control, "persistent", "connects"))
 			return leave(&call, ERROR_SUCCESS, "%ls persistent auth=%ld", TargetName, options.fixed.AuthType);
 	}
 	if (!(options.fixed.LoginFlags & ISCSI_LOGIN_FLAG_MULTIPATH_ENABLED))
@@ -174,7 +174,7 @@ API LogoutIScsiTarget(ISCSI_UNIQUE_ID *UniqueSessionId)
 	SESSION *session = session_find(&call, UniqueSessionId, &status);
 	if (!session)
 		return leave(&call, status, "unknown");
-	if (!session->informational && control_is(&call, "busy", session->target))
+	if (!session->informational && line_about(&call, NULL, "busy", session->target))
 		return leave(&call, ISDSC_DEVICE_BUSY_ON_SESSION, "%ls", session->target);
 	session->used = FALSE;
 	return leave(&call, ERROR_SUCCESS, "%ls", session->target);

@@ -69,7 +69,7 @@ API ReportIScsiTargetsW(BOOLEAN ForceUpdate, PULONG BufferSize, PWSTR Buffer)
 			place += wcslen(place) + 1;
 		}
 	ULONG length = (ULONG)(place == list ? 2 : place - list + 1);
-	ISDSC_STATUS status = put_list(&call, list, length, BufferSize, Buffer, control_is(&call, "sizes", L"observed"));
+	ISDSC_STATUS status = put_list(&call, list, length, BufferSize, Buffer, control_is(&call.control, "sizes", "observed"));
 	free(list);
 	return status;
 }
@@ -79,7 +79,7 @@ API ReportIScsiInitiatorListW(PULONG BufferSize, PWSTR Buffer)
 {
 	ENTER(call, "ReportIScsiInitiatorListW");
 	static const WCHAR list[] = INSTANCE L"\0";
-	return put_list(&call, list, sizeof list / sizeof *list, BufferSize, Buffer, control_is(&call, "sizes", L"observed"));
+	return put_list(&call, list, sizeof list / sizeof *list, BufferSize, Buffer, control_is(&call.control, "sizes", "observed"));
 }
 
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetportalsw

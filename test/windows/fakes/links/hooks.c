@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../patch.h"
+#include "../shared/patch.h"
 #include "links.h"
 
 static const PATCH calls[] = {

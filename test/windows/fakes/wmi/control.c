@@ -31,59 +31,43 @@ void unlock_files(HANDLE lock)
 	CloseHandle(lock);
 }
 
-static HANDLE open_file(const wchar_t *name, DWORD access, DWORD disposition)
+static const wchar_t *path_of(const wchar_t *name, wchar_t path[MAX_PATH + 32])
 {
-	wchar_t path[MAX_PATH + 32];
-	_snwprintf(path, sizeof path / sizeof *path, L"%ls%ls", directory, name);
-	return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, disposition,
-		FILE_ATTRIBUTE_NORMAL, NULL);
+	_snwprintf(path, MAX_PATH + 32, L"%ls%ls", directory, name);
+	return path;
 }
 
 // Returns the whole file, ended by a zero; the caller frees it. A file that does not exist is empty.
 char *read_file(const wchar_t *name)
 {
-	DWORD size = 0, got = 0;
-	HANDLE file = open_file(name, GENERIC_READ, OPEN_EXISTING);
-	if (file != INVALID_HANDLE_VALUE)
-		size = GetFileSize(file, NULL);
-	char *text = calloc(size + 1, 1);
-	if (file != INVALID_HANDLE_VALUE) {
-		ReadFile(file, text, size, &got, NULL);
-		CloseHandle(file);
-	}
-	text[got] = 0;
-	return text;
+	wchar_t path[MAX_PATH + 32];
+	return file_read(path_of(name, path));
 }
 
 void write_file(const wchar_t *name, const char *text)
 {
-	DWORD written;
-	HANDLE file = open_file(name, GENERIC_WRITE, CREATE_ALWAYS);
-	WriteFile(file, text, (DWORD)strlen(text), &written, NULL);
-	CloseHandle(file);
+	wchar_t path[MAX_PATH + 32];
+	file_write(path_of(name, path), text);
 }
 
-wchar_t *widen(const char *text)
+// Reads what a test orders.
+void read_control(CONTROL *control)
 {
-	int size = MultiByteToWideChar(CP_UTF8, 0, text, -1, NULL, 0);
-	wchar_t *wide = calloc(size + 1, sizeof *wide);
-	MultiByteToWideChar(CP_UTF8, 0, text, -1, wide, size);
-	return wide;
+	wchar_t path[MAX_PATH + 32];
+	control_load(control, path_of(L"control.txt", path));
 }
 
 static void append(const wchar_t *name, const wchar_t *format, va_list arguments)
 {
-	wchar_t line[2048];
+	wchar_t line[2048], path[MAX_PATH + 32];
 	char narrow[6 * 2048];
-	DWORD written;
 	int length = _vsnwprintf(line, sizeof line / sizeof *line - 2, format, arguments);
 	if (length < 0 || length > (int)(sizeof line / sizeof *line) - 2)
 		length = sizeof line / sizeof *line - 2;
 	line[length++] = L'\n';
-	int size = WideCharToMultiByte(CP_UTF8, 0, line, length, narrow, sizeof narrow, NULL, NULL);
-	HANDLE file = open_file(name, FILE_APPEND_DATA, OPEN_ALWAYS);
-	WriteFile(file, narrow, (DWORD)size, &written, NULL);
-	CloseHandle(file);
+	line[length++] = 0;
+	WideCharToMultiByte(CP_UTF8, 0, line, length, narrow, sizeof narrow, NULL, NULL);
+	file_append(path_of(name, path), narrow);
 }
 
 // record writes down a call, so that a test can tell which were made.
@@ -91,7 +75,7 @@ void record(const wchar_t *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	append(L"wmi.calls", format, arguments);
+	append(L"calls.txt", format, arguments);
 	va_end(arguments);
 }
 
@@ -100,6 +84,6 @@ void violation(const wchar_t *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	append(L"wmi.violations", format, arguments);
+	append(L"violations.txt", format, arguments);
 	va_end(arguments);
 }

@@ -1,66 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the control file wmi.control orders: README.md lists its lines.
+// What the control file orders: README.md lists its lines.
 
 #include "wmi.h"
 
 #include <stdio.h>
 
-#define CONTROL L"wmi.control"
-#define WORDS 5
-
-// Splits the next line of *rest into words at its blanks and returns their number; -1 after the last line.
-static int next_line(char **rest, char *words[WORDS])
+// Returns the line "KIND SUBJECT …", NULL if there is none.
+static LINE *about(const CONTROL *control, const char *kind, const wchar_t *subject)
 {
-	char *line = *rest;
-	int count = 0;
-	if (!*line)
-		return -1;
-	char *end = line + strcspn(line, "\n");
-	*rest = *end ? end + 1 : end;
-	*end = 0;
-	for (char *word = strtok(line, " \t\r"); word && count < WORDS; word = strtok(NULL, " \t\r"))
-		words[count++] = word;
-	return count;
-}
-
-static bool same(const char *word, const wchar_t *text)
-{
-	wchar_t *wide = widen(word);
-	bool result = _wcsicmp(wide, text) == 0;
-	free(wide);
-	return result;
+	LINE *line = control_find(control, NULL, kind);
+	while (line && _wcsicmp(line->wide[1], subject))
+		line = control_find(control, line, kind);
+	return line;
 }
 
 // Finds the line "KIND SUBJECT VALUE [TIMES]" and returns whether there is one. A line with TIMES is used up.
 static bool order(const char *kind, const wchar_t *subject, char *value, size_t size)
 {
 	HANDLE lock = lock_files();
-	char *text = read_file(CONTROL), *rest = text, *words[WORDS];
-	char *kept = calloc(strlen(text) + 64, 1);
-	bool found = false, changed = false;
-	for (int count; (count = next_line(&rest, words)) >= 0;) {
-		bool match = !found && count >= 2 && strcmp(words[0], kind) == 0 && same(words[1], subject);
-		unsigned long times = match && count >= 4 ? strtoul(words[3], NULL, 10) : 0;
-		if (match) {
-			found = true;
-			if (value)
-				snprintf(value, size, "%s", count >= 3 ? words[2] : "");
-		}
-		if (match && count >= 4) {
-			changed = true;
-			if (times > 1)
-				sprintf(kept + strlen(kept), "%s %s %s %lu\n", words[0], words[1], words[2], times - 1);
-			continue;
-		}
-		for (int i = 0; i < count; i++)
-			sprintf(kept + strlen(kept), "%s%s", words[i], i == count - 1 ? "\n" : " ");
+	CONTROL control;
+	read_control(&control);
+	LINE *line = about(&control, kind, subject);
+	bool found = line != NULL;
+	if (line && value)
+		snprintf(value, size, "%s", line->words > 2 ? line->word[2] : "");
+	if (line && line->words > 3) {
+		unsigned long times = strtoul(line->word[3], NULL, 10);
+		char left[512];
+		snprintf(left, sizeof left, "%s %s %s %lu", line->word[0], line->word[1], line->word[2], times - 1);
+		control_change(&control, line, times > 1 ? left : NULL);
 	}
-	if (changed)
-		write_file(CONTROL, kept);
+	control_free(&control);
 	unlock_files(lock);
-	free(kept);
-	free(text);
 	return found;
 }
 
@@ -133,31 +105,26 @@ enum failures failures(void)
 bool find_share(const wchar_t *path, wchar_t *user, wchar_t *password, size_t size, bool *server_known)
 {
 	HANDLE lock = lock_files();
-	char *text = read_file(CONTROL), *rest = text, *words[WORDS];
+	CONTROL control;
+	read_control(&control);
 	unlock_files(lock);
 	const wchar_t *slash = wcschr(path + 2, L'\\');
 	bool found = false;
 	*server_known = false;
-	for (int count; !found && (count = next_line(&rest, words)) >= 0;) {
-		if (count < 2 || strcmp(words[0], "share"))
-			continue;
-		wchar_t *share = widen(words[1]);
+	for (LINE *line = control_find(&control, NULL, "share"); line && !found; line = control_find(&control, line, "share")) {
+		const wchar_t *share = line->wide[1];
 		size_t server = slash ? (size_t)(slash - path) + 1 : wcslen(path);
 		size_t length = wcslen(share);
 		if (_wcsnicmp(share, path, server) == 0)
 			*server_known = true;
 		// A mapping may name a folder below the share.
 		if (_wcsnicmp(share, path, length) == 0 && (!path[length] || path[length] == L'\\')) {
-			wchar_t *wide_user = widen(count >= 4 ? words[2] : ""), *wide_password = widen(count >= 4 ? words[3] : "");
-			_snwprintf(user, size, L"%ls", wide_user);
-			_snwprintf(password, size, L"%ls", wide_password);
-			free(wide_user);
-			free(wide_password);
+			_snwprintf(user, size, L"%ls", line->words > 3 ? line->wide[2] : L"");
+			_snwprintf(password, size, L"%ls", line->words > 3 ? line->wide[3] : L"");
 			found = true;
 		}
-		free(share);
 	}
-	free(text);
+	control_free(&control);
 	return found;
 }
 
@@ -171,17 +138,10 @@ bool is_open(const wchar_t *path)
 void each_fact(const char *kind, void (*visit)(wchar_t **words, int count, void *argument), void *argument)
 {
 	HANDLE lock = lock_files();
-	char *text = read_file(CONTROL), *rest = text, *words[WORDS];
+	CONTROL control;
+	read_control(&control);
 	unlock_files(lock);
-	for (int count; (count = next_line(&rest, words)) >= 0;) {
-		wchar_t *wide[WORDS];
-		if (count == 0 || strcmp(words[0], kind))
-			continue;
-		for (int i = 1; i < count; i++)
-			wide[i - 1] = widen(words[i]);
-		visit(wide, count - 1, argument);
-		for (int i = 1; i < count; i++)
-			free(wide[i - 1]);
-	}
-	free(text);
+	for (LINE *line = control_find(&control, NULL, kind); line; line = control_find(&control, line, kind))
+		visit(line->wide + 1, line->words - 1, argument);
+	control_free(&control);
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <wctype.h>
 
-#define STATE L"wmi.state"
+#define STATE L"state.txt"
 #define TEXT_SIZE 512
 
 struct mapping {

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define CACHE L"wmi.cache"
+#define CACHE L"cache.txt"
 #define SPACE L"ROOT\\Microsoft\\Windows\\Storage"
 
 // The form of an ObjectId on Windows, which has all that a path must escape.

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <wbemcli.h>
 
+#include "../shared/control.h"
+
 // The references to live objects and locks of the server; 0 lets COM unload the DLL.
 extern LONG references;
 
@@ -25,7 +27,7 @@ HANDLE lock_files(void);
 void unlock_files(HANDLE lock);
 char *read_file(const wchar_t *name);
 void write_file(const wchar_t *name, const char *text);
-wchar_t *widen(const char *text);
+void read_control(CONTROL *control);
 void record(const wchar_t *format, ...);
 void violation(const wchar_t *format, ...);
 
