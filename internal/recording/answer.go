@@ -19,7 +19,8 @@ var free = strings.Fields(`
 	VendorID ProductID ProductRevision SerialNumber DeviceTypeModifier CommandQueueing Identifier
 	Cylinders TracksPerCylinder SectorsPerTrack DiskID CheckSum DeviceNumber DiskNumber
 	PortNumber PathID TargetID LUN Free Total
-	DiskSize Length UsableLength NumberSectors TotalClusters FreeClusters TotalReserved MftValidDataLength MftStartLCN Mft2StartLCN MftZoneStart MftZoneEnd`)
+	DiskSize Length UsableLength NumberSectors TotalClusters FreeClusters TotalReserved MftValidDataLength
+	MftStartLCN Mft2StartLCN MftZoneStart MftZoneEnd`)
 
 // A decoder reads an output.
 type decoder func(out []byte) (any, error)
