@@ -79,7 +79,7 @@ image: ## record the protos as released, after a version was added; buf breaking
 
 .PHONY: check-generated
 check-generated: generate ## fail if a generated file differs from what its source gives
-	@changed=$$(git status --porcelain -- client api cmd internal docs test); if [ -n "$$changed" ]; then \
+	@changed=$$(git status --porcelain -- client api cmd internal docs test v2); if [ -n "$$changed" ]; then \
 		echo "These files differ from what their sources give; run make generate and commit them:"; echo "$$changed"; exit 1; fi
 
 .PHONY: check-abi

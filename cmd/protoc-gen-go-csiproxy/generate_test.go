@@ -58,11 +58,12 @@ func answer(t *testing.T, file string) string {
 	if err := prototext.Unmarshal(text, &request); err != nil {
 		t.Fatal(err)
 	}
-	plugin, err := protogen.Options{}.New(&request)
+	library := ""
+	plugin, err := protogen.Options{ParamFunc: func(_, value string) error { library = value; return nil }}.New(&request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(plugin); err != nil {
+	if err := generate(plugin, library); err != nil {
 		return "error: " + err.Error() + "\n"
 	}
 	response := plugin.Response()
@@ -94,7 +95,7 @@ func TestGenerateDeclaresOptionalFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(plugin); err != nil {
+	if err := generate(plugin, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := plugin.Response().GetSupportedFeatures(),

@@ -3,19 +3,23 @@
 package main
 
 import (
+	"flag"
+
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
 func main() {
-	protogen.Options{}.Run(generate)
+	var flags flag.FlagSet
+	library := flags.String("library", "", "module of the in-process library to generate, in place of clients")
+	protogen.Options{ParamFunc: flags.Set}.Run(func(plugin *protogen.Plugin) error { return generate(plugin, *library) })
 }
 
-// generate adds a client package for each requested file that declares an API
+// generate adds, unless there is a library to make, a client package for each requested file that declares an API
 // version, and a package comment to its stubs, which have none from
 // protoc-gen-go. A further package imports all stubs, so it is to be run once
 // for all files of a module. It fails on a declaration for which no client can be made.
-func generate(plugin *protogen.Plugin) error {
+func generate(plugin *protogen.Plugin, library string) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
 	var stubs []protogen.GoImportPath
 	module := ""
@@ -29,6 +33,12 @@ func generate(plugin *protogen.Plugin) error {
 		}
 		if err := check(file, place); err != nil {
 			return err
+		}
+		if library != "" {
+			if err := generateLibrary(plugin, library, file, place); err != nil {
+				return err
+			}
+			continue
 		}
 		generateStubDoc(plugin, file, place)
 		generateClient(plugin, file, place)

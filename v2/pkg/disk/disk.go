@@ -35,30 +35,6 @@ type readOnlyAPI interface {
 	GetDiskReadOnly(diskNumber uint32) (bool, error)
 }
 
-// Interface has the methods of Disk.
-type Interface interface {
-	// GetDiskReadOnly reports whether a disk is read-only.
-	GetDiskReadOnly(context.Context, *GetDiskReadOnlyRequest) (*GetDiskReadOnlyResponse, error)
-	// GetDiskState reports whether a disk is online.
-	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
-	// GetDiskStats returns the size of a disk.
-	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
-	// ListDiskIDs returns the identities of all disks, by number.
-	ListDiskIDs(context.Context, *ListDiskIDsRequest) (*ListDiskIDsResponse, error)
-	// ListDiskLocations returns the SCSI addresses of the disks that have one, by number.
-	ListDiskLocations(context.Context, *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error)
-	// PartitionDisk makes a disk ready for one data volume. A partitioned disk is left alone.
-	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
-	// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
-	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
-	// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not.
-	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
-	// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
-	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
-}
-
-var _ Interface = (*Disk)(nil)
-
 // New returns the disks of a machine. It takes a HostAPI, or one that was written for v2.0.0-alpha.1.
 func New(host hostAPI) (*Disk, error) {
 	if host == nil {
@@ -82,8 +58,8 @@ func (d *Disk) ListDiskLocations(ctx context.Context, _ *ListDiskLocationsReques
 		return &ListDiskLocationsResponse{}, err
 	}
 	r := &ListDiskLocationsResponse{DiskLocations: make(map[uint32]*DiskLocation, len(locations))}
-	for number, l := range locations {
-		r.DiskLocations[number] = &DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
+	for number, location := range locations {
+		r.DiskLocations[number] = (*DiskLocation)(&location)
 	}
 	return r, nil
 }
@@ -112,11 +88,6 @@ func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest)
 	return &PartitionDiskResponse{}, nil
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
-func (d *Disk) Rescan(ctx context.Context, _ *RescanRequest) (*RescanResponse, error) {
-	return &RescanResponse{}, d.within(ctx).Rescan()
-}
-
 // ListDiskIDs returns the identities of all disks, by number.
 func (d *Disk) ListDiskIDs(ctx context.Context, _ *ListDiskIDsRequest) (*ListDiskIDsResponse, error) {
 	all, err := d.within(ctx).ListDiskIDs()
@@ -125,27 +96,32 @@ func (d *Disk) ListDiskIDs(ctx context.Context, _ *ListDiskIDsRequest) (*ListDis
 	}
 	r := &ListDiskIDsResponse{DiskIDs: make(map[uint32]*DiskIDs, len(all))}
 	for number, ids := range all {
-		r.DiskIDs[number] = &DiskIDs{Page83: ids.Page83, SerialNumber: ids.SerialNumber}
+		r.DiskIDs[number] = (*DiskIDs)(&ids)
 	}
 	return r, nil
 }
 
-// GetDiskStats returns the size of a disk.
-func (d *Disk) GetDiskStats(ctx context.Context, request *GetDiskStatsRequest) (*GetDiskStatsResponse, error) {
-	total, err := d.within(ctx).GetDiskStats(request.DiskNumber)
-	return &GetDiskStatsResponse{TotalBytes: total}, err
-}
+// The API has no calls for the read-only attribute; these are the requests and responses of the library's own.
+type (
+	// SetDiskReadOnlyRequest names the disk and its new state.
+	SetDiskReadOnlyRequest struct {
+		DiskNumber uint32
+		IsReadOnly bool
+	}
 
-// SetDiskState brings a disk online or takes it offline. A disk that is already in that state stays so.
-func (d *Disk) SetDiskState(ctx context.Context, request *SetDiskStateRequest) (*SetDiskStateResponse, error) {
-	return &SetDiskStateResponse{}, d.within(ctx).SetDiskState(request.DiskNumber, request.IsOnline)
-}
+	// SetDiskReadOnlyResponse has no fields.
+	SetDiskReadOnlyResponse struct{}
 
-// GetDiskState reports whether a disk is online.
-func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (*GetDiskStateResponse, error) {
-	online, err := d.within(ctx).GetDiskState(request.DiskNumber)
-	return &GetDiskStateResponse{IsOnline: online}, err
-}
+	// GetDiskReadOnlyRequest names the disk.
+	GetDiskReadOnlyRequest struct {
+		DiskNumber uint32
+	}
+
+	// GetDiskReadOnlyResponse has the attribute of the disk.
+	GetDiskReadOnlyResponse struct {
+		IsReadOnly bool
+	}
+)
 
 // SetDiskReadOnly makes a disk read-only or writable, whether it is online or not. A disk that is so already stays so.
 func (d *Disk) SetDiskReadOnly(ctx context.Context, request *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error) {

@@ -21,16 +21,6 @@ type SMB struct {
 	files   fs.Interface
 }
 
-// Interface has the methods of SMB.
-type Interface interface {
-	// NewSMBGlobalMapping maps a share for the whole node and, unless LocalPath is empty, makes a link to it.
-	NewSMBGlobalMapping(context.Context, *NewSMBGlobalMappingRequest) (*NewSMBGlobalMappingResponse, error)
-	// RemoveSMBGlobalMapping unmaps a share. A share that is not mapped is success.
-	RemoveSMBGlobalMapping(context.Context, *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error)
-}
-
-var _ Interface = (*SMB)(nil)
-
 // New returns the SMB global mappings of a machine. Our own HostAPI checks by itself whether a share answers; for any
 // other, fsClient's PathValid does so, unless fsClient is nil.
 func New(hostAPI smbapi.HostAPI, fsClient fs.Interface) (*SMB, error) {

@@ -4,53 +4,39 @@ package system
 
 import (
 	"context"
-	"errors"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/servicewords"
-	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 )
 
-// System gives access to the services and firmware of a machine.
-type System struct {
-	hostAPI systemapi.HostAPI
-}
+// ServiceStatus is the state of a service.
+type ServiceStatus uint32
 
-// Interface has the methods of System.
-type Interface interface {
-	// GetBIOSSerialNumber returns the serial number that the firmware reports.
-	GetBIOSSerialNumber(context.Context, *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error)
-	// GetService returns the configuration and the state of a service.
-	GetService(context.Context, *GetServiceRequest) (*GetServiceResponse, error)
-	// StartService starts a service and waits until it is running.
-	StartService(context.Context, *StartServiceRequest) (*StartServiceResponse, error)
-	// StopService stops a service and waits until it has stopped.
-	StopService(context.Context, *StopServiceRequest) (*StopServiceResponse, error)
-}
+// The states. A pending one is on its way to another.
+const (
+	SERVICE_STATUS_UNKNOWN          ServiceStatus = 0
+	SERVICE_STATUS_STOPPED          ServiceStatus = 1
+	SERVICE_STATUS_START_PENDING    ServiceStatus = 2
+	SERVICE_STATUS_STOP_PENDING     ServiceStatus = 3
+	SERVICE_STATUS_RUNNING          ServiceStatus = 4
+	SERVICE_STATUS_CONTINUE_PENDING ServiceStatus = 5
+	SERVICE_STATUS_PAUSE_PENDING    ServiceStatus = 6
+	SERVICE_STATUS_PAUSED           ServiceStatus = 7
+)
 
-var _ Interface = (*System)(nil)
+// StartType is when a service starts.
+type StartType uint32
 
-// New returns the services and firmware of a machine.
-func New(hostAPI systemapi.HostAPI) (*System, error) {
-	if hostAPI == nil {
-		return nil, errors.New("system.New needs a HostAPI")
-	}
-	return &System{hostAPI: hostAPI}, nil
-}
+// Startype is the name of StartType in v2.0.0-alpha.1.
+type Startype = StartType
 
-// within returns the machine for a call; a HostAPI of ours takes the call's context.
-func (s *System) within(ctx context.Context) systemapi.HostAPI {
-	if own, ok := s.hostAPI.(systemapi.SystemAPI); ok {
-		return own.WithContext(ctx)
-	}
-	return s.hostAPI
-}
-
-// GetBIOSSerialNumber returns the serial number that the firmware reports.
-func (s *System) GetBIOSSerialNumber(ctx context.Context,
-	_ *GetBIOSSerialNumberRequest) (*GetBIOSSerialNumberResponse, error) {
-	serial, err := s.within(ctx).GetBIOSSerialNumber()
-	return &GetBIOSSerialNumberResponse{SerialNumber: serial}, err
-}
+// The start types: by the boot loader, with the kernel, with Windows, on request, never.
+const (
+	START_TYPE_BOOT      StartType = 0
+	START_TYPE_SYSTEM    StartType = 1
+	START_TYPE_AUTOMATIC StartType = 2
+	START_TYPE_MANUAL    StartType = 3
+	START_TYPE_DISABLED  StartType = 4
+)
 
 // GetService returns the configuration and the state of a service.
 func (s *System) GetService(ctx context.Context, request *GetServiceRequest) (*GetServiceResponse, error) {
@@ -63,14 +49,4 @@ func (s *System) GetService(ctx context.Context, request *GetServiceRequest) (*G
 		StartType:   StartType(servicewords.StartModes().Number(info.StartType)),
 		Status:      ServiceStatus(servicewords.States().Number(info.Status)),
 	}, nil
-}
-
-// StartService starts a service and waits up to 30 seconds until it is running. A running service is success.
-func (s *System) StartService(ctx context.Context, request *StartServiceRequest) (*StartServiceResponse, error) {
-	return &StartServiceResponse{}, s.within(ctx).StartService(request.Name)
-}
-
-// StopService stops a service and waits up to 30 seconds until it has stopped. A stopped service is success.
-func (s *System) StopService(ctx context.Context, request *StopServiceRequest) (*StopServiceResponse, error) {
-	return &StopServiceResponse{}, s.within(ctx).StopService(request.Name, request.Force)
 }

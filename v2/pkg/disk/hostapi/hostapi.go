@@ -3,40 +3,24 @@
 package hostapi
 
 import (
-	"context"
-
-	"google.golang.org/grpc"
+	"fmt"
 
 	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
-// HostAPI gives access to the disks of a machine. Disk numbers are those of Windows.
+// HostAPI gives access to the disks of a machine. Disk numbers are those of Windows. DiskAPI says what the methods do.
 type HostAPI interface {
-	// ListDiskLocations returns the SCSI addresses of the disks that have one.
 	ListDiskLocations() (map[uint32]DiskLocation, error)
-	// IsDiskInitialized reports whether a disk has a partition table.
 	IsDiskInitialized(diskNumber uint32) (bool, error)
-	// InitializeDisk gives a blank disk a partition table.
 	InitializeDisk(diskNumber uint32) error
-	// BasicPartitionsExist reports whether a disk has a partition for data.
 	BasicPartitionsExist(diskNumber uint32) (bool, error)
-	// CreateBasicPartition makes one partition for data over the free space of a disk.
 	CreateBasicPartition(diskNumber uint32) error
-	// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so.
 	Rescan() error
-	// ListDiskIDs returns the identities of all disks.
 	ListDiskIDs() (map[uint32]DiskIDs, error)
-	// GetDiskStats returns the size of a disk in bytes.
-	GetDiskStats(diskNumber uint32) (int64, error)
-	// SetDiskState brings a disk online or takes it offline.
+	GetDiskStats(diskNumber uint32) (totalBytes int64, err error)
 	SetDiskState(diskNumber uint32, isOnline bool) error
-	// GetDiskState reports whether a disk is online.
-	GetDiskState(diskNumber uint32) (bool, error)
-	// SetDiskReadOnly makes a disk read-only or writable, whether it is online or not.
+	GetDiskState(diskNumber uint32) (isOnline bool, err error)
 	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
-	// GetDiskReadOnly reports whether a disk is read-only.
 	GetDiskReadOnly(diskNumber uint32) (bool, error)
 }
 
@@ -55,28 +39,42 @@ type DiskIDs struct {
 	SerialNumber string
 }
 
-// DiskAPI is the HostAPI of this project: each call has the checks, locks and errors of the node. The zero value is
-// that of New.
-type DiskAPI struct {
-	at machine.Place
-}
-
-// New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
-// CSI_PROXY_HOSTAPI=agent in the environment it returns the node of the agent whose pipes the process sees.
-func New() DiskAPI { return DiskAPI{} }
-
-// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
-func Over(client *csiproxy.Client) DiskAPI { return DiskAPI{machine.At(client)} }
-
-// WithContext returns the same machine for calls that end with a context.
-func (d DiskAPI) WithContext(ctx context.Context) DiskAPI { return DiskAPI{d.at.Within(ctx)} }
-
-// call makes a call to the API's disk group.
-func call[Q, R any](d DiskAPI, method func(diskv1.DiskClient, context.Context, *Q, ...grpc.CallOption) (*R, error),
-	request *Q) (*R, error) {
-	ctx, client, err := d.at.Client()
+// ListDiskLocations returns the SCSI addresses of the disks that have one.
+func (d DiskAPI) ListDiskLocations() (map[uint32]DiskLocation, error) {
+	r, err := call(d, diskv1.DiskClient.ListDiskLocations, &diskv1.ListDiskLocationsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	return method(client.Disk, ctx, request)
+	locations := make(map[uint32]DiskLocation, len(r.GetDiskLocations()))
+	for number, l := range r.GetDiskLocations() {
+		locations[number] = DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(), Target: l.GetTarget(), LUNID: l.GetLUNID()}
+	}
+	return locations, nil
+}
+
+// ListDiskIDs returns the identities of all disks.
+func (d DiskAPI) ListDiskIDs() (map[uint32]DiskIDs, error) {
+	r, err := call(d, diskv1.DiskClient.ListDiskIDs, &diskv1.ListDiskIDsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[uint32]DiskIDs, len(r.GetDiskIDs()))
+	for number, ids := range r.GetDiskIDs() {
+		all[number] = DiskIDs{Page83: ids.GetPage83(), SerialNumber: ids.GetSerialNumber()}
+	}
+	return all, nil
+}
+
+// GetDiskNumberWithID returns the number of the disk with exactly this page 83 identifier, as ListDiskIDs returns it.
+func (d DiskAPI) GetDiskNumberWithID(page83ID string) (uint32, error) {
+	all, err := d.ListDiskIDs()
+	if err != nil {
+		return 0, err
+	}
+	for number, ids := range all {
+		if page83ID != "" && ids.Page83 == page83ID {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("no disk of this node has the page 83 identifier %q", page83ID)
 }

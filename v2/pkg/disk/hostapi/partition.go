@@ -5,20 +5,12 @@ package hostapi
 import (
 	"errors"
 
-	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
 // The node partitions a disk in one operation, under one lock. The steps of the interface are that operation too, so
 // that a driver that takes them one by one succeeds, and no disk is ever overwritten.
-
-// PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A
-// disk with a partition is left alone, and one that holds anything else is refused. A blank disk is brought online.
-func (d DiskAPI) PartitionDisk(diskNumber uint32) error {
-	_, err := call(d, diskv1.DiskClient.PartitionDisk, &diskv1.PartitionDiskRequest{DiskNumber: diskNumber})
-	return err
-}
 
 // InitializeDisk is PartitionDisk.
 func (d DiskAPI) InitializeDisk(diskNumber uint32) error { return d.PartitionDisk(diskNumber) }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	_ "embed" // for the templates
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// A library is a group of the in-process library, which has a package for the calls and one for a machine.
+type library struct {
+	Kind    string   // name of the group's type, and of the client's field
+	version string   // whose calls it makes
+	Checked bool     // whether it checks paths and messages for a HostAPI of a driver
+	more    []string // methods that the version lacks
+	hand    []string // what is written by hand, besides methods whose fields need a conversion
+}
+
+func libraries() map[string]library {
+	return map[string]library{
+		"disk": {Kind: "Disk", version: "v1", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
+			hand: []string{"New", "within", "Disk.PartitionDisk"}},
+		"filesystem": {Kind: "Filesystem", version: "v2alpha1", Checked: true, more: []string{"PathValid"},
+			hand: []string{"within"}},
+		"iscsi": {Kind: "ISCSI", version: "v1alpha2", Checked: true, hand: []string{"within"}},
+		"smb": {Kind: "SMB", version: "v1", hand: []string{"New", "within", "SMB.NewSMBGlobalMapping",
+			"SMB.RemoveSMBGlobalMapping", "SMBAPI.NewSMBGlobalMapping"}},
+		"system": {Kind: "System", version: "v1alpha1"},
+		"volume": {Kind: "Volume", version: "v2alpha1"},
+	}
+}
+
+// What the templates know besides the table.
+type libraryFile struct {
+	library
+	Group, Stubs, Path, Module, Receiver string
+	File                                 *protogen.File
+	Service                              *protogen.Service
+}
+
+//go:embed group.go.tmpl
+var groupTemplate string
+
+//go:embed hostapi.go.tmpl
+var hostAPITemplate string
+
+// generateLibrary writes the two packages of a group, if it is one of the library of a module and the file has the
+// version whose calls the library makes.
+func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File, p place) error {
+	of, ok := libraries()[p.group]
+	if !ok || of.version != p.version {
+		return nil
+	}
+	data := libraryFile{of, p.group, p.group + p.version, string(file.GoImportPath), module,
+		strings.ToLower(of.Kind[:1]), file, file.Services[0]}
+	dir := path.Join(module, "pkg", p.group)
+	for _, made := range []struct{ name, text string }{
+		{path.Join(dir, p.group+"_generated.go"), groupTemplate},
+		{path.Join(dir, "hostapi/hostapi_generated.go"), hostAPITemplate},
+	} {
+		g := plugin.NewGeneratedFile(made.name, protogen.GoImportPath(path.Dir(made.name)))
+		generateHeader(g, file)
+		if err := template.Must(template.New(made.name).Funcs(template.FuncMap{
+			"name": libraryName, "param": parameter, "type": goType, "comment": libraryComment, "checked": checked,
+			"plain": plain,
+		}).Parse(made.text)).Execute(g, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ByHand reports whether something is not generated.
+func (l libraryFile) ByHand(name string) bool { return slices.Contains(l.hand, name) }
+
+// Interface returns the names of all methods.
+func (l libraryFile) Interface() []string {
+	names := slices.Clone(l.more)
+	for _, m := range l.Service.Methods {
+		names = append(names, libraryName(m.GoName))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// libraryName spells a name as the library does: VolumeID and SMB, not VolumeId and Smb.
+func libraryName(name string) string {
+	name = strings.NewReplacer("Smb", "SMB", "Iqn", "IQN").Replace(name)
+	return regexp.MustCompile(`Id(s?)$`).ReplaceAllString(name, "ID$1")
+}
+
+// parameter returns the name of the parameter or result of a field.
+func parameter(f *protogen.Field) string {
+	name := libraryName(f.Desc.JSONName())
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// libraryComment returns a comment as Go has it.
+func libraryComment(c protogen.Comments) string {
+	return strings.NewReplacer("Smb", "SMB").Replace(c.String())
+}
+
+func goType(f protoreflect.FieldDescriptor) string {
+	switch {
+	case f.IsMap():
+		return "map[" + goType(f.MapKey()) + "]" + goType(f.MapValue())
+	case f.IsList():
+		return "[]" + element(f)
+	}
+	return element(f)
+}
+
+func element(f protoreflect.FieldDescriptor) string {
+	switch {
+	case f.Message() != nil:
+		return "*" + string(f.Message().Name())
+	case f.Enum() != nil:
+		return string(f.Enum().Name())
+	}
+	return f.Kind().String()
+}
+
+// plain reports whether the fields of a method are the parameters and results of the HostAPI's method.
+func plain(m *protogen.Method) bool {
+	converted := func(f *protogen.Field) bool { return f.Enum != nil || f.Message != nil }
+	return !slices.ContainsFunc(m.Input.Fields, func(f *protogen.Field) bool { return f.Enum != nil }) &&
+		!slices.ContainsFunc(m.Output.Fields, converted)
+}
+
+// checked reports whether a group that checks requests looks at a field.
+func checked(f *protogen.Field) bool {
+	return f.Message != nil || strings.HasSuffix(strings.ToLower(f.GoName), "path")
+}
