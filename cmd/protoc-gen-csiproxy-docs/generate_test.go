@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
@@ -105,41 +104,6 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 	if diff := cmp.Diff(first.String(), second.String()); diff != "" {
 		t.Errorf("two runs differ (-first +second):\n%s", diff)
-	}
-}
-
-func TestGenerateRefuses(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		change func(file *descriptorpb.FileDescriptorProto)
-		want   string
-	}{
-		{"a service outside a version's folder",
-			func(f *descriptorpb.FileDescriptorProto) { f.Name = proto.String("client/api/gate/api.proto") },
-			"client/api/gate/api.proto: want the file of a service in GROUP/VERSION/"},
-		{"a second service", func(f *descriptorpb.FileDescriptorProto) {
-			f.Service = append(f.Service, &descriptorpb.ServiceDescriptorProto{Name: proto.String("Other")})
-		}, "client/api/gate/v1/api.proto: 2 services, want exactly one for an API version"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			set := example(t)
-			test.change(set.GetFile()[0])
-			_, err := run(t, set, exampleTables())
-			if err == nil || err.Error() != test.want {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
-func TestCodeNames(t *testing.T) {
-	want := []string{
-		"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE",
-		"DATA_LOSS", "UNAUTHENTICATED",
-	}
-	if diff := cmp.Diff(codeNames(), want); diff != "" {
-		t.Errorf("codes (-got +want):\n%s", diff)
 	}
 }
 

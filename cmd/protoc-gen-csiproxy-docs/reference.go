@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -20,86 +19,60 @@ type reference struct {
 	services map[string]*apiVersion // by the service's full name: "v1.Disk"
 }
 
-// An apiGroup is a group with its versions, oldest first.
+// An apiGroup is a group with its versions, newest first.
 type apiGroup struct {
-	table    versions.Group // without hub and rows if there is no table yet
+	name     string
+	table    versions.Group // empty if there is none yet
 	versions []*apiVersion
 }
 
 // An apiVersion is one version of a group.
 type apiVersion struct {
-	group, name string
-	file        *protogen.File
-	service     *protogen.Service
+	group   *apiGroup
+	name    string
+	file    *protogen.File
+	service *protogen.Service
 }
 
-// newReference collects the versions that the requested files declare. It fails on a file that has a service but
-// declares no version.
-func newReference(files []*protogen.File, tables []versions.Group) (*reference, error) {
+// newReference collects the versions that the requested files declare: DIR/GROUP/VERSION/NAME.proto with a service.
+func newReference(files []*protogen.File, tables []versions.Group) *reference {
 	r := &reference{services: map[string]*apiVersion{}}
 	groups := map[string]*apiGroup{}
+	for _, table := range tables {
+		groups[table.Name] = &apiGroup{name: table.Name, table: table}
+	}
 	for _, file := range files {
-		if !file.Generate || len(file.Services) == 0 {
+		dir, version := path.Split(path.Dir(file.Desc.Path()))
+		if !file.Generate || len(file.Services) == 0 || !apiversion.IsValidVersion(version) {
 			continue
 		}
-		v, err := newVersion(file)
-		if err != nil {
-			return nil, err
+		name := path.Base(dir)
+		if groups[name] == nil {
+			groups[name] = &apiGroup{name: name}
 		}
+		v := &apiVersion{groups[name], version, file, file.Services[0]}
+		v.group.versions = append(v.group.versions, v)
 		r.services[string(v.service.Desc.FullName())] = v
-		if groups[v.group] == nil {
-			groups[v.group] = &apiGroup{table: tableOf(tables, v.group)}
-			r.groups = append(r.groups, groups[v.group])
-		}
-		groups[v.group].versions = append(groups[v.group].versions, v)
 	}
-	slices.SortFunc(r.groups, func(a, b *apiGroup) int { return strings.Compare(a.table.Name, b.table.Name) })
-	for _, g := range r.groups {
+	for _, g := range groups {
 		slices.SortFunc(g.versions, func(a, b *apiVersion) int {
-			return int(apiversion.NewVersionOrPanic(a.name).Compare(apiversion.NewVersionOrPanic(b.name)))
+			return int(apiversion.NewVersionOrPanic(b.name).Compare(apiversion.NewVersionOrPanic(a.name)))
 		})
-	}
-	return r, nil
-}
-
-// newVersion reads group and version from a file's name: DIR/GROUP/VERSION/NAME.proto.
-func newVersion(file *protogen.File) (*apiVersion, error) {
-	dir, name := path.Split(path.Dir(file.Desc.Path()))
-	group := path.Base(dir)
-	if !apiversion.IsValidVersion(name) || group == "." {
-		return nil, fmt.Errorf("%s: want the file of a service in GROUP/VERSION/", file.Desc.Path())
-	}
-	if len(file.Services) != 1 {
-		return nil, fmt.Errorf("%s: %d services, want exactly one for an API version", file.Desc.Path(), len(file.Services))
-	}
-	return &apiVersion{group: group, name: name, file: file, service: file.Services[0]}, nil
-}
-
-func tableOf(tables []versions.Group, group string) versions.Group {
-	for _, g := range tables {
-		if g.Name == group {
-			return g
+		if g.versions != nil {
+			r.groups = append(r.groups, g)
 		}
 	}
-	return versions.Group{Name: group}
+	slices.SortFunc(r.groups, func(a, b *apiGroup) int { return strings.Compare(a.name, b.name) })
+	return r
 }
 
-// newest returns the newest version, and recommended the one that a new driver should use: the newest of the most
-// mature ones.
-func (g *apiGroup) newest() *apiVersion { return g.versions[len(g.versions)-1] }
+func (g *apiGroup) newest() *apiVersion { return g.versions[0] }
 
+// recommended returns the version that a new driver should use: the newest of the most mature ones. The states are in
+// the order of the alphabet.
 func (g *apiGroup) recommended() *apiVersion {
-	best := g.newest()
-	for _, v := range slices.Backward(g.versions) {
-		if maturity(v) > maturity(best) {
-			best = v
-		}
-	}
-	return best
+	return slices.MaxFunc(g.versions, func(a, b *apiVersion) int { return strings.Compare(a.state(), b.state()) })
 }
-
-// maturity orders the states.
-func maturity(v *apiVersion) int { return slices.Index([]string{"alpha", "beta", "stable"}, v.state()) }
 
 // state returns the state that the version's name implies.
 func (v *apiVersion) state() string {
@@ -111,17 +84,23 @@ func (v *apiVersion) state() string {
 	return "stable"
 }
 
-// route returns the row of a method, and false if there is none.
-func (g *apiGroup) route(version, method string) (versions.Route, bool) {
-	for _, r := range g.table.Of(version) {
-		if r.Method == method {
-			return r, true
+// now returns the method of the newest version that a method of this version is, or nil.
+func (v *apiVersion) now(name string) *protogen.Method {
+	for _, r := range v.group.table.Of(v.name) {
+		if r.Method == name && r.Hub != "" {
+			name = r.Hub
+			break
 		}
 	}
-	return versions.Route{}, false
+	return v.group.newest().method(name)
 }
 
-// method reports whether the version's service has a method of that name.
-func (v *apiVersion) method(name string) bool {
-	return slices.ContainsFunc(v.service.Methods, func(m *protogen.Method) bool { return m.GoName == name })
+// method returns the method of that name, or nil.
+func (v *apiVersion) method(name string) *protogen.Method {
+	for _, m := range v.service.Methods {
+		if m.GoName == name {
+			return m
+		}
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ func releasedFiles(t *testing.T) []protoreflect.FileDescriptor {
 }
 
 // TestPagesAreThoseOfTheAPI compares the pages in the tree with those of the released API: their names, headings,
-// fields and routes. The descriptors have no comments to compare; make check-generated does that.
+// fields and differences. The descriptors have no comments to compare; make check-generated does that.
 func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	response, err := run(t, allOf(t), versions.Groups())
 	if err != nil {
@@ -56,25 +56,21 @@ func TestPagesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// withoutComments keeps what comes from descriptors and not from comments: headings, the cells of tables but the last,
-// and routes.
+// withoutComments keeps what comes from descriptors and not from comments: headings, fields and differences.
 func withoutComments(page string) []string {
 	var kept []string
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, "\r\n")
+		field, _, _ := strings.Cut(line, "`:")
 		switch {
-		case strings.HasPrefix(line, "| Errors of every method"), strings.HasPrefix(line, "- Errors named here"):
-		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "- In "), strings.HasPrefix(line, "- Older"),
-			strings.HasPrefix(line, "- Path"):
+		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "|"), strings.HasPrefix(line, "- Not in this version"):
 			kept = append(kept, line)
-		case strings.HasPrefix(line, "|"):
-			kept = append(kept, lastCell().ReplaceAllString(line, "|"))
+		case strings.HasPrefix(line, "- `"):
+			kept = append(kept, strings.TrimSuffix(field, "`"))
 		}
 	}
 	return kept
 }
-
-func lastCell() *regexp.Regexp { return regexp.MustCompile(`\|(?:[^|\\]|\\.)*\|$`) }
 
 // TestLinksLead checks that every link of every page leads to an existing file and to a heading that is there once.
 func TestLinksLead(t *testing.T) {
@@ -114,19 +110,13 @@ func headings(page string) map[string]int {
 func pages(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, pattern := range []string{"*.md", "*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(pagesDir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range found {
-			name, err := filepath.Rel(pagesDir, file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name != "reasons.md" { // made from client/reason
-				names = append(names, filepath.ToSlash(name))
-			}
+	found, err := filepath.Glob(filepath.Join(pagesDir, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		if name := filepath.Base(file); name != "reasons.md" { // made from client/reason
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
