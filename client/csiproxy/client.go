@@ -33,13 +33,13 @@ const (
 
 // A Client calls one agent. It is safe for concurrent use.
 type Client struct {
-	Disk       diskapi.DiskClient
-	Filesystem filesystemapi.FilesystemClient
-	ISCSI      iscsiapi.IscsiClient
-	NodeSteps  nodestepsapi.NodestepsClient // not of the original's agent: see package staging, which can do without
-	SMB        smbapi.SmbClient
-	System     systemapi.SystemClient
-	Volume     volumeapi.VolumeClient
+	Disk       DiskClient
+	Filesystem FilesystemClient
+	ISCSI      IscsiClient
+	NodeSteps  NodestepsClient // not of the original's agent: see package staging, which can do without
+	SMB        SmbClient
+	System     SystemClient
+	Volume     VolumeClient
 
 	groups     []*group                 // empty when the connection belongs to the caller
 	connection grpc.ClientConnInterface // nil unless it does

@@ -60,12 +60,16 @@ func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fst
 // Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
 // directory, a mount point or another link, and refuses a directory with content: csiproxy.ErrDirectoryNotEmpty.
 func (m *Mounter) Publish(ctx context.Context, source, target string) error {
-	source, target = windowsPath(source), windowsPath(target)
-	link := func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx,
-			&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
+	request := &filesystemapi.CreateSymlinkRequest{SourcePath: windowsPath(source), TargetPath: windowsPath(target)}
+	return m.replacing(ctx, request.TargetPath, false, func() error {
+		_, err := m.client.Filesystem.CreateSymlink(ctx, request)
 		return err
-	}
+	})
+}
+
+// replacing makes a link at target. What is there is removed if it is a link or an empty directory, and by force also
+// a directory with content.
+func (m *Mounter) replacing(ctx context.Context, target string, force bool, link func() error) error {
 	if err := m.makeParent(ctx, target); err != nil {
 		return err
 	}
@@ -73,7 +77,8 @@ func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	if !errors.Is(err, csiproxy.ErrPathExists) {
 		return err
 	}
-	if _, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target}); err != nil {
+	_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: force})
+	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 		return err
 	}
 	return link()

@@ -4,7 +4,6 @@ package staging
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -29,26 +28,14 @@ func (m *Mounter) MountShare(ctx context.Context, remote, target string, credent
 	return m.mountShare(ctx, remote, windowsPath(target), credentials, true)
 }
 
-// mountShare removes an existing target if it is a link or an empty directory, and by force also one with content.
+// mountShare removes an existing target, see replacing.
 func (m *Mounter) mountShare(ctx context.Context, remote, target string, credentials Credentials, force bool) error {
-	if err := m.makeParent(ctx, target); err != nil {
-		return err
-	}
-	mount := func() error {
+	return m.replacing(ctx, target, force, func() error {
 		_, err := m.client.SMB.NewSmbGlobalMapping(ctx, &csiproxy.NewSmbGlobalMappingRequest{
 			RemotePath: windowsPath(remote), LocalPath: target, Username: credentials.User, Password: credentials.Password,
 		})
 		return err
-	}
-	err := mount()
-	if !errors.Is(err, csiproxy.ErrPathExists) {
-		return err
-	}
-	_, err = m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: target, Force: force})
-	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
-		return err
-	}
-	return mount()
+	})
 }
 
 // UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of

@@ -17,23 +17,22 @@ import (
 // A library is a group of the in-process library, which has a package for the calls and one for a machine.
 type library struct {
 	Kind    string   // name of the group's type, and of the client's field
-	version string   // whose calls it makes
 	Checked bool     // whether it checks paths and messages for a HostAPI of a driver
-	more    []string // methods that the version lacks
+	more    []string // methods that the API lacks
 	hand    []string // what is written by hand, besides methods whose fields need a conversion
 }
 
 func libraries() map[string]library {
 	return map[string]library{
-		"disk": {Kind: "Disk", version: "v1", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
+		"disk": {Kind: "Disk", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
 			hand: []string{"New", "within", "Disk.PartitionDisk"}},
-		"filesystem": {Kind: "Filesystem", version: "v2alpha1", Checked: true, more: []string{"PathValid"},
+		"filesystem": {Kind: "Filesystem", Checked: true, more: []string{"PathValid"},
 			hand: []string{"within"}},
-		"iscsi": {Kind: "ISCSI", version: "v1alpha2", Checked: true, hand: []string{"within"}},
-		"smb": {Kind: "SMB", version: "v1", hand: []string{"New", "within", "SMB.NewSMBGlobalMapping",
+		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"within"}},
+		"smb": {Kind: "SMB", hand: []string{"New", "within", "SMB.NewSMBGlobalMapping",
 			"SMB.RemoveSMBGlobalMapping", "SMBAPI.NewSMBGlobalMapping"}},
-		"system": {Kind: "System", version: "v1alpha1"},
-		"volume": {Kind: "Volume", version: "v2alpha1"},
+		"system": {Kind: "System"},
+		"volume": {Kind: "Volume"},
 	}
 }
 
@@ -51,11 +50,11 @@ var groupTemplate string
 //go:embed hostapi.go.tmpl
 var hostAPITemplate string
 
-// generateLibrary writes the two packages of a group, if it is one of the library of a module and the file has the
-// version whose calls the library makes.
+// generateLibrary writes the two packages of a group, if it is one of the library of a module and the file has its
+// newest version.
 func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File, p place) error {
 	of, ok := libraries()[p.group]
-	if !ok || of.version != p.version {
+	if !ok || newestVersion(p.group) != p.version {
 		return nil
 	}
 	data := libraryFile{of, p.group, p.group + p.version, string(file.GoImportPath), module,

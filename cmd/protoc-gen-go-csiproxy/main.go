@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
 func main() {
@@ -17,11 +19,12 @@ func main() {
 
 // generate adds, unless there is a library to make, a client package for each requested file that declares an API
 // version, and a package comment to its stubs, which have none from
-// protoc-gen-go. A further package imports all stubs, so it is to be run once
-// for all files of a module. It fails on a declaration for which no client can be made.
+// protoc-gen-go. A further package imports all stubs, and csiproxy.Client has the
+// newest ones, so it is to be run once for all files of a module. It fails on a declaration for which no client can be made.
 func generate(plugin *protogen.Plugin, library string) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
 	var stubs []protogen.GoImportPath
+	var newest []*protogen.File
 	module := ""
 	for _, file := range plugin.Files {
 		if !file.Generate || len(file.Services) == 0 {
@@ -43,9 +46,23 @@ func generate(plugin *protogen.Plugin, library string) error {
 		generateStubDoc(plugin, file, place)
 		generateClient(plugin, file, place)
 		stubs, module = append(stubs, file.GoImportPath), place.module
+		if newestVersion(place.group) == place.version {
+			newest = append(newest, file)
+		}
 	}
 	if len(stubs) > 0 {
 		generateImports(plugin, module, stubs)
+		generateMessages(plugin, module, newest)
 	}
 	return nil
+}
+
+// newestVersion returns the version of a group whose methods the agent implements, "" if the tables have no such group.
+func newestVersion(group string) string {
+	for _, g := range versions.Groups() {
+		if g.Name == group {
+			return g.Hub
+		}
+	}
+	return ""
 }
