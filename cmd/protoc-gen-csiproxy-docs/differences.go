@@ -70,7 +70,9 @@ func fieldsOf(m protoreflect.MessageDescriptor) string {
 
 // isMethods reports whether a message is a method's request or response.
 func (v *apiVersion) isMethods(m *protogen.Message) bool {
-	return slices.ContainsFunc(v.service.Methods, func(of *protogen.Method) bool { return of.Input == m || of.Output == m })
+	return slices.ContainsFunc(v.service.Methods, func(call *protogen.Method) bool {
+		return m == call.Input || m == call.Output
+	})
 }
 
 // declares reports whether a version has the same message, or an enum of that name.

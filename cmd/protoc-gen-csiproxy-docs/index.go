@@ -34,7 +34,7 @@ func index(r *reference) string {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %d |\n", g.name, g.name, g.recommended().name, strings.Join(links, ", "),
 			len(g.newest().service.Methods))
 	}
-	fmt.Fprintf(&b, "\nThe original CSI Proxy has %d versions with %d methods. Our own groups, whose names begin with *node*, "+
-		"have %d with %d.\n\n", versions-ownVersions, methods-ownMethods, ownVersions, ownMethods)
+	fmt.Fprintf(&b, "\nThe original CSI Proxy has %d versions with %d methods. Our own groups, whose names begin with "+
+		"*node*, have %d with %d.\n\n", versions-ownVersions, methods-ownMethods, ownVersions, ownMethods)
 	return b.String() + indexText
 }

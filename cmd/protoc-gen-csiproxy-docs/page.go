@@ -18,7 +18,7 @@ type page struct {
 }
 
 // P writes the values as a line, without blanks between them.
-func (p *page) P(values ...any) { p.out.WriteString(fmt.Sprint(append(values, "\n")...)) }
+func (p *page) P(values ...any) { _, _ = fmt.Fprint(&p.out, append(values, "\n")...) }
 
 // write writes the newest version in full, and what differs in the others.
 func (p *page) write() {

@@ -20,7 +20,8 @@ func main() {
 // generate adds, unless there is a library to make, a client package for each requested file that declares an API
 // version, and a package comment to its stubs, which have none from
 // protoc-gen-go. A further package imports all stubs, and csiproxy.Client has the
-// newest ones, so it is to be run once for all files of a module. It fails on a declaration for which no client can be made.
+// newest ones, so it is to be run once for all files of a module. It fails on a declaration for which no client can be
+// made.
 func generate(plugin *protogen.Plugin, library string) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
 	var stubs []protogen.GoImportPath
