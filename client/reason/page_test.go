@@ -23,7 +23,7 @@ func TestReferencePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := strings.Builder{}
-	page.WriteString("# Reasons\n\n<!-- Generated from client/reason by `go test ./client/reason -update`. -->\n\n" +
+	page.WriteString("<!-- Generated from client/reason by `go test ./client/reason -update`. -->\n\n# Reasons\n\n" +
 		unwrap(strings.Replace(file.Doc.Text(), "Package reason", "Package `client/reason`", 1)) + "\n")
 	seen := map[string]bool{}
 	for _, declaration := range file.Decls {

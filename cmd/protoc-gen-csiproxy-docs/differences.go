@@ -25,7 +25,7 @@ func (p *page) differences(old *apiVersion) {
 		if now == nil {
 			alone = append(alone, m)
 		} else if text := difference(m, now); text != "" {
-			p.P("- `", m.GoName, "`", text)
+			p.P("- `", m.GoName, "`", text, p.here(m.Comments.Leading))
 		}
 	}
 	var missing []string
@@ -57,6 +57,16 @@ func difference(m, now *protogen.Method) string {
 		text += ", response `" + fields + "`"
 	}
 	return text
+}
+
+// here returns what a comment says of a difference: "Same as v1.Disk.Rescan; here" it is such.
+func (p *page) here(comment protogen.Comments) string {
+	for _, text := range paragraphs(comment) {
+		if same, says, found := strings.Cut(text, "; here "); found && strings.HasPrefix(same, "Same as ") {
+			return ": " + p.prose(says, "")
+		}
+	}
+	return ""
 }
 
 // fieldsOf returns the declarations of a message's fields on one line.
