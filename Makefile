@@ -45,7 +45,7 @@ test-sanity: setup-test commands ## csi-sanity on the example driver, with its c
 
 # SAMPLED is tried as `go test` does it, without the race detector, with which `make test` tries a quarter of it.
 SAMPLED = ./internal/kernel/emulated ./test ./test/published ./test/sequences
-LONG = ./internal/kernel/emulated ./test/bench ./test/conformance ./test/contract ./test/hostile ./test/reliability
+LONG = ./internal/kernel/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
 test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
@@ -145,12 +145,12 @@ test-wine: ## run the Windows kernel's tests under Wine (root; the first time ma
 	hack/prove-wine.sh
 
 .PHONY: bench
-bench: ## measure reads, a volume's life, the start and the memory, and write docs/performance.md
+bench: ## run the benchmarks of test/bench and put what benchstat makes of them into docs/performance.md
 	hack/bench.sh docs/performance.md
 
 .PHONY: bench-wine
-bench-wine: ## measure the agent as a Windows program under Wine (root), and write docs/performance-windows.md
-	hack/bench-wine.sh docs/performance-windows.md
+bench-wine: ## measure the agent of a Windows node under Wine (root), beside UPSTREAM=csi-proxy.exe, its sources or its version, for docs/performance.md
+	hack/bench-wine.sh docs/performance.md
 
 .PHONY: evidence
 evidence: ## run the tests of every level, Wine's too (root), and write docs/evidence.md from their results (LEVELS="pure emulated": only these levels)

@@ -1,59 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/bench-wine.sh FILE [FLAG…] measures the agent as a Windows program under Wine: its size, its start, its memory,
-# its latency, and writes FILE. FLAGs are those of test/bench. It makes the Wine tree when there is none, and needs root.
+# hack/bench-wine.sh [PAGE [FLAG…]] measures csi-proxy.exe beside a gRPC echo under Wine, prints the table, and puts it
+# into PAGE. FLAGs are those of test/bench. It makes the Wine tree when there is none, and needs root.
 #
-# CPUS names the processors as taskset does (default: the last one). What sets agents side by side is measured once more on all. A program that starts under Wine asks Wine's server
-# some nine hundred questions before its main. Where processors are slow to wake each other, as on many virtual machines,
-# a run on several would measure mostly that. UPSTREAM is another csi-proxy.exe to measure in the same run.
+# UPSTREAM is another agent to measure in the same run: a csi-proxy.exe, a directory with the original's sources, or
+# a version of it from the Go module proxy, such as v1.2.1. CPUS names the processors as taskset does (default: all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+page=${1:+$(realpath "$1")}
+[ $# -eq 0 ] || shift
 
-out=${1:?the page to write}
-shift
 hack/wine.sh setup
-read -r load _ </proc/loadavg
-# In memory, because Linux maps up to 2 MiB at once of a file that was just written to a disk, all of which counts as working set.
+# In memory: Linux maps up to 2 MiB at once of a file that was just written to a disk, and all of it counts as used.
 work=$(mktemp -d -p /dev/shm)
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/out"
-binaries=$work/programs
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
-hack/build.sh "$binaries"
-go build -trimpath -ldflags=-s -o "$binaries/" ./test/bench ./test/bench/empty
-# The empty program with as many bytes as the agent has more: what of the agent's figures is due to its size alone.
-head -c "$(($(stat -c %s "$binaries/csi-proxy.exe") - $(stat -c %s "$binaries/empty.exe")))" /dev/zero >"$work/ballast"
-cat >"$work/ballast.go" <<'END'
-package main
-
-import _ "embed"
-
-//go:embed ballast
-var ballast string
-
-func init() {
-	if ballast == "" {
-		panic("no ballast")
+hack/build.sh "$work/programs"
+go build -trimpath -ldflags=-s -o "$work/programs/" ./test/bench
+upstream=${UPSTREAM:-}
+if [[ $upstream == v[0-9]* ]]; then # outside of a module, or this one would take its place
+	upstream=$(cd "$work" && go mod download -json "github.com/kubernetes-csi/csi-proxy@$upstream" |
+		sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') || upstream=
+	[ -n "$upstream" ] || {
+		echo "bench-wine.sh: the module proxy has no $UPSTREAM: name a directory with its sources" >&2
+		exit 1
 	}
-}
-END
-printf '{"Replace": {"%s/ballast": "%s/ballast", "%s/ballast.go": "%s/ballast.go"}}' \
-	"$PWD/test/bench/empty" "$work" "$PWD/test/bench/empty" "$work" >"$work/overlay.json"
-go build -trimpath -ldflags=-s -overlay "$work/overlay.json" -o "$binaries/large.exe" ./test/bench/empty
-if [ -n "${UPSTREAM:-}" ]; then
-	cp "$UPSTREAM" "$binaries/upstream.exe"
-	set -- '-upstream=Z:\binaries\upstream.exe' "$@"
 fi
-all=$(taskset --cpu-list --pid $$ | sed 's/.*: //')
-# bench CPUS PAGE FLAG…
-bench() {
-	taskset --cpu-list "$1" hack/wine.sh run -t 3600 -C "$work/out" -b "$binaries" "$binaries/bench.exe" \
-		'-programs=Z:\binaries' -load="$load" -o="$2" "${@:3}" </dev/null
-}
-bench "${CPUS:-${all##*[-,]}}" page.md "$@"
-if [ -z "${CPUS:-}" ] && [ "$(nproc)" -gt 1 ]; then
-	bench "$all" all.md -side "$@"
-	{ echo && cat "$work/out/all.md"; } >>"$work/out/page.md"
+if [ -d "$upstream" ]; then
+	cp -r --no-preserve=mode "$upstream" "$work/upstream"
+	(cd "$work/upstream" && GOFLAGS=-mod=mod go build -trimpath -ldflags=-s -o "$work/programs/upstream.exe" ./cmd/csi-proxy)
+elif [ -n "$upstream" ]; then
+	cp "$upstream" "$work/programs/upstream.exe"
 fi
-cp "$work/out/page.md" "$out"
+[ -z "$upstream" ] || set -- '-upstream=Z:\binaries\upstream.exe' "$@"
+${CPUS:+taskset --cpu-list "$CPUS"} hack/wine.sh run -t 3600 -b "$work/programs" "$work/programs/bench.exe" \
+	'-programs=Z:\binaries' "$@" </dev/null >"$work/table"
+echo "${UPSTREAM:+upstream: $(basename "$UPSTREAM"). }$(date -u +%F), $(go env GOVERSION)." >>"$work/table"
+cat "$work/table"
+[ -z "$page" ] || sed -i -e '/^<!-- wine -->$/,/^<!-- end -->$/{//!d}' -e "/^<!-- wine -->\$/r $work/table" "$page"

@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/bench.sh FILE [FLAG…] measures the agent on emulated nodes and writes FILE: everything on all processors of this machine,
-# and on one what sets agents side by side. FLAGs are those of test/bench.
+# hack/bench.sh [PAGE] runs the benchmarks of test/bench ROUNDS (8) times, each for TIME (200ms), prints what benchstat
+# makes of them, and puts that into PAGE. The rounds are separate runs, so that a slow minute of the machine affects
+# all benchmarks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+page=${1:+$(realpath "$1")}
 
-out=${1:?the page to write}
-shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go build -trimpath -o "$work/" ./test/bench
-go build -trimpath -ldflags='-s -w' -o "$work/programs/" ./cmd/csi-proxy ./cmd/csi-proxy-emulated ./test/bench/empty
-"$work/bench" -programs="$work/programs" -o="$work/page.md" "$@" >/dev/null
-all=$(taskset --cpu-list --pid $$ | sed 's/.*: //')
-if [ "$(nproc)" -gt 1 ]; then
-	echo >>"$work/page.md"
-	taskset --cpu-list "${all##*[-,]}" "$work/bench" -programs="$work/programs" -side "$@" >>"$work/page.md"
-fi
-cp "$work/page.md" "$out"
+benchstat=$(GOWORK=off go tool -modfile=tools/benchstat/go.mod -n benchstat)
+go test -c -trimpath -o "$work/bench.test" ./test/bench
+for ((i = 0; i < ${ROUNDS:-8}; i++)); do
+	(cd test/bench && "$work/bench.test" -test.run='^$' -test.bench=. -test.benchtime="${TIME:-200ms}") | tee -a "$work/runs" >&2
+done
+{
+	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors"
+	"$benchstat" -filter '.name:Read' -col '/via@(echo agent)' "$work/runs"
+	"$benchstat" -filter '-.name:Read' "runs=$work/runs"
+} | sed '/^\(goos\|goarch\|pkg\|cpu\):/d' >"$work/table"
+cat "$work/table"
+[ -z "$page" ] || sed -i -e '/^<!-- linux -->$/,/^<!-- end -->$/{//!d}' \
+	-e "/^<!-- linux -->\$/r /dev/stdin" "$page" < <(echo '```'; cat "$work/table"; echo '```')

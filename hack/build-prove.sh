@@ -21,7 +21,7 @@ flags=(-trimpath -tags=grpcnotrace -ldflags=-s)
 tests='conformance sequences' programs=()
 if [[ $GOOS == windows ]]; then
 	tests='conformance operation sequences windows'
-	programs=(./test/bench ./test/bench/empty)
+	programs=(./test/bench)
 fi
 read -r -a tests <<<"${TESTS-$tests}"
 hack/build.sh "$work/programs" "$version"

@@ -12,7 +12,7 @@ import (
 func kitPackages() []string {
 	return []string{
 		"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl", "./cmd/csi-proxy-prove",
-		"./test/bench", "./test/bench/empty", "./test/conformance", "./test/operation", "./test/sequences", "./test/windows",
+		"./test/bench", "./test/conformance", "./test/operation", "./test/sequences", "./test/windows",
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -13,6 +15,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
+
+const agentFile = "csi-proxy.exe"
+
+// agentOf returns the agent of this machine.
+func agentOf(file, name, _ string) program { return program{name: name, command: []string{file}} }
+
+// makePlugins makes the directory that is asked for, and returns what takes away again what was not there.
+func makePlugins() (undo func(), err error) {
+	var made []string
+	for dir := plugins; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
+		}
+		made = append(made, dir)
+	}
+	return func() {
+		for _, dir := range made {
+			_ = os.Remove(dir) // or something else is in it by now
+		}
+	}, os.MkdirAll(plugins, 0o750)
+}
 
 // pipe is the echo's.
 const pipe = "csi-proxy-bench-echo"
@@ -41,8 +64,8 @@ func system() string {
 
 // takesConnections reports whether a pipe is there. It connects, because an agent may make the pipe before it serves
 // it.
-func takesConnections(_, name string) bool {
-	path, err := windows.UTF16PtrFromString(`\\.\pipe\` + name)
+func takesConnections(address string) bool {
+	path, err := windows.UTF16PtrFromString(address)
 	if err != nil {
 		return false
 	}
@@ -67,44 +90,14 @@ func onlyServer(ctx context.Context, pid int) error {
 	return nil
 }
 
-// countsOf returns how many threads and handles a process has.
-//
-// BOOL GetProcessHandleCount(HANDLE hProcess, PDWORD pdwHandleCount);
-// https://learn.microsoft.com/windows/win32/api/processthreadsapi/nf-processthreadsapi-getprocesshandlecount
-func countsOf(pid int) (threads, handles int, err error) {
-	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = windows.CloseHandle(process) }()
-	var count uint32
-	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount").Call(uintptr(process),
-		uintptr(unsafe.Pointer(&count)))
-	if ok == 0 {
-		return 0, 0, fmt.Errorf("GetProcessHandleCount: %w", err)
-	}
-	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = windows.CloseHandle(all) }()
-	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
-	for err = windows.Process32First(all, &entry); err == nil; err = windows.Process32Next(all, &entry) {
-		if entry.ProcessID == uint32(pid) {
-			return int(entry.Threads), int(count), nil
-		}
-	}
-	return 0, 0, err
-}
-
-// memoryOf returns the working set of a process, now and at its peak, in MiB.
+// memoryOf returns the working set of a process in MiB.
 //
 // BOOL GetProcessMemoryInfo(HANDLE Process, PPROCESS_MEMORY_COUNTERS ppsmemCounters, DWORD cb);
 // https://learn.microsoft.com/windows/win32/api/psapi/nf-psapi-getprocessmemoryinfo
-func memoryOf(pid int) (now, peak float64, err error) {
+func memoryOf(pid int) (mib float64, err error) {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, uint32(pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer func() { _ = windows.CloseHandle(process) }()
 	var counters struct { // PROCESS_MEMORY_COUNTERS
@@ -117,7 +110,7 @@ func memoryOf(pid int) (now, peak float64, err error) {
 	ok, _, err := windows.NewLazySystemDLL("psapi.dll").NewProc("GetProcessMemoryInfo").Call(
 		uintptr(process), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
 	if ok == 0 {
-		return 0, 0, fmt.Errorf("GetProcessMemoryInfo: %w", err)
+		return 0, fmt.Errorf("GetProcessMemoryInfo: %w", err)
 	}
-	return float64(counters.workingSet) / (1 << 20), float64(counters.peakWorkingSet) / (1 << 20), nil
+	return float64(counters.workingSet) / (1 << 20), nil
 }

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+)
+
+// diskBytes is the size of each disk; the images are sparse.
+const diskBytes = 64 << 20
+
+const staged = plugins + `\bench.example\mount`
+
+// A read is a call that changes nothing.
+type read struct {
+	endpoint, service, method string
+	request, response         proto.Message
+}
+
+func (r read) call(conn *grpc.ClientConn) call {
+	return callOf(conn, "/"+r.service+"/"+r.method, r.request, r.response)
+}
+
+// reads returns the read-only methods, about a disk whose volume is mounted.
+func reads(number uint32, id string) []read {
+	return []read{
+		{"disk-v1", "v1.Disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{}},
+		{"disk-v1", "v1.Disk", "GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: number}, &disk.GetDiskStatsResponse{}},
+		{"disk-v1", "v1.Disk", "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: number}, &disk.GetDiskStateResponse{}},
+		{"filesystem-v1", "v1.Filesystem", "PathExists", &filesystem.PathExistsRequest{Path: staged},
+			&filesystem.PathExistsResponse{}},
+		{"filesystem-v1", "v1.Filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: staged},
+			&filesystem.IsSymlinkResponse{}},
+		{"volume-v1", "v1.Volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number},
+			&volume.ListVolumesOnDiskResponse{}},
+		{"volume-v1", "v1.Volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staged},
+			&volume.GetVolumeIDFromTargetPathResponse{}},
+		{"volume-v1", "v1.Volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: id},
+			&volume.IsVolumeFormattedResponse{}},
+		{"volume-v1", "v1.Volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: id},
+			&volume.GetVolumeStatsResponse{}},
+		{"volume-v1", "v1.Volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id},
+			&volume.GetDiskNumberFromVolumeIDResponse{}},
+		{"iscsi-v1alpha2", "v1alpha2.Iscsi", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
+			&iscsi.ListTargetPortalsResponse{}},
+		{"system-v1alpha1", "v1alpha1.System", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{},
+			&systemapi.GetBIOSSerialNumberResponse{}},
+		{"system-v1alpha1", "v1alpha1.System", "GetService", &systemapi.GetServiceRequest{Name: "MSiSCSI"},
+			&systemapi.GetServiceResponse{}},
+	}
+}
+
+// withDisks returns a node with more disks, the last of which is mounted, and the reads about that one.
+func withDisks(t testing.TB, more int) (*csiproxytest.Node, []read) {
+	t.Helper()
+	n := csiproxytest.Start(t, csiproxytest.Options{})
+	var number uint32
+	for i := range more {
+		number = n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Formatted: true})
+	}
+	m := staging.New(n.Client())
+	device, err := m.StageDisk(t.Context(), staging.ByNumber(number), staged, staging.StageOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, reads(number, device.Volume)
+}
+
+func serial(i int) string { return fmt.Sprintf("bench-%d", i) }
+
+// open connects to a socket until the test ends.
+func open(t testing.TB, address string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := dial.Open(t.Context(), address, dial.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// A read about one disk, volume or path makes as many kernel calls on a node with many disks as on one with few.
+func TestKernelCallsDoNotGrowWithDisks(t *testing.T) {
+	count := func(more int) map[string]int {
+		n, all := withDisks(t, more)
+		counts := map[string]int{}
+		for _, r := range all {
+			one := r.call(open(t, filepath.Join(n.SocketDir(), "csi-proxy-"+r.endpoint+".sock")))
+			for range 2 { // the agent remembers things from a first call
+				after := n.Newest()
+				if err := one(t.Context()); err != nil {
+					t.Fatalf("%s: %v", r.method, err)
+				}
+				counts[r.method] = 0
+				for _, entry := range n.Find(csiproxytest.Query{After: after}) {
+					if entry.GetKernel() != nil {
+						counts[r.method]++
+					}
+				}
+			}
+		}
+		return counts
+	}
+	few, many := count(1), count(30)
+	for method, calls := range few {
+		if grows := many[method] > calls; grows != (method == "ListDiskIDs") || calls == 0 {
+			t.Errorf("%s makes %d kernel calls with few disks and %d with many", method, calls, many[method])
+		}
+	}
+}
+
+// BenchmarkRead measures each read and the echo, which is in this process too, as the agent is.
+func BenchmarkRead(b *testing.B) {
+	n, all := withDisks(b, 2)
+	address := filepath.Join(testnode.ShortDir(b), "echo.sock")
+	l, err := listen(address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := echoServer()
+	go func() { _ = s.Serve(l) }()
+	b.Cleanup(s.Stop)
+	echo := open(b, address)
+	for _, r := range all {
+		conn := open(b, filepath.Join(n.SocketDir(), "csi-proxy-"+r.endpoint+".sock"))
+		for _, atOnce := range []int{1, callers} {
+			for _, via := range []string{"echo", "agent"} {
+				one := r.call(conn)
+				if via == "echo" {
+					one = echoOf(echo, r.request, r.response)
+				}
+				b.Run(fmt.Sprintf("%s/callers=%d/via=%s", r.method, atOnce, via), func(b *testing.B) {
+					b.SetParallelism(max(atOnce/runtime.GOMAXPROCS(0), 1))
+					next := func(pb *testing.PB) {
+						for pb.Next() {
+							if err := one(b.Context()); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					}
+					if atOnce > 1 {
+						b.RunParallel(next)
+						return
+					}
+					for b.Loop() {
+						if err := one(b.Context()); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkLife measures a volume's life: staged, published, expanded and unstaged.
+func BenchmarkLife(b *testing.B) {
+	n := csiproxytest.Start(b, csiproxytest.Options{})
+	for i := 0; b.Loop(); i++ {
+		life(b, n, i)
+	}
+}
+
+func life(b *testing.B, n *csiproxytest.Node, i int) {
+	b.Helper()
+	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i)})
+	m, match, pod := staging.New(n.Client()), staging.BySerialNumber(serial(i)), plugins+`\bench.example\pod`
+	must := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	_, err := m.StageDisk(b.Context(), match, staged, staging.StageOptions{})
+	must(err)
+	must(m.Publish(b.Context(), staged, pod))
+	n.GrowDisk(number, 2*diskBytes)
+	_, err = m.ExpandTo(b.Context(), pod, 0)
+	must(err)
+	must(m.Remove(b.Context(), pod))
+	must(m.UnstageDisk(b.Context(), match, staged))
+	n.DetachDisk(number)
+}
+
+// BenchmarkStart measures the start of a node in a test.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		csiproxytest.Start(b, csiproxytest.Options{})
+	}
+}
+
+// BenchmarkStages measures new volumes that are staged at once, with the times that calls take on Windows.
+func BenchmarkStages(b *testing.B) {
+	for _, pods := range []int{1, 64} {
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			n := csiproxytest.Start(b, csiproxytest.Options{})
+			n.SetSwitch("timing", "windows")
+			m := staging.New(n.Client())
+			for round := 0; b.Loop(); round++ {
+				b.StopTimer()
+				var numbers []uint32
+				for i := range pods {
+					numbers = append(numbers, n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i),
+						Target: uint8(i)}))
+				}
+				b.StartTimer()
+				var stages sync.WaitGroup
+				for i, number := range numbers {
+					stages.Go(func() {
+						_, err := m.StageDisk(b.Context(), staging.ByNumber(number), fmt.Sprintf(`%s\%d-%d`, staged, round, i),
+							staging.StageOptions{})
+						if err != nil {
+							b.Error(err)
+						}
+					})
+				}
+				stages.Wait()
+				b.StopTimer()
+				for _, number := range numbers {
+					n.DetachDisk(number)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
