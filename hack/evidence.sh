@@ -3,10 +3,7 @@
 #
 # hack/evidence.sh [LEVEL…] runs the tests of the levels of docs/evidence.md, keeps their results in docs/evidence/LEVEL.json,
 # and writes the page. The levels are pure, emulated, and wine-emulated and wine-windows, which need root for Wine; without an
-# argument all four.
-#
-# hack/evidence.sh windows FILE records the level windows: FILE is the output there of the command that it names, for who has Go on that
-# machine. Others send a report of csi-proxy-prove.
+# argument all four. What Windows shows comes from the reports of csi-proxy-prove.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOWORK=off
@@ -22,7 +19,7 @@ wine="Wine on $(go env GOOS)/$(go env GOARCH), $go"
 # record LEVEL SYSTEM COMMAND <EVENTS
 record() {
 	mkdir -p docs/evidence
-	go run ./test/evidence record -level "$1" -system "$2" -command "$3" -commit "$commit" \
+	go run ./test/evidence -level "$1" -system "$2" -command "$3" -commit "$commit" \
 		-date "${DATE:-$(date -u +%F)}" -o "docs/evidence/$1.json"
 }
 
@@ -34,12 +31,7 @@ under_wine() {
 		go tool test2json -p "$package" >"$events"
 }
 
-if [[ ${1:-} == windows ]]; then
-	record windows "${SYSTEM:-Windows}" 'CSI_PROXY_TEST_NODE=windows go test -json -run Lifecycle ./test/conformance' <"${2:?the output of go test -json}"
-	shift 2
-else
-	[[ $# -gt 0 ]] || set -- pure emulated wine-emulated wine-windows
-fi
+[[ $# -gt 0 ]] || set -- pure emulated wine-emulated wine-windows
 for level in "$@"; do
 	echo "evidence: $level" >&2
 	case $level in
@@ -65,4 +57,4 @@ for level in "$@"; do
 		;;
 	esac
 done
-go run ./test/evidence page -o docs/evidence.md docs/evidence
+go run ./test/evidence -o docs/evidence.md docs/evidence

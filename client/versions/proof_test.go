@@ -35,6 +35,7 @@ func TestEveryMethodHasOnePlace(t *testing.T) {
 	services := released(t)
 	for _, g := range Groups() {
 		counted, problems := prove(g, services[g.Name])
+		logRelations(t, g, services[g.Name][g.Hub].Methods())
 		delete(services, g.Name)
 		all.add(counted)
 		for _, problem := range problems {
@@ -45,6 +46,19 @@ func TestEveryMethodHasOnePlace(t *testing.T) {
 		t.Errorf("groups without a table: %v", services)
 	}
 	t.Log(all)
+}
+
+// logRelations logs how each method relates to the hub's, for test/evidence.
+func logRelations(t *testing.T, g Group, hub protoreflect.MethodDescriptors) {
+	t.Helper()
+	for i := range hub.Len() {
+		t.Logf("relates: %s %s %s: hub", g.Name, g.Hub, hub.Get(i).Name())
+	}
+	for _, version := range g.Versions() {
+		for _, route := range g.Of(version) {
+			t.Logf("relates: %s %s %s: %s", g.Name, version, route.Method, route.Kind)
+		}
+	}
 }
 
 // TestEveryReleasedVersionIsProved compares the versions linked into this test with the image of all released versions.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -16,27 +15,22 @@ import (
 // https://pkg.go.dev/cmd/test2json
 type event struct{ Action, Package, Test, Output string }
 
-// A testRun is the result of the events of test runs.
-type testRun struct {
-	passed, failed []string            // tests
-	packages       map[string]bool     // those that ran, and whether they passed
-	lines          map[string][]string // by test, those that match the patterns below
-}
+// A fact is what a test that passed shows of a method.
+type fact struct{ kind, method, how string }
 
-// The lines by which tests report what they saw: a life of test/conformance names the methods that it used, and the
-// calls of test/operation on the machine itself report how each ended, and which went well when a fake stood in for
-// what the machine lacks.
 var (
-	provedLine = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
-	endedLine  = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
-	fakedLine  = regexp.MustCompile(`: faked: (\S+ \S+ \S+): (OK, fake .*\S)\s*$`)
+	// line matches what tests report: how a method relates to its group's hub, the methods that a life used (proved),
+	// how a call on the machine itself ended, and what went well on a fake of what the machine lacks (faked).
+	line = regexp.MustCompile(`(?m): (relates|proved|ended|faked): (\S+ \S+ \S+?)(?:: (.*\S))?\s*$`)
+	// named matches conformance tests, whose names are what they show: disk_v1/ListDiskIDs_success.
+	named = regexp.MustCompile(
+		`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
 )
 
-// readEvents reads go test -json. Lines that are not JSON are skipped where they are the go command's own, as those of
-// a build; events that are cut off are an error.
-func readEvents(r io.Reader) (*testRun, error) {
-	run := &testRun{packages: map[string]bool{}, lines: map[string][]string{}}
-	partial := map[string]string{} // output comes in pieces
+// readEvents reads go test -json and returns what the tests show. Evidence comes from runs that passed, so any failure
+// is an error, as are events that are cut off.
+func readEvents(r io.Reader) (facts []fact, err error) {
+	output, packages := map[string]string{}, 0
 	for d := json.NewDecoder(r); ; {
 		var e event
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
@@ -44,98 +38,54 @@ func readEvents(r io.Reader) (*testRun, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("the events of go test: %w", err)
 		}
-		switch e.Action {
-		case "output":
-			partial[e.Package+e.Test] += e.Output
-			if text := partial[e.Package+e.Test]; strings.HasSuffix(text, "\n") {
-				if provedLine.MatchString(text) || endedLine.MatchString(text) || fakedLine.MatchString(text) {
-					run.lines[e.Test] = append(run.lines[e.Test], text)
-				}
-				delete(partial, e.Package+e.Test)
+		switch {
+		case e.Action == "output" && e.Test != "":
+			output[e.Test] += e.Output // it comes in pieces
+		case e.Action == "fail":
+			return nil, fmt.Errorf("a test failed: %s %s", e.Package, e.Test)
+		case e.Action != "pass":
+		case e.Test == "":
+			packages++
+		default:
+			if m := named.FindStringSubmatch(e.Test); m != nil {
+				facts = append(facts, fact{m[4], m[1] + " " + m[2] + " " + m[3], ""})
 			}
-		case "pass", "fail":
-			passed := e.Action == "pass"
-			switch {
-			case e.Test == "":
-				run.packages[e.Package] = passed
-			case passed:
-				run.passed = append(run.passed, e.Test)
-			default:
-				run.failed = append(run.failed, e.Test)
+			for _, m := range line.FindAllStringSubmatch(strings.ReplaceAll(output[e.Test], "\r", ""), -1) {
+				facts = append(facts, fact{m[1], m[2], m[3]})
 			}
 		}
 	}
-	if len(run.packages) == 0 {
+	if packages == 0 {
 		return nil, errors.New("no package ended: the input is cut off, or is not the output of go test -json")
 	}
-	return run, nil
+	return facts, nil
 }
 
-// marks returns the marks that conformance tests gave to a method: TestConformance/of/disk_v1/ListDiskIDs_success.
-func (r *testRun) marks() map[string]string {
-	name := regexp.MustCompile(
-		`^TestConformance/of/([a-z]+)_(v[0-9a-z]+)/([A-Za-z0-9]+)_(success|repeat|failure|hostile)$`)
-	given := map[string][]string{}
-	for _, test := range r.passed {
-		if m := name.FindStringSubmatch(test); m != nil {
-			of := m[1] + " " + m[2] + " " + m[3]
-			given[of] = append(given[of], strings.ToUpper(m[4][:1]))
-		}
-	}
-	for of := range r.lived() {
-		given[of] = append(given[of], "L")
-	}
-	marks := map[string]string{}
-	for of, letters := range given {
-		slices.SortFunc(letters, func(a, b string) int { return strings.Index(order, a) - strings.Index(order, b) })
-		marks[of] = strings.Join(letters, "")
-	}
-	return marks
-}
-
-// order is the order of the marks.
-const order = "SRFHL"
-
-// lived returns the methods used by lives that went well.
-func (r *testRun) lived() map[string]bool {
-	used := map[string]bool{}
-	for test, lines := range r.lines {
-		if !slices.Contains(r.passed, test) {
-			continue
-		}
-		for _, line := range lines {
-			if m := provedLine.FindStringSubmatch(line); m != nil {
-				used[m[1]] = true
+// marks returns the marks that facts give to methods.
+func marks(facts []fact) map[string]string {
+	all := map[string]string{}
+	for _, m := range []struct{ kind, letter string }{
+		{"success", "S"}, {"repeat", "R"}, {"failure", "F"}, {"hostile", "H"}, {"proved", "L"},
+	} {
+		for _, f := range facts {
+			if f.kind == m.kind && !strings.HasSuffix(all[f.method], m.letter) {
+				all[f.method] += m.letter
 			}
 		}
 	}
-	return used
+	return all
 }
 
-// ended returns how each call on the machine itself ended, from tests that passed. What went well with a fake counts
-// as that, unless it also went well without.
-func (r *testRun) ended() map[string]string {
-	calls := r.reported(endedLine)
-	for method, how := range r.reported(fakedLine) {
-		if calls[method] != "OK" {
-			calls[method] = how
-		}
-	}
-	return calls
-}
-
-// reported returns what the lines of a pattern say of each method.
-func (r *testRun) reported(pattern *regexp.Regexp) map[string]string {
-	found := map[string]string{}
-	for test, lines := range r.lines {
-		if !slices.Contains(r.passed, test) {
-			continue
-		}
-		for _, line := range lines {
-			if m := pattern.FindStringSubmatch(line); m != nil {
-				found[m[1]] = m[2]
+// said returns how methods relate to their hub's, or how calls on the machine itself ended. What went well with a fake
+// counts as that, unless it also went well without.
+func said(facts []fact) map[string]string {
+	all := map[string]string{}
+	for _, kind := range []string{"relates", "ended", "faked"} {
+		for _, f := range facts {
+			if f.kind == kind && all[f.method] != "OK" {
+				all[f.method] = f.how
 			}
 		}
 	}
-	return found
+	return all
 }
