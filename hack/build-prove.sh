@@ -31,5 +31,7 @@ for test in "${tests[@]}"; do
 done
 [[ ${#programs[@]} -eq 0 ]] || go build "${flags[@]}" -o "$work/programs/" "${programs[@]}"
 [[ -z $texts ]] || cp "$texts"/* "$work/programs/"
+chmod 755 "$work"/programs/*
+TZ=UTC touch -d 1980-01-01 "$work"/programs/* # the zip has modes and times
 mkdir -p "$(dirname "$out")"
-env -u GOOS -u GOARCH go run ./cmd/csi-proxy-prove pack "$work/csi-proxy-prove$exe" "$work/programs" "$out"
+TZ=UTC env -u GOOS -u GOARCH go run ./cmd/csi-proxy-prove pack "$work/csi-proxy-prove$exe" "$work/programs" "$out"

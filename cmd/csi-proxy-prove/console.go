@@ -6,67 +6,49 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
-// A console is written to without waiting. A click into its window stops whoever writes to it until a key is pressed,
+// A console is written to without waiting. A click into its window stops whatever writes to it until a key is pressed,
 // and the tests, whose output the kit reads and prints, would stop with it.
 type console struct {
-	to      io.Writer
-	mu      sync.Mutex
-	pending []byte
-	ended   bool
-	more    chan struct{} // has an element when something is pending or it has ended
+	texts   chan []byte   // nil ends them
 	written chan struct{} // closed after the last write
 }
 
+// maxTexts is how many texts wait for a stopped window. A run prints far fewer; what is more is lost there, and is in
+// the report.
+const maxTexts = 1 << 16
+
 func newConsole(to io.Writer) *console {
-	c := &console{to: to, more: make(chan struct{}, 1), written: make(chan struct{})}
-	go c.print()
+	c := &console{texts: make(chan []byte, maxTexts), written: make(chan struct{})}
+	go func() {
+		defer close(c.written)
+		for text := <-c.texts; text != nil; text = <-c.texts {
+			_, _ = to.Write(text)
+		}
+	}()
 	return c
 }
 
 func (c *console) Write(text []byte) (int, error) {
-	c.mu.Lock()
-	c.pending = append(c.pending, text...)
-	c.mu.Unlock()
-	c.wake()
+	c.put(append([]byte{}, text...))
 	return len(text), nil
 }
 
-func (c *console) wake() {
+func (c *console) put(text []byte) {
 	select {
-	case c.more <- struct{}{}:
+	case c.texts <- text:
 	default:
-	}
-}
-
-func (c *console) print() {
-	defer close(c.written)
-	for range c.more {
-		c.mu.Lock()
-		text, ended := c.pending, c.ended
-		c.pending = nil
-		c.mu.Unlock()
-		_, _ = c.to.Write(text)
-		if ended {
-			return
-		}
 	}
 }
 
 // end waits until all is written, but not for long: the report is in its file.
 func (c *console) end() {
-	c.mu.Lock()
-	c.ended = true
-	c.mu.Unlock()
-	c.wake()
-	late := time.NewTimer(10 * time.Second)
-	defer late.Stop()
+	c.put(nil)
 	select {
 	case <-c.written:
-	case <-late.C:
+	case <-time.After(10 * time.Second):
 	}
 }
 
