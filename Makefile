@@ -179,6 +179,10 @@ check-release: check-licenses ## lint and test the release program, and check th
 fuzz: ## fuzz every parser, or those in the folders FUZZ, FUZZTIME (5s) each
 	hack/fuzz.sh $(FUZZ)
 
+.PHONY: mutants
+mutants: ## change operators in the packages that decide, or in PACKAGES, and see whether their tests notice (hours)
+	hack/mutants.sh $(PACKAGES)
+
 .PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
 setup-run:
 	@hack/setup.sh run
