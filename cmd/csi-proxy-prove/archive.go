@@ -54,13 +54,13 @@ func unpack(kit, directory string) (map[string]string, error) {
 	if err := os.CopyFS(directory, archive); err != nil { // it refuses names that lead out
 		return nil, err
 	}
+	entries, err := os.ReadDir(directory)
 	hashes := map[string]string{}
-	for _, f := range archive.File {
-		if hashes[f.Name], err = hashOf(filepath.Join(directory, f.Name)); err != nil {
-			return nil, err
-		}
+	for _, e := range entries {
+		hash, hashErr := hashOf(filepath.Join(directory, e.Name()))
+		hashes[e.Name()], err = hash, errors.Join(err, hashErr)
 	}
-	return hashes, nil
+	return hashes, err
 }
 
 // contents returns the names of the programs in a kit.

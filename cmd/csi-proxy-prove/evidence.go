@@ -100,14 +100,7 @@ func publish(report *proof.Report, m machine, o options, file string) (*proof.Re
 }
 
 func publishAll(report *proof.Report, m machine, o options, file string) (*proof.Report, error) {
-	content, err := json.Marshal(report) // a copy: what is found later is hidden in all that was found
-	if err != nil {
-		return nil, err
-	}
-	hidden := &proof.Report{}
-	if err := json.Unmarshal(content, hidden); err != nil {
-		return nil, err
-	}
+	hidden := *report // what is found later is hidden in all that was found
 	h := m.hidden
 	h.Serials, h.Own = []string{m.machineSerial}, windows.MadeHere
 	if o.hashSerials {
@@ -119,7 +112,7 @@ func publishAll(report *proof.Report, m machine, o options, file string) (*proof
 	if err := replace(file, hidden.Write); err != nil {
 		return nil, err
 	}
-	return hidden, replace(pageFile(file), func(w io.Writer) error { return page(w, hidden) })
+	return &hidden, replace(pageFile(file), func(w io.Writer) error { return page(w, &hidden) })
 }
 
 // maxCalls is how many bytes of recorded calls a report has: compressed, it is to be small enough for an issue.

@@ -4,17 +4,18 @@ package proof
 
 import (
 	"bytes"
-	"encoding/base64"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/recording"
+	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 )
 
 // Hidden is what a report must not hold, because it is personal to the machine.
@@ -25,252 +26,181 @@ type Hidden struct {
 	Serials []string
 	// HashDisks hides the serial numbers and page 83 identifiers of disks, too, of all that the report shows.
 	HashDisks bool
-	// Salt makes the hashes those of one report, so that nobody finds a serial by trying them all.
+	// Salt makes the hashes those of one report, so that a serial cannot be found by trying them all.
 	Salt []byte
 	// Own reports whether a name that stands in a recorded call was made by the kit.
 	Own func(name string) bool
 }
 
-// shortest is how long a name must be to be replaced within other words: a user called Ann is not in "planned".
-const shortest = 6
+// A place is a part of a report with one kind of texts.
+type place struct {
+	kept    []string // members whose texts are the kit's own words
+	members bool     // the members' names may hold names, too
+	secrets bool     // what looks like a secret is removed
+	encoded bool     // texts may be bytes in base 64 or hexadecimal
+}
 
-// machineSID matches the SID of an account of a machine or domain, whose numbers are that machine's own.
-var machineSID = regexp.MustCompile(`S-1-5-21(-\d+){3}`)
-
-// cloudSID matches the SID of an account of Entra ID, which is its object there.
-var cloudSID = regexp.MustCompile(`S-1-12-1(-\d+){4}`)
+var (
+	texts = place{secrets: true, kept: []string{"begun", "sha256", "programs", "system", "name", "does", "test", "verdict",
+		"question", "status"}}
+	answers = place{members: true, secrets: true, encoded: true}
+	// without secrets, because a buffer may look like one
+	calls = place{encoded: true, kept: []string{"function", "codeName", "error", "failed"}}
+)
 
 // Hide replaces everything that is hidden in all texts of a report, and removes what looks like a secret.
 func (r *Report) Hide(h Hidden) error {
-	own, others := r.replacements(h)
-	hider, err := newHider(own)
+	names, err := redact.NewNames(r.replacements(h))
 	if err != nil {
 		return err
 	}
-	if err := hider.value(reflect.ValueOf(r).Elem()); err != nil {
-		return err
-	}
-	if hider, err = newHider(others); err != nil {
-		return err
-	}
-	return r.hideOthers(hider)
-}
-
-// hideOthers replaces names where others' may stand. A share may be called like a test or a method.
-func (r *Report) hideOthers(h *hider) error {
-	texts := []*string{}
-	for i := range r.Found {
-		texts = append(texts, &r.Found[i].Text)
-	}
-	for i := range r.Parts {
-		p := &r.Parts[i]
-		texts = append(texts, &p.Reason, &p.Output)
-		for j := range p.Checks {
-			texts = append(texts, &p.Checks[j].Reason)
-			for k := range p.Checks[j].Output {
-				texts = append(texts, &p.Checks[j].Output[k])
-			}
-		}
-	}
-	for i := range r.Answers {
-		texts = append(texts, &r.Answers[i].Reason)
-		if err := h.document(reflect.ValueOf(&r.Answers[i].Answer).Elem(), h.names); err != nil {
-			return err
-		}
-	}
-	for _, list := range [][]string{r.Cleaned, r.Left} {
-		for i := range list {
-			texts = append(texts, &list[i])
-		}
-	}
-	for _, text := range texts {
-		*text = h.names(*text)
-	}
-	return h.calls(reflect.ValueOf(r.Calls))
-}
-
-// ours are the fields with names that this project has given: a user called Test is not in that of a test.
-var ours = []string{"Name", "Does", "Test", "Question", "Status"}
-
-type hider struct {
-	all  []replacement
-	form *regexp.Regexp // matches each of them in whatever case; nil: there is none
-}
-
-func newHider(all []replacement) (*hider, error) {
-	var forms []string
-	for _, r := range all {
-		if utf8.ValidString(r.text) { // or it stands in bytes only
-			forms = append(forms, regexp.QuoteMeta(r.text))
-		}
-	}
-	if len(forms) == 0 {
-		return &hider{all: all}, nil
-	}
-	form, err := regexp.Compile("(?i)" + strings.Join(forms, "|"))
-	return &hider{all, form}, err
-}
-
-// value replaces within a value and everything below it. Only plain strings can hold names: the verdicts are ours.
-func (h *hider) value(v reflect.Value) error {
-	switch {
-	// recorded calls: a buffer may look like a secret, and package recording writes none
-	case v.Type() == reflect.TypeFor[[]json.RawMessage]():
-		return h.calls(v)
-	case v.Type() == reflect.TypeFor[json.RawMessage]():
-		return h.document(v, h.text)
-	case v.Type() == reflect.TypeFor[string]():
-		v.SetString(h.text(v.String()))
-		return nil
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			field := v.Type().Field(i)
-			if !field.IsExported() || slices.Contains(ours, field.Name) {
-				continue // also of time.Time
-			}
-			if err := h.value(v.Field(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			if err := h.value(v.Index(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Map: // of strings, by names of ours
-		hidden := reflect.MakeMap(v.Type())
-		for it := v.MapRange(); it.Next(); {
-			hidden.SetMapIndex(it.Key(), reflect.ValueOf(h.text(it.Value().String())))
-		}
-		if !v.IsNil() {
-			v.Set(hidden)
-		}
-	}
-	return nil
-}
-
-// calls replaces within recorded calls, but not in what names functions and codes.
-func (h *hider) calls(v reflect.Value) error {
-	for i := range v.Len() {
-		call := v.Index(i)
-		value, err := decoded(call.Bytes())
-		if err != nil {
-			return err
-		}
-		if members, ok := value.(map[string]any); ok {
-			for name, below := range members {
-				if !slices.Contains([]string{"function", "codeName", "error", "failed"}, name) {
-					members[name] = h.any(below, h.names, false)
-				}
-			}
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return err
-		}
-		call.SetBytes(text)
-	}
-	return nil
-}
-
-// document replaces within a JSON document, in the names of its members, too.
-func (h *hider) document(v reflect.Value, hide func(string) string) error {
-	if v.Len() == 0 {
-		return nil
-	}
-	value, err := decoded(v.Bytes())
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(h.any(value, hide, true))
-	v.SetBytes(text)
-	return err
-}
-
-func decoded(text []byte) (value any, err error) {
+	var value any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber() // a number of 64 bits stays what it is
-	return value, decoder.Decode(&value)
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	if text, err = json.Marshal(hide(names, value, texts)); err != nil {
+		return err
+	}
+	*r = Report{}
+	return json.Unmarshal(text, r)
 }
 
-func (h *hider) any(value any, hide func(string) string, members bool) any {
+// hide replaces within a JSON value and everything below it.
+func hide(names *redact.Names, value any, in place) any {
 	switch v := value.(type) {
 	case string:
-		if hidden, ok := h.encoded(v); ok {
+		if hidden, ok := names.Encoded(v); in.encoded && ok {
 			return hidden
 		}
-		return hide(v)
+		if v = names.Text(v); in.secrets {
+			v = redact.WithoutSecrets(v)
+		}
+		return v
 	case []any:
 		for i := range v {
-			v[i] = h.any(v[i], hide, members)
+			v[i] = hide(names, v[i], in)
 		}
 	case map[string]any:
 		hidden := map[string]any{}
 		for name, below := range v {
-			if members {
-				name = hide(name)
+			inside := in
+			switch {
+			case in.members:
+				name = redact.WithoutSecrets(names.Text(name))
+			case slices.Contains(in.kept, name):
+				hidden[name] = below
+				continue
+			case name == "answer":
+				inside = answers
+			case name == "calls":
+				inside = calls
 			}
-			hidden[name] = h.any(below, hide, members)
+			hidden[name] = hide(names, below, inside)
 		}
 		return hidden
 	}
 	return value
 }
 
-// encoded replaces within bytes that are written in base 64 or hexadecimal, and keeps their number: a buffer that a
-// kernel call filled has names in UTF-16. It reports whether it found any.
-func (h *hider) encoded(text string) (string, bool) {
-	if len(text) < 8 {
-		return text, false
-	}
-	for _, form := range []struct {
-		decode func(string) ([]byte, error)
-		encode func([]byte) string
-	}{
-		{hex.DecodeString, hex.EncodeToString},
-		{base64.StdEncoding.DecodeString, base64.StdEncoding.EncodeToString},
-	} {
-		content, err := form.decode(text)
-		if err == nil && h.bytes(content) {
-			return form.encode(content), true
+const (
+	shortestSerial     = 4 // "0", "N/A": no serial number, and it stands anywhere
+	shortestIdentifier = 8 // others are numbers of ports, and stand anywhere
+)
+
+// replacements returns those of this machine's own names and numbers, and those of others, which recorded calls show.
+func (r *Report) replacements(h Hidden) (all []redact.Replacement) {
+	names := func(of map[string]string) {
+		for text, by := range of {
+			if utf8.RuneCountInString(text) > 1 {
+				all = append(all, redact.Replacement{Text: text, By: by})
+			}
 		}
 	}
-	return text, false
-}
-
-// text replaces what is hidden, and removes what looks like a secret.
-func (h *hider) text(text string) string { return doctor.WithoutSecrets(h.names(text)) }
-
-// names replaces what is hidden, in whatever case, and SIDs of the machine. A short name is replaced only where it is a
-// word of its own.
-func (h *hider) names(text string) string {
-	text = cloudSID.ReplaceAllString(machineSID.ReplaceAllString(text, "S-1-5-21-MACHINE"), "S-1-12-1-USER")
-	if h.form == nil {
-		return text
-	}
-	var out strings.Builder
-	end := 0
-	for _, at := range h.form.FindAllStringIndex(text, -1) {
-		match := text[at[0]:at[1]]
-		if utf8.RuneCountInString(match) < shortest && (endsInWord(text[:at[0]]) || startsWord(text[at[1]:])) {
-			continue
+	serials := slices.Clone(h.Serials)
+	names(h.Names)
+	for _, seen := range r.others(h) {
+		names(seen.Names)
+		if h.HashDisks {
+			serials = append(serials, seen.Serials...)
+			for _, id := range seen.Identifiers {
+				all = append(all, h.identifier(id)...)
+			}
 		}
-		i := slices.IndexFunc(h.all, func(r replacement) bool { return strings.EqualFold(r.text, match) })
-		out.WriteString(text[end:at[0]] + h.all[i].by)
-		end = at[1]
 	}
-	return out.String() + text[end:]
+	if h.HashDisks {
+		serials = append(serials, r.answeredSerials()...)
+	}
+	for _, serial := range serials {
+		if text := strings.TrimSpace(serial); len(text) >= shortestSerial {
+			by := hex.EncodeToString(h.hash([]byte(strings.ToLower(text))))[:len(text)]
+			all = append(all, redact.Replacement{Text: text, By: by, Bytes: []byte(by)})
+		}
+	}
+	return all
 }
 
-func startsWord(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return text != "" && (unicode.IsLetter(r) || unicode.IsDigit(r))
+// hash returns bytes that stand for others, as many. They say nothing about them but whether two are equal.
+func (h Hidden) hash(content []byte) []byte {
+	var all []byte
+	for round := byte(0); len(all) < len(content); round++ {
+		sum := sha256.Sum256(slices.Concat(h.Salt, []byte{round}, content))
+		all = append(all, sum[:]...)
+	}
+	return all[:len(content)]
 }
 
-func endsInWord(text string) bool {
-	r, _ := utf8.DecodeLastRuneInString(text)
-	return text != "" && (unicode.IsLetter(r) || unicode.IsDigit(r))
+// identifier returns the replacements of an identifier of vital product data page 83, in bytes and as Windows and
+// people write it.
+func (h Hidden) identifier(id []byte) []redact.Replacement {
+	binary := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(id) < shortestIdentifier ||
+		!bytes.ContainsFunc(id, func(r rune) bool { return binary(r) || unicode.IsDigit(r) }) { // only a maker's name
+		return nil
+	}
+	by := h.hash(id)
+	if !bytes.ContainsFunc(id, binary) {
+		by = []byte(hex.EncodeToString(by)[:len(by)])
+	}
+	return []redact.Replacement{{Text: string(id), By: string(by), Bytes: by},
+		{Text: hex.EncodeToString(id), By: hex.EncodeToString(by)}}
+}
+
+// others returns what the recorded calls show of others.
+func (r *Report) others(h Hidden) (all []recording.Others) {
+	own := h.Own
+	if own == nil {
+		own = func(string) bool { return false }
+	}
+	for _, line := range r.Calls {
+		var c recording.Call
+		if json.Unmarshal(line, &c) == nil {
+			all = append(all, c.Others(own))
+		}
+	}
+	return all
+}
+
+// diskNumber matches how answers about disks show what only one disk has.
+var diskNumber = regexp.MustCompile(`(?i)"(?:SerialNumber|Serial|UniqueId)":\s*"((?:[^"\\]|\\.)*)"`)
+
+// answeredSerials returns the serial numbers and unique IDs that answers show.
+func (r *Report) answeredSerials() (all []string) {
+	for _, a := range r.Answers {
+		for _, m := range diskNumber.FindAllSubmatch(a.Answer, -1) {
+			var text string
+			if json.Unmarshal([]byte(`"`+string(m[1])+`"`), &text) == nil {
+				if plain, err := strconv.Unquote(text); err == nil {
+					text = plain
+				}
+				all = append(all, text)
+			}
+		}
+	}
+	return all
 }
