@@ -86,21 +86,20 @@ func (r *running) salvage(m machine, o options, file string) error {
 // publish writes a report, and its page, without what is hidden; without the recorded calls, if it cannot be written
 // with them. It returns the report as it was written.
 func publish(report *proof.Report, m machine, o options, file string) (*proof.Report, error) {
-	hidden, err := publishAll(report, m, o, file)
+	hidden, err := publishAll(*report, m, o, file)
 	if err == nil {
 		return hidden, nil
 	}
 	fewer := *report
 	fewer.Calls, fewer.CallsLeftOut = nil, report.CallsLeftOut+len(report.Calls)
-	hidden, again := publishAll(&fewer, m, o, file)
+	hidden, again := publishAll(fewer, m, o, file)
 	if again != nil {
 		return nil, errors.Join(err, again)
 	}
 	return hidden, nil
 }
 
-func publishAll(report *proof.Report, m machine, o options, file string) (*proof.Report, error) {
-	hidden := *report // what is found later is hidden in all that was found
+func publishAll(hidden proof.Report, m machine, o options, file string) (*proof.Report, error) {
 	h := m.hidden
 	h.Serials, h.Own = []string{m.machineSerial}, windows.MadeHere
 	if o.hashSerials {

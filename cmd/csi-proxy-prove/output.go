@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,80 +22,66 @@ const (
 )
 
 var (
-	ended  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.+) \(([0-9.]+)s\)$`)
-	told   = regexp.MustCompile(`^=== (RUN|CONT|NAME|PAUSE) +(\S.*)?$`)
-	where  = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
-	proved = regexp.MustCompile(`: proved: (\S+ \S+ \S+)\s*$`)
-	called = regexp.MustCompile(`: ended: (\S+ \S+ \S+): (.*\S)\s*$`)
+	// about matches a line that names the test whose output follows, or a test's end.
+	about = regexp.MustCompile(`^(?:=== (RUN|CONT|NAME|PAUSE) +(\S.*)?|\s*--- (PASS|FAIL|SKIP): (.+) \(([0-9.]+)s\))$`)
+	where = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
+	// shows matches what a test reports of a method: that it was proved, or how a single call ended.
+	shows = regexp.MustCompile(`: (proved|ended): (\S+ \S+ \S+?)(?:: (.*\S))?\s*$`)
 )
 
 // testOutput reads what a test program prints, and keeps its tests as checks. The zero value has read nothing.
 type testOutput struct {
 	checks  []*proof.Check
-	byName  map[string]*proof.Check
-	current string   // the test that prints; "": none
-	loose   []string // the last lines of none
-	partial []byte   // a line that has not ended
+	current *proof.Check // the test that prints; nil: none
+	loose   []string     // the last lines of none
+	partial string       // a line that has not ended
 	tell    func(*proof.Check)
 }
 
 // Write reads more.
 func (o *testOutput) Write(text []byte) (int, error) {
-	o.partial = append(o.partial, text...)
+	o.partial += string(text)
 	for {
-		i := bytes.IndexByte(o.partial, '\n')
-		if i < 0 {
-			if len(o.partial) > 1<<20 { // no line of a test is as long
-				o.line(string(o.partial))
-				o.partial = nil
-			}
+		line, rest, ended := strings.Cut(o.partial, "\n")
+		if !ended && len(o.partial) < 1<<20 { // no line of a test is as long
 			return len(text), nil
 		}
-		o.line(strings.TrimSuffix(string(o.partial[:i]), "\r"))
-		o.partial = o.partial[i+1:]
+		o.line(strings.TrimSuffix(line, "\r"))
+		o.partial = rest
 	}
 }
 
 // line reads a line. What a test printed without an end of line may stand before the marker.
 func (o *testOutput) line(line string) {
-	before, about, marked := strings.Cut(line, string(rune(marker)))
+	before, after, marked := strings.Cut(line, string(rune(marker)))
 	if before != "" {
 		o.said(before)
 	}
 	if !marked {
 		return
 	}
-	if m := ended.FindStringSubmatch(about); m != nil {
-		o.end(m[2], m[1], m[3])
-		o.current = ""
-		return
-	}
-	m := told.FindStringSubmatch(about)
-	switch {
+	switch m := about.FindStringSubmatch(after); {
 	case m == nil:
-		o.said(about)
-	case m[1] == "PAUSE":
-		o.current = ""
+		o.said(after)
+	case m[3] != "":
+		o.end(o.test(m[4]), m[3], m[5])
+		o.current = nil
+	case m[1] == "PAUSE" || m[2] == "":
+		o.current = nil
 	default:
-		o.current = m[2]
-		if o.current != "" {
-			o.test(o.current)
-		}
+		o.current = o.test(m[2])
 	}
 }
 
 // test returns the check of a test. It has failed until it is known to have ended otherwise: its program may end before
 // it.
 func (o *testOutput) test(name string) *proof.Check {
-	if o.byName[name] == nil {
-		if o.byName == nil {
-			o.byName = map[string]*proof.Check{}
-		}
-		c := &proof.Check{Test: name, Verdict: proof.Failed, Reason: "its program ended before it"}
-		o.byName[name] = c
-		o.checks = append(o.checks, c)
+	i := slices.IndexFunc(o.checks, func(c *proof.Check) bool { return c.Test == name })
+	if i < 0 {
+		i = len(o.checks)
+		o.checks = append(o.checks, &proof.Check{Test: name, Verdict: proof.Failed, Reason: "its program ended before it"})
 	}
-	return o.byName[name]
+	return o.checks[i]
 }
 
 // said keeps what a test printed, and what it reports of methods.
@@ -105,40 +90,33 @@ func (o *testOutput) said(line string) {
 	if len(line) > keptBytes {
 		line = strings.ToValidUTF8(line[:keptBytes], "") + " …"
 	}
-	if o.current == "" {
+	if o.current == nil {
 		o.loose = last(append(o.loose, line))
 		return
 	}
-	c := o.test(o.current)
+	c := o.current
 	c.Output = last(append(c.Output, line))
-	method, how := "", "proved"
-	if m := proved.FindStringSubmatch(line); m != nil {
-		method = m[1]
-	} else if m := called.FindStringSubmatch(line); m != nil {
-		method, how = m[1], m[2]
-	}
-	if method != "" {
+	if m := shows.FindStringSubmatch(line); m != nil {
 		if c.Methods == nil {
 			c.Methods = map[string]string{}
 		}
-		c.Methods[method] = how
+		if c.Methods[m[2]] = m[3]; m[1] == "proved" {
+			c.Methods[m[2]] = m[1]
+		}
 	}
 }
 
 func last(lines []string) []string { return lines[max(0, len(lines)-keptLines):] }
 
 // end gives a test its verdict. Only a failure's output is kept.
-func (o *testOutput) end(name, verdict, seconds string) {
-	c := o.test(name)
+func (o *testOutput) end(c *proof.Check, verdict, seconds string) {
 	c.Seconds, _ = strconv.ParseFloat(seconds, 64)
-	c.Reason = ""
+	c.Reason = lastSaid(c.Output)
 	switch verdict {
 	case "PASS":
-		c.Verdict, c.Output = proof.Held, nil
+		c.Verdict, c.Reason, c.Output = proof.Held, "", nil
 	case "SKIP":
-		c.Verdict, c.Reason, c.Output = proof.NotHere, lastSaid(c.Output), nil
-	default:
-		c.Reason = lastSaid(c.Output)
+		c.Verdict, c.Output = proof.NotHere, nil
 	}
 	if o.tell != nil {
 		o.tell(c)
@@ -157,9 +135,9 @@ func lastSaid(output []string) string {
 
 // result returns the checks, and the last lines that belong to no test.
 func (o *testOutput) result() (checks []proof.Check, loose []string) {
-	if len(o.partial) > 0 {
-		o.line(string(o.partial))
-		o.partial = nil
+	if o.partial != "" {
+		o.line(o.partial)
+		o.partial = ""
 	}
 	for _, c := range o.checks {
 		checks = append(checks, *c)

@@ -4,10 +4,10 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"sort"
 )
 
 // A Difference is a check, a part or an answer that two reports have differently. Absent stands for one that a report
@@ -24,23 +24,11 @@ const Absent = "absent"
 // Diff returns how two reports differ in verdicts and answers. Times and texts of failures do not count.
 func Diff(one, other *Report) []Difference {
 	a, b := one.outcomes(), other.outcomes()
-	names := slices.Collect(maps.Keys(a))
-	for name := range b {
-		if _, ok := a[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
+	names := maps.Clone(a)
+	maps.Copy(names, b)
 	var all []Difference
-	for _, name := range names {
-		d := Difference{What: name, One: Absent, Other: Absent}
-		if v, ok := a[name]; ok {
-			d.One = v
-		}
-		if v, ok := b[name]; ok {
-			d.Other = v
-		}
-		if d.One != d.Other {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if d := (Difference{name, cmp.Or(a[name], Absent), cmp.Or(b[name], Absent)}); d.One != d.Other {
 			all = append(all, d)
 		}
 	}

@@ -11,18 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 )
 
-// The bounds of a report. They are far above what the kit writes.
-const (
-	maxBytes   = 40 << 20 // as JSON
-	maxParts   = 100
-	maxChecks  = 20000 // of a part
-	maxAnswers = 1000
-	maxOutput  = 1000 // lines of a check
-)
+// maxBytes bounds a report as JSON. It is far above what the kit writes.
+const maxBytes = 40 << 20
 
 // Write writes a report, compressed by gzip.
 func (r *Report) Write(w io.Writer) error {
@@ -32,7 +25,7 @@ func (r *Report) Write(w io.Writer) error {
 		return err
 	}
 	r.Digest = digest
-	text, err := json.MarshalIndent(r, "", " ")
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -113,37 +106,18 @@ func readAll(from io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
 // check checks what the types do not say.
 func (r *Report) check() error {
-	if len(r.Parts) > maxParts || len(r.Answers) > maxAnswers || r.CallsLeftOut < 0 {
-		return fmt.Errorf("it has %d parts and %d answers, and %d calls were left out", len(r.Parts),
-			len(r.Answers), r.CallsLeftOut)
-	}
 	if !slices.Contains([]string{Windows, Wine, Emulated}, r.Machine.System) {
 		return fmt.Errorf("it comes from the unknown system %q", r.Machine.System)
 	}
-	if !sha256Text.MatchString(r.Kit.SHA256) {
-		return fmt.Errorf("the kit's hash is %q", r.Kit.SHA256)
-	}
-	names := map[string]bool{}
 	for _, p := range r.Parts {
-		if names[p.Name] || p.Name == "" {
-			return fmt.Errorf("it has two parts %q", p.Name)
-		}
-		names[p.Name] = true
-		if !slices.Contains(verdicts(), p.Verdict) {
-			return fmt.Errorf("the part %s has the verdict %q", p.Name, p.Verdict)
-		}
-		if len(p.Checks) > maxChecks {
-			return fmt.Errorf("the part %s has %d checks", p.Name, len(p.Checks))
-		}
+		known := slices.Contains(verdicts(), p.Verdict)
 		for _, c := range p.Checks {
-			if !slices.Contains(verdicts(), c.Verdict) || len(c.Output) > maxOutput {
-				return fmt.Errorf("the check %s of the part %s has the verdict %q and %d lines", c.Test, p.Name,
-					c.Verdict, len(c.Output))
-			}
+			known = known && slices.Contains(verdicts(), c.Verdict)
+		}
+		if !known {
+			return fmt.Errorf("the part %s, or a check of it, has the verdict %q, which is unknown", p.Name, p.Verdict)
 		}
 	}
 	digest, err := r.digest()
