@@ -80,18 +80,11 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if err := k.consent(ctx, o.yes); err != nil {
 		return exitNothing, err
 	}
-	if err := prepare(k.base); err != nil {
-		return exitNothing, err
-	}
-	unlock, err := lock(k.base)
+	ledger, unlock, err := k.open()
 	if err != nil {
 		return exitNothing, err
 	}
 	defer unlock()
-	ledger, err := windows.OpenLedger(ledgerOf(k.base))
-	if err != nil {
-		return exitNothing, err
-	}
 	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap,
 		report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
 	if err := errors.Join(r.cleanEarlier(), r.salvage(m, o, file)); err != nil {
@@ -104,23 +97,30 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	return r.tryAll(ctx, o, file)
 }
 
+// open makes the kit's directory, locks it and opens the ledger in it.
+func (k *kit) open() (ledger *windows.Ledger, unlock func(), err error) {
+	if err := prepare(k.base); err != nil { // or others could have written what is to be removed
+		return nil, nil, err
+	}
+	if unlock, err = lock(k.base); err != nil {
+		return nil, nil, err
+	}
+	if ledger, err = windows.OpenLedger(ledgerOf(k.base)); err != nil {
+		unlock()
+	}
+	return ledger, unlock, err
+}
+
 // pending returns what an earlier run left on this machine.
 func (k *kit) pending() ([]windows.Entry, error) {
 	if _, err := os.Lstat(ledgerOf(k.base)); err != nil {
 		return nil, nil // there was none
 	}
-	if err := prepare(k.base); err != nil { // or others could have written what is to be removed
-		return nil, err
-	}
-	unlock, err := lock(k.base)
+	ledger, unlock, err := k.open()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	ledger, err := windows.OpenLedger(ledgerOf(k.base))
-	if err != nil {
-		return nil, err
-	}
 	return ledger.Remaining(), nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unsafe"
 
-	winio "github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
@@ -208,22 +207,17 @@ func (m *machine) lookAtPipes(ctx context.Context) {
 		}
 	}
 	for _, name := range names {
+		e := doctor.Endpoint{Address: `\\.\pipe\` + name, State: doctor.Answers, Server: "a process that is not known"}
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		conn, err := winio.DialPipeContext(limited, `\\.\pipe\`+name)
+		server, err := transport.ServerOf(limited, e.Address)
 		cancel()
-		if err == nil {
-			_ = conn.Close()
-		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		m.agentPipes = append(m.agentPipes, name)
-		e := doctor.Endpoint{Address: `\\.\pipe\` + name, State: doctor.Answers, Server: "a process that is not known"}
-		limited, cancel = context.WithTimeout(ctx, time.Second)
-		if server, err := transport.ServerOf(limited, e.Address); err == nil {
+		if err == nil {
 			e.Server = server.String()
 		}
-		cancel()
+		m.agentPipes = append(m.agentPipes, name)
 		m.facts.Endpoints = append(m.facts.Endpoints, e)
 	}
 }
