@@ -19,9 +19,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
-// maxText is how much of the output of a command that measures is kept.
-const maxText = 256 << 10
-
 // command returns a program of the kit. Its temporary files are the run's; what it makes on the machine it notes in the
 // ledger.
 func (r *running) command(s step) *exec.Cmd {
@@ -59,7 +56,7 @@ func (r *running) do(ctx context.Context, s step, limit time.Duration) (checks [
 	}
 	c := r.command(s)
 	var tests testOutput
-	var printed tail
+	var printed bytes.Buffer
 	if s.name == "" {
 		c.Args = append(c.Args, "-test.v=test2json")
 		tests.tell = r.tell
@@ -78,7 +75,7 @@ func (r *running) do(ctx context.Context, s step, limit time.Duration) (checks [
 		}
 		r.tell(&check)
 		if s.writes {
-			text = printed.String()
+			text = strings.ToValidUTF8(printed.String(), "?")
 		}
 		return []proof.Check{check}, text, err
 	}
@@ -145,16 +142,3 @@ func (r *running) begin(s step) (stop func(), err error) {
 		_ = c.Wait() // its error reports that it was ended
 	}, nil
 }
-
-// tail keeps the end of what is written to it.
-type tail struct{ bytes.Buffer }
-
-func (t *tail) Write(text []byte) (int, error) {
-	n, err := t.Buffer.Write(text)
-	if over := t.Len() - maxText; over > 0 {
-		t.Next(over)
-	}
-	return n, err
-}
-
-func (t *tail) String() string { return strings.ToValidUTF8(t.Buffer.String(), "?") }
