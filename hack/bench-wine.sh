@@ -18,22 +18,27 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
 hack/build.sh "$work/programs"
 go build -trimpath -ldflags=-s -o "$work/programs/" ./test/bench
-upstream=${UPSTREAM:-}
-if [[ $upstream == v[0-9]* ]]; then # outside of a module, or this one would take its place
-	upstream=$(cd "$work" && go mod download -json "github.com/kubernetes-csi/csi-proxy@$upstream" |
-		sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') || upstream=
-	[ -n "$upstream" ] || {
-		echo "bench-wine.sh: the module proxy has no $UPSTREAM: name a directory with its sources" >&2
+# module PATH DIR copies the original's module of that version from the module proxy.
+module() {
+	local dir
+	dir=$(cd "$work" && go mod download -json "$1@$UPSTREAM" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') && [ -n "$dir" ] || {
+		echo "bench-wine.sh: the module proxy has no $1@$UPSTREAM: name a directory with the original's sources" >&2
 		exit 1
 	}
+	cp -r --no-preserve=mode "$dir" "$2"
+}
+original=github.com/kubernetes-csi/csi-proxy
+if [[ ${UPSTREAM:-} == v[0-9]* ]]; then
+	module $original "$work/original"
+	module $original/client "$work/original/client" # its go.mod takes that from there
+elif [ -d "${UPSTREAM:-}" ]; then
+	cp -r --no-preserve=mode "$UPSTREAM" "$work/original"
+elif [ -n "${UPSTREAM:-}" ]; then
+	cp "$UPSTREAM" "$work/programs/upstream.exe"
 fi
-if [ -d "$upstream" ]; then
-	cp -r --no-preserve=mode "$upstream" "$work/upstream"
-	(cd "$work/upstream" && GOFLAGS=-mod=mod go build -trimpath -ldflags=-s -o "$work/programs/upstream.exe" ./cmd/csi-proxy)
-elif [ -n "$upstream" ]; then
-	cp "$upstream" "$work/programs/upstream.exe"
-fi
-[ -z "$upstream" ] || set -- '-upstream=Z:\binaries\upstream.exe' "$@"
+[ ! -d "$work/original" ] ||
+	(cd "$work/original" && GOFLAGS=-mod=mod go build -trimpath -ldflags=-s -o "$work/programs/upstream.exe" ./cmd/csi-proxy)
+[ -z "${UPSTREAM:-}" ] || set -- '-upstream=Z:\binaries\upstream.exe' "$@"
 ${CPUS:+taskset --cpu-list "$CPUS"} hack/wine.sh run -t 3600 -b "$work/programs" "$work/programs/bench.exe" \
 	'-programs=Z:\binaries' "$@" </dev/null >"$work/table"
 echo "${UPSTREAM:+upstream: $(basename "$UPSTREAM"). }$(date -u +%F), $(go env GOVERSION)." >>"$work/table"
