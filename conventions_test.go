@@ -288,7 +288,7 @@ func TestAgentLinksNoEmulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	linked := strings.Fields(string(out))
-	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated", "ntfs",
+	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated",
 		"page", "recording", "transcript"} {
 		if slices.Contains(linked, internal+name) {
 			t.Errorf("csi-proxy.exe links %s%s", internal, name)

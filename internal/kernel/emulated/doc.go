@@ -18,7 +18,7 @@
 //
 // Inside a volume's directory, names that begin with .csi-proxy-reparse are reserved for the node.
 //
-// Disks carry real GUID partition tables and NTFS file systems, which are empty. Inside volumes, symbolic links and
+// Disks carry real GUID partition tables, and marks of NTFS file systems. Inside volumes, symbolic links and
 // mount points are directories with a reserved file in them; a symbolic link of the host is never followed.
 //
 // The behaviour of Windows is taken from its documentation, which is named where it is used. Where that leaves a

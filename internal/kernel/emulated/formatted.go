@@ -3,9 +3,6 @@
 package emulated
 
 import (
-	"errors"
-	"time"
-
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
@@ -69,10 +66,7 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 		return guid.GUID{}, err
 	}
 	last := t.Partitions[len(t.Partitions)-1]
-	blocks, err := im.formatBlocks(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector), time.Now())
-	if err != nil {
-		return guid.GUID{}, err
-	}
+	blocks := newNTFS(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector))
 	return last.ID, im.commit(change{blocks: append(t.Encode(), blocks...)})
 }
 
@@ -83,14 +77,12 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	sector := int64(record.SectorSize)
 	m := mbr{signature: newSignature()}
 	var blocks []gpt.Block
-	var errs error
 	add := func(from, to int64, active bool) guid.GUID {
 		m.partitions = append(m.partitions, mbrPartition{
 			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector),
 			sectors: uint32((to - from) / sector),
 		})
-		made, err := im.formatBlocks(sector, from, to-from, time.Now())
-		blocks, errs = append(blocks, made...), errors.Join(errs, err)
+		blocks = append(blocks, newNTFS(sector, from, to-from)...)
 		return mbrVolume(m.signature, from)
 	}
 	from := int64(mib)
@@ -99,9 +91,6 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 		from = 101 * mib
 	}
 	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
-	if errs != nil {
-		return guid.GUID{}, errs
-	}
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
 	return id, im.commit(change{blocks: blocks})
 }

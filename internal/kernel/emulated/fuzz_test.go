@@ -7,13 +7,11 @@ import (
 	"crypto/sha256"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
-	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
 )
 
 func FuzzDecodeChange(f *testing.F) {
@@ -38,8 +36,7 @@ func FuzzDecodeChange(f *testing.F) {
 
 func FuzzParseBootSector(f *testing.F) {
 	for _, size := range []uint32{512, 4096} {
-		blocks := ntfs.Volume{SectorSize: size, Sectors: 19999, Hidden: 2048, Serial: 7}.Format(time.Time{})
-		f.Add(blocks[len(blocks)-1].Data, uint16(20000))
+		f.Add(newBootSector(int64(size), 2048, 19999, 800), uint16(20000))
 	}
 	f.Add(make([]byte, 512), uint16(1))
 	f.Fuzz(func(t *testing.T, sector []byte, sectors uint16) {

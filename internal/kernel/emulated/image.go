@@ -238,6 +238,15 @@ func removeIfThere(name string) error {
 	return err
 }
 
+// hole returns how many bytes from an offset on were never written, as far as the host knows.
+func (im *image) hole(offset int64) int64 {
+	data, _, err := NextData(im.file, offset, im.size)
+	if err != nil {
+		return 0
+	}
+	return max(data-offset, 0)
+}
+
 // readAt reads from the disk. What was never written is not asked of the host, which would make room for zeros in its
 // memory: the looks at 64 blank disks, all at once, read a gigabyte.
 func (im *image) readAt(p []byte, offset int64) (int, error) {

@@ -5,8 +5,6 @@ package emulated
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/ntfs"
 )
 
 // bootSector is all that the node knows about a file system, from its boot sector.
@@ -20,7 +18,7 @@ type bootSector struct {
 }
 
 // clusterSize is Windows' default for NTFS volumes of up to 16 TiB, the largest disk here.
-const clusterSize = ntfs.ClusterSize
+const clusterSize = 4096
 
 // minVolumeBytes is the smallest volume that is formatted.
 const minVolumeBytes = 1 << 20
@@ -65,10 +63,12 @@ func parseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b bo
 	return bootSector{}, false
 }
 
-// metadataBytes returns the space that an empty file system takes.
+// metadataBytes returns the space that the metadata of an empty NTFS takes on Windows, by the place of the MFT, which
+// stays when the volume grows: an eighth of the volume, and not more than 16 MiB.
 func (b bootSector) metadataBytes() uint64 {
 	if b.fileSystem != "NTFS" {
 		return 0
 	}
-	return ntfs.MetadataBytes(b.mftCluster, b.clusterBytes)
+	cluster := uint64(b.clusterBytes)
+	return min(16<<20, b.mftCluster*3*cluster/8) / cluster * cluster
 }

@@ -212,7 +212,7 @@ func (v *volume) extendTo(sectors int64) error {
 	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	blocks, err := v.growBlocks(sectors)
+	blocks, err := v.grownNTFS(sectors)
 	if err != nil {
 		return err
 	}

@@ -130,9 +130,5 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	blocks, err := d.image.formatBlocks(d.sectorSize(), v.offset, v.length, n.state.Clock.now())
-	if err != nil {
-		return err
-	}
-	return d.commit(change{blocks: blocks, empty: []guid.GUID{id}})
+	return d.commit(change{blocks: newNTFS(d.sectorSize(), v.offset, v.length), empty: []guid.GUID{id}})
 }
