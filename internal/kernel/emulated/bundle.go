@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/Microsoft/go-winio/pkg/guid"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
@@ -63,9 +61,6 @@ type bundleInfo struct {
 	Identifiers  Identifiers `json:"identifiers,omitempty"`
 	BusType      BusType     `json:"busType"`
 	SectorSize   uint32      `json:"sectorSize"`
-
-	// Volumes are those whose files belong to a bundle that is still being put together; see pack.
-	Volumes []guid.GUID `json:"volumes,omitempty"`
 }
 
 func newBundleInfo(r *diskState, sizeBytes int64) bundleInfo {

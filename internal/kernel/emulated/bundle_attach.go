@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
@@ -165,12 +164,6 @@ func (im *image) rename(r renamedVolume) error {
 func splitBundles(disks []diskState) (own, bundles []diskState) {
 	own = slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle != "" })
 	return own, slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle == "" })
-}
-
-// isBundleName reports whether a name in the directory of the disks is that of a bundle that is being put together.
-func isBundleName(name string) (image string, ok bool) {
-	image, ok = strings.CutSuffix(name, bundleSuffix)
-	return image, ok && isImageName(image)
 }
 
 // measure reads the size of the image again.

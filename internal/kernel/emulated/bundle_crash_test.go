@@ -19,7 +19,7 @@ func bundleCrashCases() []crashCase {
 
 		saved string
 	)
-	copyOf := func(n *Node) string { return filepath.Join(n.dir, restoringDir+savingSuffix) }
+	copyOf := func(n *Node) string { return filepath.Join(n.dir, restoringDir) }
 	const text = "it travels"
 	withFile := func(t *testing.T, n *Node) {
 		v := formatted(t, n, oneDrive)

@@ -5,60 +5,85 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// pullBundle removes a disk from the node and returns the path of its image in the bundle that it is now. The disk is
-// detached from the moment when node.json no longer has it: a death before leaves it attached, and after a death later
-// the next start puts the bundle together.
-func (n *Node) pullBundle(d *disk) (image string, err error) {
-	if d.image.half { // only a complete image is kept
-		if err := d.image.replay(); err != nil {
-			return "", err
+// DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
+// with the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where
+// it is. That of an iSCSI disk is a plain file, which the next session takes.
+func (n *Node) DetachDisk(number uint32) (image string, err error) {
+	err = n.withDisk(number, func(d *disk) error {
+		if d.record.System {
+			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
-	}
-	home, info := d.image.home, newBundleInfo(&d.record, d.image.size)
-	if home == "" {
-		home = makingPath(n.dir, d.record.Image)
-		info.Volumes = n.ownVolumes(d)
-		if err := n.host.mkdirAll(home, 0o700); err != nil {
-			return "", err
+		moves := []fileMove{aside(d.record.Image)}
+		image = detachedPath(n.dir, d.record.Image)
+		if !n.state.ISCSI.hasLUN(d.record.Image) { // whose image is the storage system's
+			if image, moves, err = n.bundleOf(d); err != nil {
+				return err
+			}
 		}
-	}
-	if err := n.host.writeBundleInfo(home, info); err != nil {
-		return "", err
-	}
-	err = n.update(func(s *state) {
-		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool { return r.Image == d.record.Image })
+		err := n.pull([]*disk{d}, moves, func(*state) {})
+		if err != nil && !d.attached() {
+			err = fmt.Errorf("disk %d is detached: %w", number, err)
+		}
+		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	delete(n.disks, d.number)
-	n.retireGone() // before the files get another place, or another node gets them
-	err = d.image.file.Close()
-	if d.image.home != "" {
-		return filepath.Join(home, bundleImage), err
-	}
-	home = detachedBundle(n.dir, d.record.Image)
-	if err := errors.Join(err, n.host.pack(n.dir, d.record.Image)); err != nil {
-		return "", fmt.Errorf("disk %d is detached, and moves to %s when the host recovers: %w", d.number, home, err)
-	}
-	return filepath.Join(home, bundleImage), nil
+	return image, nil
 }
 
-// makingPath is the directory in which a disk of the node's own becomes a bundle.
-func makingPath(dir, name string) string { return filepath.Join(dir, disksDir, name+bundleSuffix) }
+// pull removes disks from the node and, in one update with another change, from node.json. Then their files move.
+func (n *Node) pull(disks []*disk, moves []fileMove, change func(*state)) error {
+	err := n.update(func(s *state) {
+		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool {
+			return slices.ContainsFunc(disks, func(d *disk) bool { return d.record.Image == r.Image })
+		})
+		s.Moves = append(s.Moves, moves...)
+		change(s)
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range disks {
+		delete(n.disks, d.number)
+	}
+	n.retireGone() // before the files get another place, or another node gets them
+	var errs []error
+	for _, d := range disks {
+		errs = append(errs, d.image.file.Close())
+	}
+	return errors.Join(append(errs, n.finishMoves())...)
+}
 
-func detachedBundle(dir, name string) string {
-	return filepath.Join(dir, detachedDir, name+bundleSuffix)
+// aside is the move of an image that is kept without a disk.
+func aside(image string) fileMove {
+	return fileMove{From: imagePath("", image), To: detachedPath("", image)}
+}
+
+// bundleOf returns the path that the image of a disk has in its bundle, and the moves by which a disk of the node's own
+// becomes one.
+func (n *Node) bundleOf(d *disk) (image string, moves []fileMove, err error) {
+	home := d.image.home
+	if home == "" {
+		bundle := filepath.Join(detachedDir, d.record.Image+bundleSuffix)
+		home = filepath.Join(n.dir, bundle)
+		if err := n.host.mkdirAll(filepath.Join(home, volumesDir), 0o700); err != nil {
+			return "", nil, err
+		}
+		moves = []fileMove{{From: imagePath("", d.record.Image), To: filepath.Join(bundle, bundleImage)}}
+		for _, id := range n.ownVolumes(d) {
+			moves = append(moves, fileMove{From: contentPath("", id), To: contentPath(bundle, id)})
+		}
+	}
+	return filepath.Join(home, bundleImage), moves, n.host.writeBundleInfo(home, newBundleInfo(&d.record, d.image.size))
 }
 
 // ownVolumes returns the volumes of a disk whose files are the disk's. While two of the node's own disks are clones of
@@ -86,75 +111,6 @@ func (l layout) volumeIDs() (ids []guid.GUID) {
 		ids = append(ids, id)
 	}
 	return ids
-}
-
-// pack makes a bundle of the image and the files of a disk that was detached. After a death, some of its steps may have
-// been made already.
-func (h *host) pack(dir, name string) error {
-	home := makingPath(dir, name)
-	info, err := readBundleInfo(home)
-	if err != nil {
-		return h.noted(err)
-	}
-	if err := h.mkdirAll(filepath.Join(home, volumesDir), 0o700); err != nil {
-		return err
-	}
-	for _, id := range info.Volumes {
-		if err := h.renameIfThere(contentPath(dir, id), contentPath(home, id)); err != nil {
-			return err
-		}
-	}
-	if err := h.renameIfThere(imagePath(dir, name), filepath.Join(home, bundleImage)); err != nil {
-		return err
-	}
-	return h.rename(home, detachedBundle(dir, name))
-}
-
-func (h *host) renameIfThere(from, to string) error {
-	err := h.rename(from, to)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// tidyBundles finishes bundles whose disks are no longer attached, and removes what the beginning of others left.
-func (h *host) tidyBundles(dir string, s *state) error {
-	detached, err := os.ReadDir(filepath.Join(dir, detachedDir))
-	if err != nil {
-		return h.noted(err)
-	}
-	for _, file := range detached {
-		if name := file.Name(); strings.HasSuffix(name, bundleSuffix+newSuffix) {
-			if err := h.removeAll(filepath.Join(dir, detachedDir, name)); err != nil {
-				return err
-			}
-		}
-	}
-	files, err := os.ReadDir(filepath.Join(dir, disksDir))
-	if err != nil {
-		return h.noted(err)
-	}
-	for _, file := range files {
-		name, ok := isBundleName(file.Name())
-		if !ok {
-			continue
-		}
-		home := makingPath(dir, name)
-		_, err := os.Lstat(filepath.Join(home, bundleFile))
-		switch {
-		case s.disk(name) != nil || errors.Is(err, os.ErrNotExist): // nothing was moved into it yet
-			err = h.removeAll(home)
-		case err == nil:
-			err = h.pack(dir, name)
-		default:
-			err = h.noted(err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // hasLUN reports whether an image is that of a logical unit.

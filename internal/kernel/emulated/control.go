@@ -3,10 +3,8 @@
 package emulated
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -79,62 +77,6 @@ func (h *host) placeImage(dir string, record diskState) (guid.GUID, error) {
 		return guid.GUID{}, err
 	}
 	return h.createNTFSDisk(dir, record)
-}
-
-// DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
-// with the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where
-// it is. That of an iSCSI disk is a plain file, which the next session takes.
-func (n *Node) DetachDisk(number uint32) (image string, err error) {
-	err = n.withDisk(number, func(d *disk) error {
-		if d.record.System {
-			return fmt.Errorf("detach: %w", ErrSystemDisk)
-		}
-		if !n.state.ISCSI.hasLUN(d.record.Image) { // which is the storage system's, and comes back with the next session
-			var err error
-			image, err = n.pullBundle(d)
-			return err
-		}
-		images, err := n.pull([]*disk{d}, func(*state) {})
-		switch {
-		case images == nil:
-			return err
-		case err != nil:
-			return fmt.Errorf("disk %d is detached, and its image moves to %s when the host recovers: %w",
-				number, images[0], err)
-		}
-		image = images[0]
-		return nil
-	})
-	return image, err
-}
-
-// pull removes disks from the node and, in one update with another change, from node.json. It returns the new paths of
-// their images, also if the disks are gone and an image could not be moved: tidy moves it.
-func (n *Node) pull(disks []*disk, change func(*state)) (images []string, err error) {
-	for _, d := range disks {
-		if d.image.half { // only a complete image is kept
-			if err := d.image.replay(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	err = n.update(func(s *state) {
-		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool {
-			return slices.ContainsFunc(disks, func(d *disk) bool { return d.record.Image == r.Image })
-		})
-		change(s)
-	})
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, d := range disks {
-		delete(n.disks, d.number)
-		image := detachedPath(n.dir, d.record.Image)
-		images = append(images, image)
-		errs = append(errs, d.image.file.Close(), n.host.rename(d.image.path(), image))
-	}
-	return images, errors.Join(errs...)
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.

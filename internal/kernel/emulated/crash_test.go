@@ -144,8 +144,8 @@ func checkTidy(t *testing.T, n *Node) {
 			}
 		}
 	}
-	if len(n.state.Arriving) > 0 || n.host.failed || len(n.host.unsynced) > 0 {
-		t.Errorf("not settled: arriving %v, failed %t, not durable %d", n.state.Arriving, n.host.failed, len(n.host.unsynced))
+	if len(n.state.Moves) > 0 || n.host.failed || len(n.host.unsynced) > 0 {
+		t.Errorf("not settled: moves %v, failed %t, not durable %d", n.state.Moves, n.host.failed, len(n.host.unsynced))
 	}
 	text, err := os.ReadFile(filepath.Join(n.dir, stateFile))
 	must(t, err)

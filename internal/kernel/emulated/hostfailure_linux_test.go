@@ -174,7 +174,7 @@ func TestImageGoesBack(t *testing.T) {
 		return count > 1 // the disk's record, and all that follows
 	}, syscall.EIO}
 	err := attachUserImage(n, 16<<20)
-	if err == nil || !strings.Contains(err.Error(), "the image is "+filepath.Join(dir, disksDir)) ||
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, disksDir)) ||
 		!strings.Contains(err.Error(), userImage(n)) {
 		t.Errorf("the error does not say where the image is: %v", err)
 	}

@@ -17,9 +17,16 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 	before := n.state
 	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: before.ISCSI.LastID + 1}
 	var disks []*disk
+	var back []fileMove
+	for _, lun := range t.LUNs {
+		back = append(back, aside(lun.Image))
+	}
+	err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) })
+	if err != nil {
+		return iscsiSession{}, err
+	}
 	records := slices.Clone(before.Disks)
 	address := freeTarget(records)
-	var err error
 	for _, lun := range t.LUNs {
 		var d *disk
 		if d, err = n.attachLUN(lun, address, records); err != nil {
@@ -31,6 +38,7 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 	if err == nil {
 		err = n.update(func(s *state) {
 			s.Disks = records
+			s.dropMoves(back)
 			s.ISCSI.LastID = session.ID
 			s.ISCSI.Sessions = append(s.ISCSI.Sessions, session)
 			if persistent {
@@ -39,10 +47,10 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 		})
 	}
 	if err != nil {
-		for _, d := range disks { // the disks were never visible; their images are set aside at the next start
-			_ = d.image.file.Close()
+		for _, d := range disks {
+			_ = d.image.file.Close() // the disks were never visible
 		}
-		return iscsiSession{}, err
+		return iscsiSession{}, errors.Join(err, n.undo(back, err))
 	}
 	for _, d := range disks {
 		n.disks[d.number] = d
@@ -108,12 +116,13 @@ func (n *Node) closeSession(session iscsiSession) error {
 
 // endSession is closeSession with one more change of the state.
 func (n *Node) endSession(session iscsiSession, change func(*state)) error {
-	images, err := n.pull(n.sessionDisks(session), func(s *state) {
+	disks := n.sessionDisks(session)
+	var moves []fileMove
+	for _, d := range disks {
+		moves = append(moves, aside(d.record.Image))
+	}
+	return n.pull(disks, moves, func(s *state) {
 		change(s)
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
 	})
-	if images != nil {
-		delete(n.arriving, session.ID)
-	}
-	return err
 }

@@ -33,31 +33,31 @@ func (n *Node) save(to string, clone bool) error {
 	if inside(n.dir, to) {
 		return fmt.Errorf("%w: %s is in the state directory of the node itself", ErrInvalidSpec, to)
 	}
-	for _, d := range n.disks {
-		if d.image.half {
-			if err := d.image.replay(); err != nil {
-				return err
-			}
-		}
-	}
-	making := to + savingSuffix
-	if err := n.host.removeAll(making); err != nil {
-		return err
-	}
-	if err := n.host.mkdirAll(making, 0o700); err != nil {
+	if err := n.finishMoves(); err != nil { // they are not the copy's
 		return err
 	}
 	saved := n.state.clone()
 	if clone {
 		saved.SystemSerial = newSystemSerial()
 	}
+	if err := n.copyTo(to+savingSuffix, saved); err != nil {
+		return err
+	}
+	return n.host.rename(to+savingSuffix, to)
+}
+
+// copyTo copies the node of a state into a directory.
+func (n *Node) copyTo(making string, saved state) error {
+	if err := n.host.removeAll(making); err != nil { // an earlier try
+		return err
+	}
+	if err := n.host.mkdirAll(making, 0o700); err != nil {
+		return err
+	}
 	if err := n.copyState(making, saved.Disks); err != nil {
 		return err
 	}
-	if err := n.host.saveState(making, saved); err != nil {
-		return err
-	}
-	return n.host.rename(making, to)
+	return n.host.saveState(making, saved)
 }
 
 // newSystemSerial returns the serial number of a machine that is like no other.

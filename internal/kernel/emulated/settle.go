@@ -41,8 +41,8 @@ func (n *Node) settle() error {
 	return nil
 }
 
-// tidy removes leftovers: temporary files that were not renamed, and volume contents that were being deleted. An image
-// that belongs to no disk goes back to where it came from, or to the detached ones.
+// tidy makes the moves that are due, and removes leftovers: temporary files that were not renamed, bundles that were
+// only begun, and volume contents that were being deleted.
 func (n *Node) tidy() error {
 	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
 		if err := removeIfThere(filepath.Join(n.dir, name)); err != nil {
@@ -54,21 +54,20 @@ func (n *Node) tidy() error {
 			return err
 		}
 	}
-	for _, a := range n.state.Arriving {
-		if err := n.turnBack(a); err != nil {
-			return err
-		}
-	}
-	if err := n.host.tidyBundles(n.dir, &n.state); err != nil {
+	if err := n.finishMoves(); err != nil {
 		return err
 	}
-	files, err := os.ReadDir(filepath.Join(n.dir, disksDir))
-	if err != nil {
-		return n.host.noted(err)
-	}
-	for _, file := range files {
-		if err := n.tidyDisks(file.Name()); err != nil {
-			return err
+	for _, dir := range []string{disksDir, detachedDir} {
+		files, err := os.ReadDir(filepath.Join(n.dir, dir))
+		if err != nil {
+			return n.host.noted(err)
+		}
+		for _, file := range files {
+			if n.isLeftover(dir, file.Name()) {
+				if err := n.host.removeAll(filepath.Join(n.dir, dir, file.Name())); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return n.host.removeDropped(n.dir)
@@ -89,35 +88,16 @@ func (h *host) removeDropped(dir string) error {
 	}))
 }
 
-// tidyDisks looks after one file in the directory of the images.
-func (n *Node) tidyDisks(file string) error {
-	path := filepath.Join(n.dir, disksDir, file)
-	if image, isImage := strings.CutSuffix(file, imageSuffix); isImage && n.state.disk(image) == nil {
-		return n.host.setAside(n.dir, image)
+// isLeftover reports whether a file among the disks or the detached ones is of no use: its change ended early.
+func (n *Node) isLeftover(dir, name string) bool {
+	if dir == disksDir {
+		image, isJournal := strings.CutSuffix(name, journalName)
+		_, err := os.Lstat(imagePath(n.dir, image))
+		return strings.HasSuffix(name, newSuffix) || isJournal && errors.Is(err, os.ErrNotExist)
 	}
-	journalOf, isJournal := strings.CutSuffix(file, journalName)
-	_, err := os.Lstat(imagePath(n.dir, journalOf))
-	if isJournal && errors.Is(err, os.ErrNotExist) || strings.HasSuffix(file, newSuffix) {
-		return n.host.noted(removeIfThere(path))
-	}
-	return nil
-}
-
-// setAside moves the image of no disk to the detached ones. Only a complete image is kept.
-func (h *host) setAside(dir, name string) error {
-	if err := h.complete(dir, name); err != nil {
-		return err
-	}
-	return h.rename(imagePath(dir, name), detachedPath(dir, name))
-}
-
-// complete finishes a change of an image that nothing has open.
-func (h *host) complete(dir, name string) error {
-	im, err := h.openImage(dir, name)
-	if err != nil {
-		return err
-	}
-	return im.file.Close()
+	image, isBundle := strings.CutSuffix(name, bundleSuffix)
+	own := n.state.disk(image)
+	return strings.HasSuffix(name, bundleSuffix+newSuffix) || isBundle && own != nil && own.Bundle == ""
 }
 
 func detachedPath(dir, name string) string { return filepath.Join(dir, detachedDir, name+imageSuffix) }

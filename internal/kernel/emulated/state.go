@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,8 @@ type state struct {
 	SMB      smbState      `json:"smb"`
 	ISCSI    iscsiState    `json:"iscsi"`
 	Clock    clockState    `json:"clock,omitzero"`
-	Arriving []arrival     `json:"arriving,omitempty"` // only during an attach
+	Moves    []fileMove    `json:"moves,omitempty"`    // of files, that are due
+	Arriving []struct{}    `json:"arriving,omitempty"` // an attach that an older program did not finish
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -64,7 +66,7 @@ func (s state) clone() state {
 	s.Disks = slices.Clone(s.Disks)
 	s.Letters = slices.Clone(s.Letters)
 	s.Mounts = slices.Clone(s.Mounts)
-	s.Arriving = slices.Clone(s.Arriving)
+	s.Moves = slices.Clone(s.Moves)
 	s.SMB = s.SMB.clone()
 	s.ISCSI = s.ISCSI.clone()
 	s.Services = slices.Clone(s.Services)
@@ -145,10 +147,8 @@ func (s *state) check() error {
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
-	for _, a := range s.Arriving {
-		if !isImageName(a.Image) {
-			return fmt.Errorf("a disk that is being attached has the image name %q", a.Image)
-		}
+	if len(s.Arriving) > 0 {
+		return errors.New("an older program ended while it attached a disk, and finishes that at its next start")
 	}
 	if err := s.Services.check(); err != nil {
 		return err
