@@ -13,11 +13,6 @@ import (
 // StorageDsc waits at least 3 s, and at most 30 s, before it formats a new partition.
 const providerLag = 3 * time.Second
 
-func (p ProviderLate) valid() bool {
-	_, known := p.code()
-	return known || p == "" || p == ProviderLateNever
-}
-
 // code returns the code as the kernel reports it.
 func (p ProviderLate) code() (code win32.Errno, known bool) {
 	switch p {

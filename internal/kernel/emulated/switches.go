@@ -2,7 +2,13 @@
 
 package emulated
 
-import "fmt"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // MSRArrival is when the Microsoft reserved partition appears after IOCTL_DISK_CREATE_DISK with a GPT.
 type MSRArrival string
@@ -15,8 +21,7 @@ const (
 	MSRNever     MSRArrival = "never"     // the caller must make it
 )
 
-// Growth is what IOCTL_DISK_GROW_PARTITION does on a disk that has just grown. The zero value, in the state of older
-// nodes, is GrowthImmediate.
+// Growth is what IOCTL_DISK_GROW_PARTITION does on a disk that has just grown.
 type Growth string
 
 // The ways to grow.
@@ -26,8 +31,7 @@ const (
 	GrowthNever     Growth = "never"     // every call is; MSFT_Partition.Resize works
 )
 
-// LinksRefused is what OBJ_DONT_REPARSE does when a file is opened. The zero value, in the state of older nodes, is
-// LinksRefusedOnTheWay.
+// LinksRefused is what OBJ_DONT_REPARSE does when a file is opened.
 type LinksRefused string
 
 // The ways to refuse links.
@@ -37,8 +41,7 @@ const (
 	LinksRefusedNever      LinksRefused = "never"      // the attribute is ignored
 )
 
-// LostSessions is how the initiator lists an iSCSI session whose connection is lost. The zero value, in the state of
-// older nodes, is LostSessionsDisconnected.
+// LostSessions is how the initiator lists an iSCSI session whose connection is lost.
 type LostSessions string
 
 // The ways to list such a session. After holdTime it has no devices, in each of them.
@@ -48,8 +51,7 @@ const (
 	LostSessionsUnlisted     LostSessions = "unlisted"     // only while it has its devices
 )
 
-// ProviderLate is what MSFT_Volume.Format returns until the storage provider has learned of a change of the disk. The
-// zero value, in the state of older nodes, is ProviderLateNever.
+// ProviderLate is what MSFT_Volume.Format returns until the storage provider has learned of a change of the disk.
 type ProviderLate string
 
 // The codes, by their numbers in the storage management API.
@@ -61,7 +63,7 @@ const (
 	ProviderLateReadOnly ProviderLate = "43006" // the drive is read-only
 )
 
-// SANPolicy is what becomes of disks that arrive. The zero value, in the state of older nodes, is SANOfflineShared.
+// SANPolicy is what becomes of disks that arrive.
 type SANPolicy string
 
 // The policies, by diskpart's names.
@@ -71,105 +73,38 @@ const (
 )
 
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
-// every combination. They are chosen when a node is made; SetSwitch changes one.
+// every combination. They are chosen when a node is made; SetSwitch changes one. switchTexts has the answers, and
+// docs/emulated-node.md the questions.
 type Switches struct {
-	// AttributesVersion is the Version that IOCTL_DISK_SET_DISK_ATTRIBUTES requires: 40, the size of
-	// SET_DISK_ATTRIBUTES, or 16, as documented. The other one is ERROR_INVALID_PARAMETER.
-	AttributesVersion uint32 `yaml:"attributesVersion" json:"attributesVersion"`
-
-	// CreateDiskClears: does IOCTL_DISK_CREATE_DISK on an offline or read-only disk bring it online and make it
-	// writable, or fail with ERROR_WRITE_PROTECT?
-	CreateDiskClears bool `yaml:"createDiskClears" json:"createDiskClears"`
-
-	// SANPolicy: does Windows leave all new disks offline, or those on buses that others may share?
-	SANPolicy SANPolicy `yaml:"sanPolicy" json:"sanPolicy,omitempty"`
-
-	// OfflineDisksReadOnly: are disks that arrive offline, by the SAN policy of Windows Server for shared buses,
-	// read-only as well?
-	OfflineDisksReadOnly bool `yaml:"offlineDisksReadOnly" json:"offlineDisksReadOnly"`
-
-	// ZeroedDiskIsMBR: does a zeroed disk read back as MBR with signature 0 and empty entries, or as RAW?
-	ZeroedDiskIsMBR bool `yaml:"zeroedDiskIsMBR" json:"zeroedDiskIsMBR"`
-
-	// MSR: does creating a GPT make a Microsoft reserved partition, and when?
-	MSR           MSRArrival `yaml:"msr" json:"msr"`
-	MSRAfterReads int        `yaml:"msrAfterReads" json:"msrAfterReads"`
-
-	// GrowPartitionRefreshes: is it IOCTL_DISK_GROW_PARTITION that moves the backup header of a grown disk, or
-	// IOCTL_DISK_UPDATE_DRIVE_SIZE followed by IOCTL_DISK_UPDATE_PROPERTIES, after which UsableLength shows it?
-	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes" json:"growPartitionRefreshes"`
-
-	// NVMeLUNsNumbered: does IOCTL_SCSI_GET_ADDRESS give an NVMe namespace a LUN that is made of its identifier, or
-	// LUN 0, like all others?
-	NVMeLUNsNumbered bool `yaml:"nvmeLUNsNumbered" json:"nvmeLUNsNumbered"`
-
-	// IdentifiersApart: do disks not know StorageDeviceUniqueIdProperty, which answers with all of their identifiers at
-	// once?
-	IdentifiersApart bool `yaml:"identifiersApart" json:"identifiersApart,omitempty"`
-
-	// SystemPartitionUnknown: is HKLM\SYSTEM\Setup\SystemPartition missing, which names the partition that Windows
-	// boots from?
-	SystemPartitionUnknown bool `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`
-
-	// GrowPartition: does IOCTL_DISK_GROW_PARTITION work right after IOCTL_DISK_UPDATE_DRIVE_SIZE, a little later, or not
-	// at all?
-	GrowPartition Growth `yaml:"growPartition" json:"growPartition"`
-
-	// VolumeLengthDelayed: does a volume learn a little after its partition that it has grown?
-	VolumeLengthDelayed bool `yaml:"volumeLengthDelayed" json:"volumeLengthDelayed"`
-
-	// VolumesArriveLate: does the volume of a new partition, or of a disk that comes online, arrive a little later?
-	VolumesArriveLate bool `yaml:"volumesArriveLate" json:"volumesArriveLate,omitempty"`
-
-	// AutomountOff: does Windows leave volumes offline that it has not mounted before (mountvol /N)?
-	AutomountOff bool `yaml:"automountOff" json:"automountOff"`
-
-	// ProviderLate: what does MSFT_Volume.Format return right after control codes made a partition, or brought a disk
-	// online? It does until UpdateHostStorageCache is called providerLag later.
-	ProviderLate ProviderLate `yaml:"providerLate" json:"providerLate,omitempty"`
-	// OfflineVolumesRefuseAll: does a volume that is offline refuse every control code but IOCTL_VOLUME_ONLINE, or what
-	// reads and writes it?
-	OfflineVolumesRefuseAll bool `yaml:"offlineVolumesRefuseAll" json:"offlineVolumesRefuseAll,omitempty"`
-
-	// DisksInstallLate: is a new disk listed only after it was looked for, and its installation was waited for?
-	DisksInstallLate bool `yaml:"disksInstallLate" json:"disksInstallLate"`
-
-	// ExtendOneSectorLess: does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, because the last
-	// holds the backup boot sector?
-	ExtendOneSectorLess bool `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
-
-	// LacksPrivileges: which privileges does the agent's account not have? None, or names separated by commas.
-	LacksPrivileges string `yaml:"lacksPrivileges" json:"lacksPrivileges,omitempty"`
-
-	// MountPointCallsShareDelete: do SetVolumeMountPointW and DeleteVolumeMountPointW open the directory so that others
-	// may have it open with DELETE, or is that a sharing violation?
-	MountPointCallsShareDelete bool `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
-
-	// MountPointCallsDelete: do they open it with DELETE, so that a handle that does not share deletion is in their way?
-	MountPointCallsDelete bool `yaml:"mountPointCallsDelete" json:"mountPointCallsDelete,omitempty"`
-
-	// MountManagerNotices: does the mount manager notice that a mount point was removed otherwise than by
-	// DeleteVolumeMountPointW, or that a directory above it was moved, or does it go on listing its path?
-	MountManagerNotices bool `yaml:"mountManagerNotices" json:"mountManagerNotices"`
-	// MappingsOutliveReboot: are SMB global mappings still there after a restart of Windows, disconnected and without
-	// their credentials, or gone?
-	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
-
-	// MappingStatusDelayed: is an SMB mapping still listed as disconnected for a moment after an open has reconnected it?
-	MappingStatusDelayed bool `yaml:"mappingStatusDelayed" json:"mappingStatusDelayed,omitempty"`
-
-	// LinksRefused: which links does OBJ_DONT_REPARSE refuse? Wine ignores the attribute.
-	LinksRefused LinksRefused `yaml:"linksRefused" json:"linksRefused"`
-
-	// LostSessions: how does GetIScsiSessionListW list a session whose connection is lost, while the initiator tries to
-	// reconnect?
-	LostSessions LostSessions `yaml:"lostSessions" json:"lostSessions,omitempty"`
-
-	// Timing: how long do calls take?
-	Timing Timing `yaml:"timing" json:"timing,omitempty"`
-
-	// MultiAttach: does the cloud let other nodes, on which it is set as well, have a bundle attached at the same time?
-	MultiAttach bool `yaml:"multiAttach" json:"multiAttach,omitempty"`
+	AttributesVersion          uint32       `yaml:"attributesVersion" json:"attributesVersion"`
+	CreateDiskClears           bool         `yaml:"createDiskClears" json:"createDiskClears"`
+	SANPolicy                  SANPolicy    `yaml:"sanPolicy" json:"sanPolicy,omitempty"`
+	OfflineDisksReadOnly       bool         `yaml:"offlineDisksReadOnly" json:"offlineDisksReadOnly"`
+	ZeroedDiskIsMBR            bool         `yaml:"zeroedDiskIsMBR" json:"zeroedDiskIsMBR"`
+	MSR                        MSRArrival   `yaml:"msr" json:"msr"`
+	MSRAfterReads              int          `yaml:"msrAfterReads" json:"msrAfterReads"`
+	GrowPartitionRefreshes     bool         `yaml:"growPartitionRefreshes" json:"growPartitionRefreshes"`
+	NVMeLUNsNumbered           bool         `yaml:"nvmeLUNsNumbered" json:"nvmeLUNsNumbered"`
+	IdentifiersApart           bool         `yaml:"identifiersApart" json:"identifiersApart,omitempty"`
+	SystemPartitionUnknown     bool         `yaml:"systemPartitionUnknown" json:"systemPartitionUnknown"`
+	GrowPartition              Growth       `yaml:"growPartition" json:"growPartition"`
+	VolumeLengthDelayed        bool         `yaml:"volumeLengthDelayed" json:"volumeLengthDelayed"`
+	VolumesArriveLate          bool         `yaml:"volumesArriveLate" json:"volumesArriveLate,omitempty"`
+	AutomountOff               bool         `yaml:"automountOff" json:"automountOff"`
+	ProviderLate               ProviderLate `yaml:"providerLate" json:"providerLate,omitempty"`
+	OfflineVolumesRefuseAll    bool         `yaml:"offlineVolumesRefuseAll" json:"offlineVolumesRefuseAll,omitempty"`
+	DisksInstallLate           bool         `yaml:"disksInstallLate" json:"disksInstallLate"`
+	ExtendOneSectorLess        bool         `yaml:"extendOneSectorLess" json:"extendOneSectorLess"`
+	LacksPrivileges            string       `yaml:"lacksPrivileges" json:"lacksPrivileges,omitempty"`
+	MountPointCallsShareDelete bool         `yaml:"mountPointCallsShareDelete" json:"mountPointCallsShareDelete"`
+	MountPointCallsDelete      bool         `yaml:"mountPointCallsDelete" json:"mountPointCallsDelete,omitempty"`
+	MountManagerNotices        bool         `yaml:"mountManagerNotices" json:"mountManagerNotices"`
+	MappingsOutliveReboot      bool         `yaml:"mappingsOutliveReboot" json:"mappingsOutliveReboot"`
+	MappingStatusDelayed       bool         `yaml:"mappingStatusDelayed" json:"mappingStatusDelayed,omitempty"`
+	LinksRefused               LinksRefused `yaml:"linksRefused" json:"linksRefused"`
+	LostSessions               LostSessions `yaml:"lostSessions" json:"lostSessions,omitempty"`
+	Timing                     Timing       `yaml:"timing" json:"timing,omitempty"`
+	MultiAttach                bool         `yaml:"multiAttach" json:"multiAttach,omitempty"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
@@ -182,33 +117,36 @@ func DefaultSwitches() Switches {
 	}
 }
 
+// check refuses answers that do not exist. An answer that is left out, in the state of older nodes, is the first one.
 func (s Switches) check() error {
-	switch {
-	case s.AttributesVersion != 16 && s.AttributesVersion != 40:
-		return fmt.Errorf("attributesVersion is %d, not 16 or 40", s.AttributesVersion)
-	case s.MSR != MSRImmediate && s.MSR != MSRDelayed && s.MSR != MSRLate && s.MSR != MSRNever:
-		return fmt.Errorf("msr is %q, not %q, %q, %q or %q", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
-	case s.SANPolicy != "" && s.SANPolicy != SANOfflineShared && s.SANPolicy != SANOfflineAll:
-		return fmt.Errorf("sanPolicy is %q, not %q or %q", s.SANPolicy, SANOfflineShared, SANOfflineAll)
-	case s.GrowPartition != "" && s.GrowPartition != GrowthImmediate && s.GrowPartition != GrowthDelayed &&
-		s.GrowPartition != GrowthNever:
-		return fmt.Errorf("growPartition is %q, not %q, %q or %q", s.GrowPartition, GrowthImmediate,
-			GrowthDelayed, GrowthNever)
-	case !s.ProviderLate.valid():
-		return fmt.Errorf("providerLate is %q, not %q, %q, %q, %q or %q", s.ProviderLate,
-			ProviderLateNever, ProviderLateOutdated, ProviderLateUnknown, ProviderLateOffline, ProviderLateReadOnly)
-	case s.LinksRefused != "" && s.LinksRefused != LinksRefusedOnTheWay && s.LinksRefused != LinksRefusedEverywhere &&
-		s.LinksRefused != LinksRefusedNever:
-		return fmt.Errorf("linksRefused is %q, not %q, %q or %q", s.LinksRefused, LinksRefusedOnTheWay,
-			LinksRefusedEverywhere, LinksRefusedNever)
-	case s.LostSessions != "" && s.LostSessions != LostSessionsDisconnected && s.LostSessions != LostSessionsConnected &&
-		s.LostSessions != LostSessionsUnlisted:
-		return fmt.Errorf("lostSessions is %q, not %q, %q or %q", s.LostSessions, LostSessionsDisconnected,
-			LostSessionsConnected, LostSessionsUnlisted)
-	case s.Timing != "" && s.Timing != TimingNone && s.Timing != TimingWindows:
-		return fmt.Errorf("timing is %q, not %q or %q", s.Timing, TimingNone, TimingWindows)
-	case s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1:
-		return fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads)
+	err := errors.Join(
+		oneOf("attributesVersion", s.AttributesVersion, 16, 40),
+		oneOf("msr", s.MSR, MSRImmediate, MSRDelayed, MSRLate, MSRNever),
+		oneOf("sanPolicy", cmp.Or(s.SANPolicy, SANOfflineShared), SANOfflineShared, SANOfflineAll),
+		oneOf("growPartition", cmp.Or(s.GrowPartition, GrowthImmediate), GrowthImmediate, GrowthDelayed, GrowthNever),
+		oneOf("providerLate", cmp.Or(s.ProviderLate, ProviderLateNever), ProviderLateNever, ProviderLateOutdated,
+			ProviderLateUnknown, ProviderLateOffline, ProviderLateReadOnly),
+		oneOf("linksRefused", cmp.Or(s.LinksRefused, LinksRefusedOnTheWay), LinksRefusedOnTheWay, LinksRefusedEverywhere,
+			LinksRefusedNever),
+		oneOf("lostSessions", cmp.Or(s.LostSessions, LostSessionsDisconnected), LostSessionsDisconnected,
+			LostSessionsConnected, LostSessionsUnlisted),
+		oneOf("timing", cmp.Or(s.Timing, TimingNone), TimingNone, TimingWindows),
+		s.checkPrivileges(),
+	)
+	if s.MSRAfterReads < 0 || s.MSR == MSRDelayed && s.MSRAfterReads < 1 {
+		err = errors.Join(err, fmt.Errorf("msrAfterReads is %d; it must be at least 1", s.MSRAfterReads))
 	}
-	return s.checkPrivileges()
+	return err
+}
+
+// oneOf refuses an answer that is none of those that exist.
+func oneOf[T comparable](name string, answer T, answers ...T) error {
+	if slices.Contains(answers, answer) {
+		return nil
+	}
+	var words []string
+	for _, a := range answers {
+		words = append(words, fmt.Sprint(a))
+	}
+	return fmt.Errorf("%s is %v, not %s", name, answer, strings.Join(words, " or "))
 }

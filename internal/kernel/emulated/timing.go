@@ -11,7 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Timing is how long the node's calls take. The zero value, in the state of older nodes, is TimingNone.
+// Timing is how long the node's calls take.
 type Timing string
 
 // The timings.
