@@ -4,7 +4,9 @@ package emulated
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -119,4 +121,53 @@ func TestRebootDuringUse(t *testing.T) {
 	if (err == nil) != (len(paths) == 1) {
 		t.Errorf("mount point: %v, records: %q", err, paths)
 	}
+}
+
+// A directory below which something is open keeps its path. So the path of an open file leads to it, though names are
+// looked up while others rename what they lie in.
+func TestOpeningWhileItsDirectoryIsRenamed(t *testing.T) {
+	if onWine() {
+		t.Skip("require volume serial numbers of open files: Wine looks for them at the path that a file was opened by")
+	}
+	n := newNode(t, nil)
+	mkdir(t, n, `C:\a\below`)
+	root := openFile(t, n, `\\?\C:\`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	var openers sync.WaitGroup
+	var over atomic.Bool
+	opened := 0
+	openers.Go(func() {
+		defer over.Store(true)
+		for opened < 300 && !t.Failed() {
+			for _, path := range []string{`\\?\C:\a\below`, `\\?\C:\b\below`} {
+				h, err := n.OpenFile(nil, path, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+				if err != nil {
+					continue // it has the other name
+				}
+				opened++
+				final, err := h.FinalPath(win32.VOLUME_NAME_DOS)
+				if err != nil {
+					t.Error(err)
+				}
+				again, err := n.OpenFile(nil, final, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+				if err != nil {
+					t.Errorf("%s is open by its path %s, which leads nowhere: %v", path, final, err)
+				} else {
+					_ = again.Close()
+				}
+				_ = h.Close()
+			}
+		}
+	})
+	renamed := 0
+	for names := [2]string{"a", "b"}; !over.Load(); {
+		h, err := n.OpenFile(root, names[0], how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+		must(t, err)
+		if h.Rename(root, names[1]) == nil {
+			names[0], names[1] = names[1], names[0]
+			renamed++
+		}
+		must(t, h.Close())
+	}
+	openers.Wait()
+	t.Logf("opened %d times, renamed %d times in %s", opened, renamed, filepath.Base(n.dir))
 }

@@ -13,7 +13,7 @@ import (
 
 // Information implements kernel.Handle.
 func (h *fileHandle) Information(class uint32, out []byte) error {
-	return h.looking("GetFileInformationByHandleEx", func() error {
+	return h.using("GetFileInformationByHandleEx", false, func() error {
 		switch class {
 		case win32.FileAttributeTagInfo:
 			return h.attributeTag(out)
@@ -95,7 +95,7 @@ func (h *fileHandle) fileID(out []byte) error {
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
 func (h *fileHandle) SetInformation(class uint32, in []byte) error {
-	return h.changing("SetFileInformationByHandle", func() error {
+	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
 			basic, err := win32.ParseFileBasic(in)
@@ -221,7 +221,7 @@ func (h *fileHandle) dispose(flags uint32) error {
 
 // FinalPath implements kernel.Handle.
 func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
-	err = h.looking("GetFinalPathNameByHandleW", func() (err error) {
+	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
 		final, err = h.finalPath(form)
 		return err
 	})
@@ -263,7 +263,7 @@ func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 
 // Flush implements kernel.Handle: names are durable already, data is left to the host.
 func (h *fileHandle) Flush() error {
-	return h.looking("FlushFileBuffers", func() error {
+	return h.using("FlushFileBuffers", false, func() error {
 		if !h.has(writeAccess) {
 			return win32.ERROR_ACCESS_DENIED
 		}

@@ -21,35 +21,17 @@ func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (ope
 	if d, ok := dir.(*fileHandle); ok {
 		object = kernel.ObjectIn(d.object, name)
 	}
-	again := false
-	open := func(look bool) func() error {
-		return func() error {
-			h, err := n.openFile(dir, name, how, opening{look, true, n.renames})
-			if err == nil {
-				opened = h
-			}
-			again = errors.Is(err, errNotMounted) || errors.Is(err, errRenamed)
-			return err
+	err = n.call("NtCreateFile", object, func() error {
+		h, err := n.openFile(dir, name, how)
+		if err == nil {
+			opened = h
 		}
-	}
-	if how.Disposition == win32.FILE_OPEN {
-		if err = n.look("NtCreateFile", object, open(true)); !again {
-			return opened, err
-		}
-	}
-	err = n.change("NtCreateFile", object, open(false))
+		return err
+	})
 	return opened, err
 }
 
-// opening is how OpenFile goes about it. The zero value is that of the node's own openings: all the time under the
-// locks.
-type opening struct {
-	look    bool // nothing may be changed: what must be mounted first is errNotMounted
-	aside   bool // names are looked up aside
-	renames int  // of the node, at the beginning
-}
-
-func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow, by opening) (*fileHandle, error) {
+func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fileHandle, error) {
 	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
 	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
 		return nil, win32.ERROR_INVALID_PARAMETER
@@ -61,7 +43,6 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow, by o
 		if err != nil {
 			return nil, err
 		}
-		p.opening = by
 		at, err := n.resolve(p, follow)
 		if err != nil {
 			return nil, err
@@ -82,12 +63,11 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow, by o
 	if !isFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.child(name, follow, noReparse, by)
+	at, next, err := parent.child(name, follow, noReparse)
 	if err != nil {
 		return nil, err
 	}
 	if next != nil { // a link as the last name, to be followed
-		next.opening = by
 		if at, err = n.resolve(*next, true); err != nil {
 			return nil, err
 		}
@@ -96,7 +76,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow, by o
 }
 
 // child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.
-func (h *fileHandle) child(name string, follow, noReparse bool, by opening) (at *place, next *ntPath, err error) {
+func (h *fileHandle) child(name string, follow, noReparse bool) (at *place, next *ntPath, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.server, c.share.share)
@@ -111,14 +91,11 @@ func (h *fileHandle) child(name string, follow, noReparse bool, by opening) (at 
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &place{content: c, dir: dir, name: name, opening: by}
+	at = &place{content: c, dir: dir, name: name, above: h.names}
 	var e entry
-	at.asking(func() {
-		if err = isLink(dir); err == nil {
-			e, err = lookup(dir, name)
-		}
-	})
-	at.above = h.names
+	if err = isLink(dir); err == nil {
+		e, err = lookup(dir, name)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return at, nil, nil
@@ -171,12 +148,11 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 	h.name, h.info = e.name, e.info
 	h.names = append(slices.Clone(p.above), e.name)
 	if e.isDir() {
-		p.asking(func() { h.self, err = openDir(p.dir, e) })
-		if err != nil {
+		if h.self, err = openDir(p.dir, e); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.admits(h); err != nil {
+	if err := c.admits(h); err != nil {
 		if h.self != nil {
 			_ = h.self.Close() // a directory handle holds no data
 		}
@@ -186,15 +162,9 @@ func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err erro
 	return h, nil
 }
 
-// admits fails if a file cannot be opened in that way, or if something happened while the host was asked.
-func (p *place) admits(h *fileHandle) error {
-	c := p.content
-	switch {
-	case c.gone != nil:
-		return c.gone
-	case p.aside && p.renames != c.node.renames:
-		return errRenamed
-	case c.deleting(h.info):
+// admits fails if a file cannot be opened in that way.
+func (c *content) admits(h *fileHandle) error {
+	if c.deleting(h.info) {
 		return win32.ERROR_DELETE_PENDING
 	}
 	return c.shared(h.info, h.access, h.share)
@@ -290,14 +260,7 @@ type fileHandle struct {
 
 // Close implements kernel.Handle.
 func (h *fileHandle) Close() error {
-	n := h.content.node
-	n.mu.Lock()
-	if !h.pending && h.kept == nil {
-		defer n.mu.Unlock()
-		return failed("CloseHandle", h.object, h.close())
-	}
-	n.mu.Unlock() // it deletes the file or its copy, or leaves that to another handle
-	return n.closing(h.object, h.close)
+	return h.content.node.closing(h.object, h.close)
 }
 
 func (h *fileHandle) close() error {
@@ -321,24 +284,14 @@ func (h *fileHandle) release() error {
 	return errors.Join(errs...)
 }
 
-// looking runs a function of the handle that changes no file, if the handle is usable.
-func (h *fileHandle) looking(function string, f func() error) error {
-	return h.content.node.look(function, h.object, h.using(false, f))
-}
-
-// changing is looking for a function that changes a file.
-func (h *fileHandle) changing(function string, f func() error) error {
-	return h.content.node.change(function, h.object, h.using(true, f))
-}
-
-// using returns a function of the handle, which fails if the handle is not usable.
-func (h *fileHandle) using(change bool, f func() error) func() error {
-	return func() error {
+// using runs a function of the handle, perhaps one that changes a file, if the handle is usable.
+func (h *fileHandle) using(function string, change bool, f func() error) error {
+	return h.content.node.call(function, h.object, func() error {
 		if err := h.usable(change); err != nil {
 			return err
 		}
 		return f()
-	}
+	})
 }
 
 // usable fails for a handle that can only be closed, and for a change on a read-only volume.

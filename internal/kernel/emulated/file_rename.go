@@ -15,8 +15,7 @@ import (
 // Rename implements kernel.Handle. Like Windows it moves no directory below which anything is open.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
 func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
-	// Not by change: whoever opened something below meanwhile would have it at its old path.
-	return h.content.node.call("NtSetInformationFile", h.object, h.using(true, func() error {
+	return h.using("NtSetInformationFile", true, func() error {
 		into, ok := dir.(*fileHandle)
 		switch {
 		case !ok:
@@ -29,7 +28,7 @@ func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
 			return win32.ERROR_NOT_SAME_DEVICE
 		}
 		return h.rename(into, name)
-	}))
+	})
 }
 
 func (h *fileHandle) rename(into *fileHandle, name string) error {
@@ -67,7 +66,6 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err != nil && !errors.Is(err, errNotDurable) {
 		return errors.Join(err, parent.Close())
 	}
-	h.content.node.renames++
 	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to, err))
 }
 

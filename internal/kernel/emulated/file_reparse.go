@@ -11,11 +11,11 @@ const fileSystem = 9
 
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	change, pass := code == win32.FSCTL_SET_REPARSE_POINT || code == win32.FSCTL_DELETE_REPARSE_POINT, h.content.node.look
-	if change {
-		pass = h.content.node.change
-	}
-	err = pass("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, h.using(change, func() (err error) {
+	change := code == win32.FSCTL_SET_REPARSE_POINT || code == win32.FSCTL_DELETE_REPARSE_POINT
+	err = h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (err error) {
+		if err := h.usable(change); err != nil {
+			return err
+		}
 		if code>>16 != fileSystem {
 			return win32.ERROR_INVALID_PARAMETER // a device's: file systems pass those on of volumes only
 		}
@@ -29,7 +29,7 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 			return h.deleteReparse(in)
 		}
 		return win32.ERROR_INVALID_FUNCTION
-	}))
+	})
 	return n, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 )
 
 // host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
@@ -17,8 +16,6 @@ type host struct {
 	before func(change, path string) error
 
 	noSync bool // let the host decide when data reaches its disk
-
-	meanwhile *sync.Mutex // free while something becomes durable; nil: there is none, or it stays locked
 
 	failed   bool       // something failed that may have left a change half done; Node.settle looks after it
 	unsynced []*os.File // directories and files that are not durable, because the host failed to make them so
@@ -55,26 +52,10 @@ func (h *host) sync(f *os.File) error { return h.durable("sync", f, f.Sync) }
 
 // durable makes something durable.
 func (h *host) durable(change string, f *os.File, sync func() error) error {
-	return h.noted(h.waiting(func() error {
-		if h.before != nil {
-			if err := h.before(change, f.Name()); err != nil {
-				return err
-			}
-		}
-		if h.noSync {
-			return nil
-		}
-		return sync()
-	}))
-}
-
-// waiting waits for the host's disk.
-func (h *host) waiting(wait func() error) error {
-	if h.meanwhile != nil {
-		h.meanwhile.Unlock()
-		defer h.meanwhile.Lock()
+	if err := h.step(change, f.Name()); err != nil || h.noSync {
+		return err
 	}
-	return wait()
+	return h.noted(sync())
 }
 
 func (h *host) truncate(f *os.File, size int64) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // errNotDurable means that a change was made, but that the host failed to make it durable. Until it has, every kernel
-// call fails: none may answer with what the host may never keep. While it is still at it, a look may, see Node.change.
+// call fails: none may answer with what the host may never keep.
 var errNotDurable = errors.New("the host failed to make it durable")
 
 // changeNames changes the names in a directory and makes the change durable.

@@ -159,7 +159,7 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 // SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
 // ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
 func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
-	return n.change("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
+	return n.call("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
 }
 
 func (n *Node) setMountPoint(path, name string) error {
@@ -244,7 +244,7 @@ func (n *Node) setLetter(p ntPath, id guid.GUID) error {
 // DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is
 // not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
 func (n *Node) DeleteVolumeMountPoint(path string) error {
-	return n.change("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
+	return n.call("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
 }
 
 func (n *Node) deleteMountPoint(path string) error {

@@ -20,8 +20,7 @@ type Node struct {
 	host *host
 	lock *os.File
 
-	changes  sync.Mutex          // one change at a time; see call
-	mu       sync.Mutex          // guards what follows
+	mu       sync.Mutex          // guards what follows, and the state directory; see call
 	state    state               // as in node.json; changed by update
 	disks    map[uint32]*disk    // nil: the node is closed, or half restored
 	contents map[string]*content // by the directory of the files
@@ -29,7 +28,6 @@ type Node struct {
 	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
-	renames  int                 // counts files and directories that got another path
 
 	privileges map[string]bool // enabled by the agent's process
 
@@ -49,8 +47,6 @@ func (n *Node) Close() error { return n.end(true) }
 
 // end releases the state directory, at a clean end with the note that everything is durable.
 func (n *Node) end(clean bool) error {
-	n.changes.Lock()
-	defer n.changes.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	errs := []error{n.putDown()}

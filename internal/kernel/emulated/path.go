@@ -25,8 +25,6 @@ type ntPath struct {
 
 	noReparse bool // links and mount points are an error, not followed
 	noLink    bool // even as the last name
-
-	opening
 }
 
 const (

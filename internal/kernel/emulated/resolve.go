@@ -25,7 +25,6 @@ type place struct {
 	above   []string // host names from the root to dir
 	name    string   // as on Windows; "" for the root directory
 	entry   *entry   // nil while the name is missing
-	opening
 }
 
 func (p *place) close() {
@@ -48,15 +47,6 @@ func (p *place) names() []string {
 // hostPath returns the path of the place on the host.
 func (p *place) hostPath() string {
 	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
-}
-
-// asking asks the host about names.
-func (p *place) asking(ask func()) {
-	if p.aside {
-		p.content.node.aside(ask)
-	} else {
-		ask()
-	}
 }
 
 // resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
@@ -82,16 +72,15 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 		return nil, nil, err
 	}
 	if len(p.names) == 0 {
-		return &place{content: c, opening: p.opening}, nil, nil
+		return &place{content: c}, nil, nil
 	}
 	p.noLink = p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere
 	dir, err := c.root.OpenRoot(".")
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &place{content: c, dir: dir, opening: p.opening}
-	at.asking(func() { next, err = at.descend(p, follow) })
-	if err != nil || next != nil {
+	at = &place{content: c, dir: dir}
+	if next, err = at.descend(p, follow); err != nil || next != nil {
 		at.close()
 		return nil, next, err
 	}
@@ -159,7 +148,7 @@ func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
 		return nil, err
 	}
 	target.names = append(target.names, p.names[i+1:]...)
-	target.slash, target.opening = p.slash, p.opening
+	target.slash = p.slash
 	return &target, nil
 }
 

@@ -24,23 +24,20 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 		if err != nil {
 			return nil, p, err
 		}
-		if p.look && n.contents[v.disk.image.files(v.id)] == nil && v.mounted() == nil {
-			return nil, p, errNotMounted
-		}
 		c, err := n.content(v, nil)
 		return c, p, err
 	}
 	if len(p.names) < 2 {
 		return nil, p, win32.ERROR_BAD_NET_NAME
 	}
-	c, err := n.shareContent(p.names[0], p.names[1], p.look)
+	c, err := n.shareContent(p.names[0], p.names[1])
 	p.names = p.names[2:]
 	return c, p, err
 }
 
 // shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping,
-// it is made again, but not by a look.
-func (n *Node) shareContent(serverName, share string, look bool) (*content, error) {
+// it is made again.
+func (n *Node) shareContent(serverName, share string) (*content, error) {
 	n.meet(serverName, share)
 	if err := n.state.SMB.reach(serverName, share); err != nil {
 		return nil, err
@@ -48,11 +45,7 @@ func (n *Node) shareContent(serverName, share string, look bool) (*content, erro
 	server := n.state.SMB.server(serverName)
 	name := shareName{server.Name, server.share(share).Name}
 	path := sharePath(n.dir, name.server, name.share)
-	dropped := n.state.SMB.mapping(serverName, share).Dropped
-	if look && (dropped || n.contents[path] == nil) {
-		return nil, errNotMounted
-	}
-	if dropped {
+	if n.state.SMB.mapping(serverName, share).Dropped {
 		if err := n.update(func(s *state) {
 			m := s.SMB.mapping(serverName, share)
 			m.Dropped = false

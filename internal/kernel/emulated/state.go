@@ -18,8 +18,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// stateFormat is the version of node.json that this program writes, and the newest that it reads.
-const stateFormat = 1
+// The versions of node.json that this program reads. It writes the newer one while moves are due, which older programs
+// would forget.
+const (
+	stateFormat      = 1
+	stateFormatMoves = 2
+)
 
 const stateFile = "node.json"
 
@@ -96,8 +100,12 @@ func encodeState(s state) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	format := stateFormat
+	if len(s.Moves) > 0 {
+		format = stateFormatMoves
+	}
 	sum := sha256.Sum256(node)
-	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
+	text, err := json.MarshalIndent(envelope{format, hex.EncodeToString(sum[:]), node}, "", "  ")
 	return append(text, '\n'), err
 }
 
@@ -106,9 +114,9 @@ func decodeState(text []byte) (state, error) {
 	if err := json.Unmarshal(text, &e); err != nil {
 		return state{}, fmt.Errorf("it is not complete JSON: %w", err)
 	}
-	if e.Format > stateFormat {
+	if e.Format > stateFormatMoves {
 		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format,
-			stateFormat)
+			stateFormatMoves)
 	}
 	if e.Format < 1 {
 		return state{}, fmt.Errorf("it has format %d, which never existed", e.Format)

@@ -4,11 +4,13 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +53,7 @@ func TestDamagedState(t *testing.T) {
 		"flipped":     {stateFile, replace(`"serial": "one"`, `"serial": "onf"`), "checksum"},
 		"cut off":     {stateFile, func(s string) string { return s[:len(s)/2] }, "JSON"},
 		"empty":       {stateFile, func(string) string { return "" }, "JSON"},
-		"newer":       {stateFile, replace(`"format": 1`, `"format": 2`), "newer"},
+		"newer":       {stateFile, replace(`"format": 1`, `"format": 3`), "newer"},
 		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
 		"missing":     {stateFile, nil, "missing"},
 		"no image":    {"image", nil, hostSaysNotFound(t)},
@@ -87,6 +89,42 @@ func TestDamagedState(t *testing.T) {
 				t.Error("a damaged node does not count as one")
 			}
 		})
+	}
+}
+
+// What an older program left between two moves is refused: only that program knows how to go on.
+func TestHalfMovedByAnOlderProgram(t *testing.T) {
+	for _, path := range []string{"restoring", filepath.Join(disksDir, "0123456789abcdef"+bundleSuffix)} {
+		dir := t.TempDir()
+		must(t, openNode(t, dir, Options{Scenario: smallScenario()}).Close())
+		must(t, os.Mkdir(filepath.Join(dir, path), 0o700))
+		before := fileList(t, dir)
+		var damaged *DamagedStateError
+		if _, err := Open(dir, Options{}); !errors.As(err, &damaged) || damaged.File != filepath.Join(dir, path) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if diff := cmp.Diff(before, fileList(t, dir)); diff != "" {
+			t.Errorf("the state was changed (-before +after):\n%s", diff)
+		}
+	}
+	text, err := encodeState(state{Switches: DefaultSwitches(), Arriving: []struct{}{{}}})
+	must(t, err)
+	if _, err := decodeState(text); err == nil {
+		t.Error("an attach that an older program did not finish is forgotten")
+	}
+}
+
+// An older program, which knows no moves, must not start while some are due.
+func TestOlderProgramsRefuseMoves(t *testing.T) {
+	for format, moves := range map[int][]fileMove{1: nil, 2: {{From: "a", To: "b"}}} {
+		text, err := encodeState(state{Switches: DefaultSwitches(), Moves: moves})
+		must(t, err)
+		if !strings.Contains(string(text), fmt.Sprintf(`"format": %d`, format)) {
+			t.Errorf("with the moves %v:\n%s", moves, text)
+		}
+		if s, err := decodeState(text); err != nil || !slices.Equal(s.Moves, moves) {
+			t.Errorf("read back: %v, %v", s.Moves, err)
+		}
 	}
 }
 

@@ -15,13 +15,11 @@ const usageDepth = 24
 
 // fileBytes returns the space that the files of a volume occupy in clusters of a size. It looks at all files each time,
 // because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so
-// it releases the locks meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
+// it releases the lock meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
 func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 	root, n := c.root, c.node
 	n.mu.Unlock()
-	n.changes.Unlock()
 	used, err = bytesIn(root, cluster, usageDepth)
-	n.changes.Lock()
 	n.mu.Lock()
 	return used, errors.Join(c.gone, err)
 }
