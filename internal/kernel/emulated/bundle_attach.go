@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
@@ -158,12 +157,6 @@ func (im *image) rename(r renamedVolume) error {
 		return nil
 	}
 	return err
-}
-
-// splitBundles separates the bundles from the node's own disks.
-func splitBundles(disks []diskState) (own, bundles []diskState) {
-	own = slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle != "" })
-	return own, slices.DeleteFunc(slices.Clone(disks), func(r diskState) bool { return r.Bundle == "" })
 }
 
 // measure reads the size of the image again.

@@ -190,18 +190,6 @@ func TestABundleIsLookedAt(t *testing.T) {
 	}
 }
 
-// An older program finds no bundles among the disks of node.json.
-func TestOlderProgramsPassOverBundles(t *testing.T) {
-	own, attached := diskState{Image: "0000000000000001"}, diskState{Image: "0000000000000002", Number: 1,
-		Bundle: "detached/x.disk"}
-	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{attached, own}})
-	must(t, err)
-	if before, after, _ := strings.Cut(string(text), `"bundles"`); strings.Contains(before, "x.disk") ||
-		!strings.Contains(after, "x.disk") {
-		t.Errorf("node.json:\n%s", text)
-	}
-}
-
 // A saved node has copies of its bundles, which no node has attached, and names none outside its directory.
 func TestBundlesOfASavedNode(t *testing.T) {
 	n := newNode(t, nil)

@@ -18,12 +18,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// The versions of node.json that this program reads. It writes the newer one while moves are due, which older programs
-// would forget.
-const (
-	stateFormat      = 1
-	stateFormatMoves = 2
-)
+// stateFormat is the version of node.json that this program writes, and the newest that it reads.
+const stateFormat = 2
 
 const stateFile = "node.json"
 
@@ -32,19 +28,18 @@ const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
-	Switches     Switches    `json:"switches"`
-	SystemSerial string      `json:"systemSerial"` // of the SMBIOS system information
-	Disks        []diskState `json:"disks"`
-	// in node.json those of Disks that are bundles, which older programs pass over
-	Bundles  []diskState   `json:"bundles,omitempty"`
-	Letters  []letterState `json:"letters"`
-	Mounts   []mountState  `json:"mounts"`
-	Services services      `json:"services"`
-	SMB      smbState      `json:"smb"`
-	ISCSI    iscsiState    `json:"iscsi"`
-	Clock    clockState    `json:"clock,omitzero"`
-	Moves    []fileMove    `json:"moves,omitempty"`    // of files, that are due
-	Arriving []struct{}    `json:"arriving,omitempty"` // an attach that an older program did not finish
+	Switches     Switches      `json:"switches"`
+	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []diskState   `json:"disks"`
+	Bundles      []diskState   `json:"bundles,omitempty"` // of format 1, which had these disks apart
+	Letters      []letterState `json:"letters"`
+	Mounts       []mountState  `json:"mounts"`
+	Services     services      `json:"services"`
+	SMB          smbState      `json:"smb"`
+	ISCSI        iscsiState    `json:"iscsi"`
+	Clock        clockState    `json:"clock,omitzero"`
+	Moves        []fileMove    `json:"moves,omitempty"`    // of files, that are due
+	Arriving     []struct{}    `json:"arriving,omitempty"` // an attach that an older program did not finish
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -95,17 +90,12 @@ type envelope struct {
 }
 
 func encodeState(s state) ([]byte, error) {
-	s.Disks, s.Bundles = splitBundles(s.Disks)
 	node, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	format := stateFormat
-	if len(s.Moves) > 0 {
-		format = stateFormatMoves
-	}
 	sum := sha256.Sum256(node)
-	text, err := json.MarshalIndent(envelope{format, hex.EncodeToString(sum[:]), node}, "", "  ")
+	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
 	return append(text, '\n'), err
 }
 
@@ -114,9 +104,9 @@ func decodeState(text []byte) (state, error) {
 	if err := json.Unmarshal(text, &e); err != nil {
 		return state{}, fmt.Errorf("it is not complete JSON: %w", err)
 	}
-	if e.Format > stateFormatMoves {
+	if e.Format > stateFormat {
 		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format,
-			stateFormatMoves)
+			stateFormat)
 	}
 	if e.Format < 1 {
 		return state{}, fmt.Errorf("it has format %d, which never existed", e.Format)

@@ -4,13 +4,11 @@ package emulated
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +51,7 @@ func TestDamagedState(t *testing.T) {
 		"flipped":     {stateFile, replace(`"serial": "one"`, `"serial": "onf"`), "checksum"},
 		"cut off":     {stateFile, func(s string) string { return s[:len(s)/2] }, "JSON"},
 		"empty":       {stateFile, func(string) string { return "" }, "JSON"},
-		"newer":       {stateFile, replace(`"format": 1`, `"format": 3`), "newer"},
+		"newer":       {stateFile, replace(`"format": 2`, `"format": 3`), "newer"},
 		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
 		"missing":     {stateFile, nil, "missing"},
 		"no image":    {"image", nil, hostSaysNotFound(t)},
@@ -114,17 +112,20 @@ func TestHalfMovedByAnOlderProgram(t *testing.T) {
 	}
 }
 
-// An older program, which knows no moves, must not start while some are due.
-func TestOlderProgramsRefuseMoves(t *testing.T) {
-	for format, moves := range map[int][]fileMove{1: nil, 2: {{From: "a", To: "b"}}} {
-		text, err := encodeState(state{Switches: DefaultSwitches(), Moves: moves})
-		must(t, err)
-		if !strings.Contains(string(text), fmt.Sprintf(`"format": %d`, format)) {
-			t.Errorf("with the moves %v:\n%s", moves, text)
-		}
-		if s, err := decodeState(text); err != nil || !slices.Equal(s.Moves, moves) {
-			t.Errorf("read back: %v, %v", s.Moves, err)
-		}
+// Older programs had bundles apart from the other disks, and no moves. They refuse what this one writes.
+func TestStateOfOlderPrograms(t *testing.T) {
+	own, attached := diskState{Image: "0000000000000001"}, diskState{Image: "0000000000000002", Number: 1,
+		Bundle: "detached/x.disk"}
+	own.SectorSize, attached.SectorSize = 512, 512
+	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{own}, Bundles: []diskState{attached}})
+	must(t, err)
+	older := strings.Replace(string(text), `"format": 2`, `"format": 1`, 1)
+	if older == string(text) {
+		t.Errorf("older programs read this:\n%s", text)
+	}
+	s, err := decodeState([]byte(older))
+	if err != nil || len(s.Disks) != 2 || s.Disks[1].Bundle != attached.Bundle {
+		t.Errorf("%+v, %v", s.Disks, err)
 	}
 }
 
