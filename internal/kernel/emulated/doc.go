@@ -16,6 +16,10 @@
 //
 // Every change is atomic, even if the process dies at any point: afterwards it has happened or it has not.
 //
+// The files are named by their rooms: node_ for the node as a whole and its state, host_ for crash-safe changes of the
+// host's files, image_ for the bytes of disks, disk_, bundle_, volume_ and file_ for what Windows makes of them, smb_
+// and iscsi_ for the network, service_ for services, and scenario_ for what a new node is made of.
+//
 // Inside a volume's directory, names that begin with .csi-proxy-reparse are reserved for the node.
 //
 // Disks carry real GUID partition tables, and marks of NTFS file systems. Inside volumes, symbolic links and

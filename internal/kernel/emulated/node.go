@@ -169,3 +169,36 @@ func (n *Node) retire(why error, which func(*content) bool) {
 		}
 	}
 }
+
+// Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
+// stay.
+func (n *Node) Reboot() error {
+	return n.control(func() error {
+		n.boot++
+		n.hasty = false
+		clear(n.privileges)
+		n.retire(errRebooted, func(*content) bool { return true })
+		if len(n.state.SMB.Mappings) > 0 {
+			if err := n.update(func(s *state) { s.SMB.reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
+				return err
+			}
+		}
+		for _, d := range n.disks {
+			clear(d.open)
+			clear(d.lengths)
+			clear(d.arrivals)
+			d.knownSize, d.growRefusals, d.installing = d.image.size, 0, installed
+			if err := d.refresh(); err != nil {
+				return err
+			}
+		}
+		clear(n.online)
+		if err := n.bootServices(); err != nil {
+			return err
+		}
+		if err := n.rebootISCSI(); err != nil {
+			return err
+		}
+		return n.repairMounts()
+	})
+}
