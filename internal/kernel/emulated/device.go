@@ -12,42 +12,33 @@ import (
 )
 
 // DiskInterfaces implements kernel.Devices.
-func (n *Node) DiskInterfaces() (paths []string, err error) {
-	err = n.call("CM_Get_Device_Interface_ListW", "", func() error {
-		if err := n.passTime(); err != nil {
-			return err
-		}
-		for _, d := range n.diskList() {
-			paths = append(paths, d.interfacePath())
-		}
-		return nil
-	})
-	return paths, err
+func (n *Node) DiskInterfaces() ([]string, error) {
+	return interfaces(n, (*Node).diskList)
 }
 
 // AdapterInterfaces implements kernel.Devices.
-func (n *Node) AdapterInterfaces() (paths []string, err error) {
-	err = n.call("CM_Get_Device_Interface_ListW", "", func() error {
+func (n *Node) AdapterInterfaces() ([]string, error) {
+	return interfaces(n, (*Node).adapters)
+}
+
+// interfaces returns the interface paths of devices.
+func interfaces[T interface{ interfacePath() string }](n *Node, devices func(*Node) []T) ([]string, error) {
+	return called(n, "CM_Get_Device_Interface_ListW", "", func() (paths []string, err error) {
 		if err := n.passTime(); err != nil {
-			return err
+			return nil, err
 		}
-		for _, a := range n.adapters() {
-			paths = append(paths, a.interfacePath())
+		for _, d := range devices(n) {
+			paths = append(paths, d.interfacePath())
 		}
-		return nil
+		return paths, nil
 	})
-	return paths, err
 }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID}, \\.\C:, \\?\GLOBALROOT\Device\HarddiskVolumeN or \\?\GLOBALROOT\Device\HarddiskN\PartitionN, an
 // adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
-func (n *Node) OpenDevice(path string, access uint32) (h kernel.Handle, err error) {
-	err = n.call("CreateFileW", path, func() (err error) {
-		h, err = n.openDevice(path, access)
-		return err
-	})
-	return h, err
+func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	return called(n, "CreateFileW", path, func() (kernel.Handle, error) { return n.openDevice(path, access) })
 }
 
 func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {

@@ -10,17 +10,15 @@ import (
 
 // HostPath returns the path on the host of a Windows path. Links and mount points are followed as for a process on the
 // node, even as the last name; the last name may be missing.
-func (n *Node) HostPath(winPath string) (path string, err error) {
-	err = n.call("CreateFileW", winPath, func() error {
+func (n *Node) HostPath(winPath string) (string, error) {
+	return called(n, "CreateFileW", winPath, func() (string, error) {
 		at, err := n.lookUp(winPath, true)
 		if err != nil {
-			return err
+			return "", err
 		}
 		defer at.close()
-		path = at.hostPath()
-		return nil
+		return at.hostPath(), nil
 	})
-	return path, err
 }
 
 func (n *Node) lookUp(winPath string, follow bool) (*place, error) {
@@ -33,12 +31,8 @@ func (n *Node) lookUp(winPath string, follow bool) (*place, error) {
 
 // Readlink returns the target of a link or mount point, as shown to people. Anything else is
 // ERROR_NOT_A_REPARSE_POINT.
-func (n *Node) Readlink(winPath string) (target string, err error) {
-	err = n.call("FSCTL_GET_REPARSE_POINT", winPath, func() (err error) {
-		target, err = n.readlink(winPath)
-		return err
-	})
-	return target, err
+func (n *Node) Readlink(winPath string) (string, error) {
+	return called(n, "FSCTL_GET_REPARSE_POINT", winPath, func() (string, error) { return n.readlink(winPath) })
 }
 
 func (n *Node) readlink(winPath string) (string, error) {

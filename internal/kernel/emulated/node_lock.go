@@ -16,6 +16,19 @@ func (n *Node) call(function, object string, run func() error) error {
 	return failed(function, object, run())
 }
 
+// called is call for one that has an answer, which is the zero value beside an error.
+func called[T any](n *Node, function, object string, run func() (T, error)) (T, error) {
+	var answer, none T
+	err := n.call(function, object, func() (err error) {
+		answer, err = run()
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}
+
 // closing runs a kernel call that closes a handle, which is possible whatever the state of the host.
 func (n *Node) closing(object string, run func() error) error {
 	n.mu.Lock()

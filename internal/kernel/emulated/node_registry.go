@@ -13,12 +13,9 @@ import (
 )
 
 // RegistryStrings implements kernel.Registry for the values that say which disks Windows needs.
-func (n *Node) RegistryStrings(key, value string) (texts []string, err error) {
-	err = n.call("RegQueryValueExW", key+`\`+value, func() error {
-		texts = n.registry(strings.ToLower(key + `\` + value))
-		return nil
-	})
-	return texts, err
+func (n *Node) RegistryStrings(key, value string) ([]string, error) {
+	name := key + `\` + value
+	return called(n, "RegQueryValueExW", name, func() ([]string, error) { return n.registry(strings.ToLower(name)), nil })
 }
 
 func (n *Node) registry(name string) []string {

@@ -12,17 +12,13 @@ import (
 
 // VolumeInformation implements kernel.Volumes.
 func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
-	err = n.call("GetVolumeInformationW", root, func() error {
+	return called(n, "GetVolumeInformationW", root, func() (string, error) {
 		v, err := n.rootVolume(root)
-		if err == nil {
-			err = v.mounted()
+		if err != nil {
+			return "", err
 		}
-		if err == nil {
-			fileSystem = v.boot.fileSystem
-		}
-		return err
+		return v.boot.fileSystem, v.mounted()
 	})
-	return fileSystem, err
 }
 
 // rootVolume returns the volume of a root directory: a volume name, a drive, or a mount point. A missing one is

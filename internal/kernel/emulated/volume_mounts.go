@@ -13,30 +13,25 @@ import (
 )
 
 // VolumeNames implements kernel.Volumes.
-func (n *Node) VolumeNames() (names []string, err error) {
-	err = n.call("FindFirstVolumeW", "", func() error {
+func (n *Node) VolumeNames() ([]string, error) {
+	return called(n, "FindFirstVolumeW", "", func() (names []string, err error) {
 		for _, v := range n.volumeList() {
 			names = append(names, v.name())
 		}
-		return nil
+		return names, nil
 	})
-	return names, err
 }
 
 // VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
-func (n *Node) VolumePathNames(volumeName string) (names []string, err error) {
-	err = n.call("GetVolumePathNamesForVolumeNameW", volumeName, func() error {
+func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
+	return called(n, "GetVolumePathNamesForVolumeNameW", volumeName, func() ([]string, error) {
 		id, ok := parseVolumeName(volumeName)
 		if !ok {
-			return win32.ERROR_INVALID_NAME
+			return nil, win32.ERROR_INVALID_NAME
 		}
-		if _, err := n.volumeWith(id); err != nil {
-			return err
-		}
-		names = n.state.pathNames(id, nil)
-		return nil
+		_, err := n.volumeWith(id)
+		return n.state.pathNames(id, nil), err
 	})
-	return names, err
 }
 
 // pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point
@@ -74,12 +69,8 @@ func mountPoint(path string) (ntPath, error) {
 
 // VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
 // ERROR_INVALID_PARAMETER, a volume that is gone ERROR_FILE_NOT_FOUND.
-func (n *Node) VolumeNameForMountPoint(path string) (name string, err error) {
-	err = n.call("GetVolumeNameForVolumeMountPointW", path, func() (err error) {
-		name, err = n.volumeNameFor(path)
-		return err
-	})
-	return name, err
+func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
+	return called(n, "GetVolumeNameForVolumeMountPointW", path, func() (string, error) { return n.volumeNameFor(path) })
 }
 
 func (n *Node) volumeNameFor(path string) (string, error) {
