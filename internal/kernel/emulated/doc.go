@@ -5,7 +5,7 @@
 //
 // The state directory contains:
 //
-//	node.json       all that neither images nor directories hold: the attached disks, the mount records and so on
+//	node.json       all that neither images nor directories hold: attached disks, mount records, moves that are due
 //	disks/*.img     a sparse file for each disk, with its partitions and file systems
 //	disks/*.journal an unfinished change of an image; applied at the next Open
 //	detached/*.disk bundles, which disks become that are pulled

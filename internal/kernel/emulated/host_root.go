@@ -39,6 +39,21 @@ func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to strin
 		func() error { return renameBetween(dir, from, other, to) })
 }
 
+// renameBetween is the rename alone.
+func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	source, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := other.Open(".")
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return renameAt(source, from, target, to)
+}
+
 // changeIn changes a file or directory itself, such as its mode or time.
 func (h *host) changeIn(dir *os.Root, name, change string, do func() error) error {
 	return h.change(change, dir, name, filepath.Join(dir.Name(), name), do)

@@ -39,18 +39,8 @@ func lockFile(f *os.File) (held bool, err error) {
 // syncDir makes the names in a directory durable.
 func syncDir(f *os.File) error { return f.Sync() }
 
-// renameBetween moves a name from one directory to another.
-func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	source, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := other.Open(".")
-	if err != nil {
-		return err
-	}
-	defer target.Close()
+// renameAt moves a name from one open directory to another.
+func renameAt(source *os.File, from string, target *os.File, to string) error {
 	return unix.Renameat(int(source.Fd()), from, int(target.Fd()), to)
 }
 

@@ -43,19 +43,9 @@ func syncDir(*os.File) error { return nil }
 // syncFileSystem does nothing: only an administrator may flush a whole volume, and NTFS logs names itself.
 func syncFileSystem(*os.File) error { return nil }
 
-// renameBetween moves a name from one directory to another.
+// renameAt moves a name from one open directory to another.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
-func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	source, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := other.Open(".")
-	if err != nil {
-		return err
-	}
-	defer target.Close()
+func renameAt(source *os.File, from string, target *os.File, to string) error {
 	name, err := windows.NewNTUnicodeString(from)
 	if err != nil {
 		return err

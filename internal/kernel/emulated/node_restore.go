@@ -50,6 +50,9 @@ func (n *Node) takeCopy(from string) error {
 // else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
 	return n.control(func() error {
+		if err := n.finishMoves(); err != nil { // what is to leave the directory would be gone
+			return err
+		}
 		s, err := loadState(filepath.Join(n.dir, restoringDir))
 		if err != nil {
 			return err
