@@ -8,7 +8,7 @@ set -euo pipefail
 declare -A needed
 case "${1:-}" in
 run) ;;
-test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g) ;;
+test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g [blkid]=util-linux) ;;
 abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
 fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [sgdisk]=gdisk) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
