@@ -187,6 +187,37 @@ func TestImageGoesBack(t *testing.T) {
 	must(t, attachUserImage(n, 16<<20))
 }
 
+// An image that could not go back is not lost by a restore, which waits until it can.
+func TestRestoreLosesNoImage(t *testing.T) {
+	var host outage
+	dir := filepath.Join(t.TempDir(), "node")
+	n := openNode(t, dir, Options{Scenario: smallScenario(), Before: host.before})
+	saved := filepath.Join(t.TempDir(), "saved")
+	must(t, n.Save(saved, false))
+	makeUserImage(t, n)
+	states := 0
+	host = outage{func(change, path string) bool {
+		if change == "rename" && strings.HasSuffix(path, stateFile+newSuffix) {
+			states++
+			return states == 2 // that with the disk
+		}
+		return change == "rename" && filepath.Dir(path) == filepath.Join(dir, disksDir)
+	}, syscall.EIO}
+	if err := attachUserImage(n, 0); err == nil {
+		t.Error("the image is attached")
+	}
+	must(t, n.PrepareRestore(saved))
+	if err := n.Restore(); err == nil {
+		t.Error("restored while the image cannot go back")
+	}
+	host = outage{}
+	must(t, n.Restore())
+	if got := checkUserImage(t, n, 8<<20); got != "old" {
+		t.Errorf("the image is in the %s place", got)
+	}
+	checkTidy(t, n)
+}
+
 // node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the
 // failed one has answered.
 func TestNodeFileIsPutBack(t *testing.T) {
