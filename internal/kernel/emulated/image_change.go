@@ -25,10 +25,10 @@ type change struct {
 // renamedVolume is a volume of a clone that gets an identity of its own.
 type renamedVolume struct{ from, to guid.GUID }
 
-// The second magic is that of a change with renamed volumes, which older programs refuse to apply in part.
-// maxJournalBytes is more than any change has: the largest is the bitmap of 16 TiB, with half of it.
+// maxJournalBytes is more than any change has. Older programs wrote the bitmap of an NTFS of 16 TiB, with half of it.
 const maxJournalBytes = 1 << 30
 
+// The second magic is that of a change with renamed volumes, which older programs refuse to apply in part.
 const (
 	journalMagic  = "emudisk1"
 	journalMagic2 = "emudisk2"
