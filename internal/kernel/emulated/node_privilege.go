@@ -25,6 +25,20 @@ const lacksNone = "none"
 
 func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver, manageVolume} }
 
+// systemPrivileges returns the other privileges that LocalSystem has, by the page above.
+func systemPrivileges() []string {
+	return []string{
+		"SeAssignPrimaryTokenPrivilege", "SeAuditPrivilege", "SeBackupPrivilege", "SeChangeNotifyPrivilege",
+		"SeCreateGlobalPrivilege",
+		"SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege", "SeImpersonatePrivilege",
+		"SeIncreaseBasePriorityPrivilege",
+		"SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege", "SeProfileSingleProcessPrivilege",
+		"SeRestorePrivilege", "SeSecurityPrivilege",
+		"SeShutdownPrivilege", "SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege",
+		"SeTcbPrivilege", "SeUndockPrivilege",
+	}
+}
+
 // lacks reports whether the process does not have a privilege.
 func (s Switches) lacks(privilege string) bool {
 	return slices.Contains(strings.Split(s.LacksPrivileges, ","), privilege)
@@ -47,6 +61,8 @@ func (s Switches) checkPrivileges() error {
 func (n *Node) EnablePrivilege(name string) error {
 	return n.call("AdjustTokenPrivileges", name, func() error {
 		switch {
+		case slices.ContainsFunc(systemPrivileges(), func(held string) bool { return strings.EqualFold(held, name) }):
+			return nil // the node asks for none of these
 		case !slices.Contains(knownPrivileges(), name):
 			return win32.ERROR_NO_SUCH_PRIVILEGE
 		case n.state.Switches.lacks(name):
