@@ -88,15 +88,14 @@ func (h *health) Live(context.Context) (ok bool, report string) {
 // Ready reports whether calls would be served: every endpoint accepts, and Windows answers.
 func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 	var down []string
-	endpoints := h.watched.Endpoints()
-	for _, e := range endpoints {
+	for _, e := range h.watched.Endpoints() {
 		if !e.Up {
 			down = append(down, e.Name)
 		}
 	}
-	lines := []string{fmt.Sprintf("endpoints: %d accept", len(endpoints)-len(down))}
+	lines := []string{"endpoints: all accept"}
 	if len(down) > 0 {
-		lines[0] = fmt.Sprintf("endpoints: %d of %d do not accept: %s", len(down), len(endpoints), strings.Join(down, ", "))
+		lines[0] = "endpoints: not accepting: " + strings.Join(down, ", ")
 	}
 	kernel := "kernel: answers"
 	err := h.askKernel(ctx)

@@ -79,20 +79,20 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: got %d %q, want %d %q", path, code, text, wantCode, want)
 		}
 	}
-	expect("/readyz", http.StatusOK, "ok\nendpoints: 2 accept\nkernel: answers\n")
+	expect("/readyz", http.StatusOK, "ok\nendpoints: all accept\nkernel: answers\n")
 	expect("/healthz", http.StatusOK, "ok\n")
 
 	s.set(func() { s.endpoints = []Endpoint{{"a", true}, {"b", false}} })
-	expect("/readyz", http.StatusServiceUnavailable, "not ready\nendpoints: 1 of 2 do not accept: b\nkernel: answers\n")
-	expect("/readyz", http.StatusServiceUnavailable, "not ready\nendpoints: 1 of 2 do not accept: b\nkernel: answers\n")
+	expect("/readyz", http.StatusServiceUnavailable, "not ready\nendpoints: not accepting: b\nkernel: answers\n")
+	expect("/readyz", http.StatusServiceUnavailable, "not ready\nendpoints: not accepting: b\nkernel: answers\n")
 	expect("/healthz", http.StatusOK, "ok\n")
 	s.set(func() { s.failed = errors.New("the endpoint b stopped accepting") })
 	expect("/healthz", http.StatusServiceUnavailable, "not ok\nthe endpoint b stopped accepting\n")
 	s.set(func() { s.failed, s.endpoints = nil, []Endpoint{{"a", true}} })
-	expect("/readyz", http.StatusOK, "ok\nendpoints: 1 accept\nkernel: answers\n")
+	expect("/readyz", http.StatusOK, "ok\nendpoints: all accept\nkernel: answers\n")
 
 	s.set(func() {
-		if len(s.log) != 2 || !strings.Contains(s.log[0], "not ready") || !strings.Contains(s.log[0], "accept: b") ||
+		if len(s.log) != 2 || !strings.Contains(s.log[0], "not ready") || !strings.Contains(s.log[0], "accepting: b") ||
 			!strings.Contains(s.log[1], "ready again") {
 			t.Errorf("want one line when the agent stops being ready and one when it is again, got %q", s.log)
 		}
