@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // prepare makes the directory of the kit's files, in which nobody but an administrator may do anything: the kit starts
@@ -19,7 +19,7 @@ func prepare(base string) error {
 	if err := makeBase(base); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	link, err := logfile.IsLink(base)
+	link, err := fileowner.IsLink(base)
 	if err != nil {
 		return err
 	}

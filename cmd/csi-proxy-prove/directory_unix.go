@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // baseDirectory returns the place of the kit's files. It is short, because agents' sockets are below it.
@@ -23,20 +25,7 @@ func makeBase(path string) error { return os.Mkdir(path, 0o700) }
 // secure takes a directory that was there already from everybody else.
 func secure(path string) error { return os.Chmod(path, 0o700) } //nolint:gosec // a directory
 
-// writers returns who besides this user may change a directory.
-func writers(path string) (who []string, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Getuid() {
-		who = append(who, fmt.Sprintf("user %d", stat.Uid))
-	}
-	if info.Mode()&0o022 != 0 {
-		who = append(who, "others ("+info.Mode().String()+")")
-	}
-	return who, nil
-}
+func writers(path string) ([]string, error) { return fileowner.Others(path) }
 
 // lock locks a file.
 func lock(base string) (unlock func(), err error) {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // baseDirectory returns the place of the kit's files. It does not ask the environment, which anybody could have set.
@@ -72,13 +72,9 @@ func secure(path string) error {
 // system below, whom only Wine takes for a person.
 func writers(path string) ([]string, error) {
 	if wineVersion() == "" {
-		return winservice.Writers(path)
+		return fileowner.Writers(path)
 	}
-	self, err := windows.GetCurrentProcessToken().GetTokenUser()
-	if err != nil {
-		return nil, err
-	}
-	return winservice.Writers(path, self.User.Sid.String())
+	return fileowner.Others(path)
 }
 
 // lock opens a file that nobody else may open meanwhile.

@@ -8,6 +8,3 @@ import "github.com/kubernetes-csi/csi-proxy/internal/kernel"
 
 // thisMachine returns nil: this is not a Windows node, and a command line that asks for one has been refused.
 func thisMachine() kernel.Kernel { return nil }
-
-// ownSID returns "": there are no SIDs here.
-func ownSID() string { return "" }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
@@ -131,7 +131,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	}
 	for _, dir := range i.logs {
 		// Now, and not when the service first starts, so that nobody else can make the directory first.
-		if err := logfile.MakeDirectory(dir); err != nil {
+		if err := fileowner.MakeDirectory(dir); err != nil {
 			return fmt.Errorf("log directory: %w", err)
 		}
 	}
@@ -175,7 +175,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 // writes to.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
-		who, err := winservice.Writers(path)
+		who, err := fileowner.Writers(path)
 		switch {
 		case err != nil:
 			c.print("warning: cannot find out who may change %s: %v", path, err)
@@ -215,7 +215,7 @@ func (c serviceCommand) warnOfPrivileges(limit []string) {
 // not. A directory that cannot be looked at has been named by warn.
 func (c serviceCommand) warnOfLinks(dirs ...string) {
 	for _, dir := range dirs {
-		if link, err := logfile.IsLink(dir); err == nil && link {
+		if link, err := fileowner.IsLink(dir); err == nil && link {
 			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead",
 				dir)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // securityOf returns the owner and the mode of a socket, and of the directory that it is in.
@@ -36,15 +37,8 @@ func systemVersion() string {
 // directories returns who may change the directory of the agent's sockets.
 func (a *connection) directories() ([]doctor.Directory, error) {
 	dir := filepath.Dir(a.address("disk", "v1"))
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, err
-	}
-	d := doctor.Directory{Path: dir}
-	if info.Mode()&0o022 != 0 {
-		d.Who = []string{"others (" + info.Mode().String() + ")"}
-	}
-	return []doctor.Directory{d}, nil
+	names, err := fileowner.Others(dir)
+	return []doctor.Directory{{Path: dir, Who: names}}, err
 }
 
 // sanPolicy is for Windows, too.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -64,7 +65,7 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		who, failed := winservice.Writers(path)
+		who, failed := fileowner.Writers(path)
 		all, err = append(all, doctor.Directory{Path: path, Who: who}), errors.Join(err, failed)
 	}
 	return all, err

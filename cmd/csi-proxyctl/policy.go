@@ -53,11 +53,7 @@ API, or to the one of --method and to what its request names. A call that is ref
 }
 
 func (a *connection) testPolicy(c *cobra.Command, file string, q question) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return failure{err}
-	}
-	p, err := policy.Parse(file, text)
+	p, err := policy.Read(file)
 	if err != nil {
 		return failure{err}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -188,7 +188,7 @@ func shortTexts(texts ...string) error {
 // sharesOf returns the shares with the agent's records, and makes their directory.
 func sharesOf(n *node.Node, m *staging.Mounter) (*staging.Shares, error) {
 	dir := n.Records()
-	if err := logfile.MakeDirectory(dir); err != nil {
+	if err := fileowner.MakeDirectory(dir); err != nil {
 		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords,
 			Message: "making the directory of the agent's records: " + err.Error(), Err: err}
 	}

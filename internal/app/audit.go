@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/audit"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -43,7 +44,7 @@ func (f *AuditFlags) open(logger klog.Logger) (record server.Record, closeLog fu
 	if f.File == "" {
 		return nil, func() {}, nil
 	}
-	if err := logfile.MakeDirectory(filepath.Dir(f.File)); err != nil {
+	if err := fileowner.MakeDirectory(filepath.Dir(f.File)); err != nil {
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}
 	file, err := logfile.Open(f.File, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte,

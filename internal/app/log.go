@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
 )
 
@@ -122,7 +123,7 @@ func closeAll(files []*logfile.File) error {
 }
 
 func (l *LogFlags) openFile(path string) (*logfile.File, error) {
-	if err := logfile.MakeDirectory(filepath.Dir(path)); err != nil {
+	if err := fileowner.MakeDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
 	}
 	options := logfile.Options{

@@ -20,7 +20,7 @@ type link struct {
 }
 
 var links = []link{
-	{"symbolic link", os.Symlink, "is refused: it is a link or another reparse point, which is not followed"},
+	{"symbolic link", os.Symlink, "it is a link, or not a regular file"},
 	{"hard link", os.Link, "is refused: the file has 2 names (hard links)"},
 }
 
@@ -118,46 +118,14 @@ func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 func TestADirectoryIsNoLog(t *testing.T) {
 	path := t.TempDir()
 	_, err := Open(path, Options{})
-	wantError(t, err, path, "is refused: it is not a regular file")
+	wantError(t, err, path, links[0].refused)
 }
 
-func TestCheckOwn(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		names   uint64
-		reparse bool
-		want    string
-	}{
-		{"one name", 1, false, ""},
-		{"two names", 2, false, links[1].refused},
-		{"removed meanwhile", 0, false, "is refused: the file has 0 names"},
-		{"a reparse point that Go takes for a regular file", 1, true, links[0].refused},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := checkOwn("agent.log", test.names, test.reparse)
-			if test.want == "" && err != nil {
-				t.Error(err)
-			}
-			if test.want != "" {
-				wantError(t, err, "agent.log "+test.want)
-			}
-		})
+func TestCheckNames(t *testing.T) {
+	for names, want := range map[uint64]string{2: links[1].refused, 0: "is refused: the file has 0 names"} {
+		wantError(t, checkNames("agent.log", names), "agent.log "+want)
 	}
-}
-
-func TestIsLink(t *testing.T) {
-	dir := t.TempDir()
-	if got, err := IsLink(dir); err != nil || got {
-		t.Errorf("a directory: got %v, %v", got, err)
-	}
-	if _, err := IsLink(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
-		t.Errorf("a missing directory: got %v", err)
-	}
-	path := filepath.Join(t.TempDir(), "logs")
-	links[0].plant(t, dir, path)
-	for _, path := range []string{path, path + string(filepath.Separator)} {
-		if got, err := IsLink(path); err != nil || !got {
-			t.Errorf("a link, as %s: got %v, %v", path, got, err)
-		}
+	if err := checkNames("agent.log", 1); err != nil {
+		t.Error(err)
 	}
 }

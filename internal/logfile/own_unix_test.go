@@ -66,6 +66,6 @@ func TestPipesAndDevicesAreNoLogs(t *testing.T) {
 	}
 	for _, path := range []string{fifo, os.DevNull} { // the pipe, without waiting for a reader
 		_, err := Open(path, Options{})
-		wantError(t, err, path, "is refused: it is not a regular file")
+		wantError(t, err, path, links[0].refused)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // Anybody may make a junction, unlike a symbolic link.
@@ -19,7 +21,7 @@ func TestAJunctionIsNoLogAndIsReported(t *testing.T) {
 	}
 	_, err := Open(path, Options{})
 	wantError(t, err, path, links[0].refused)
-	if got, err := IsLink(path); err != nil || !got {
+	if got, err := fileowner.IsLink(path); err != nil || !got {
 		t.Errorf("got %v, %v, want a link", got, err)
 	}
 }

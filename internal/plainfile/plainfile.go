@@ -20,16 +20,19 @@ var (
 
 // Open opens a regular file, with os.O_RDONLY or other flags of os.OpenFile that create nothing. The directories of the
 // path may be links.
-func Open(name string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(name, flag|withoutWaiting, 0)
+func Open(name string, flag int) (*os.File, error) { return Create(name, flag, 0) }
+
+// Create is Open for flags that may make the file, with the permissions perm.
+func Create(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|withoutWaiting, perm)
 	if err != nil { // of a link or a socket, the system's reason says less
 		if info, lstatErr := os.Lstat(name); lstatErr == nil && !info.Mode().IsRegular() {
 			err = notRegular(name)
 		}
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	regular, err := isRegular(f)
+	if err == nil && !regular {
 		err = notRegular(name)
 	}
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // lockName is the file in a socket directory that an agent keeps locked while it runs.
@@ -94,18 +96,28 @@ func guard(path string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("the socket directory %s is not a directory", path)
 	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("the socket directory %s belongs to user %d, who could replace the sockets in it; give a "+
-			"directory of your own",
-			path, owner.Uid)
+	names, err := fileowner.Others(path)
+	if err != nil {
+		return fmt.Errorf("cannot look at the socket directory: %w", err)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("the socket directory %s can be changed by %s, so that others could replace the sockets in it; "+
+			"give a directory that only its owner may write to", path, strings.Join(names, ", "))
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("cannot look at the socket directory: %w", err)
+	}
+	for _, path := range []string{path, real} {
+		if above, err := fileowner.Exposed(path); err != nil {
+			return fmt.Errorf("cannot look above the socket directory: %w", err)
+		} else if above != "" {
+			return fmt.Errorf("the socket directory %s is refused: everyone may replace what is in %s; give a "+
+				"directory elsewhere, or take the right away with chmod o-w or chmod +t", path, above)
+		}
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
-	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the socket directory %s has mode %#o: others could replace the sockets in it; give a directory "+
-			"that only its owner may write to",
-			path, info.Mode().Perm())
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -5,6 +5,7 @@
 package transport_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -86,6 +87,28 @@ func TestSocketDirThatOthersMayWriteTo(t *testing.T) {
 	mustSay(t, err, dir, "others could replace the sockets")
 }
 
+// In a directory that everyone may write to, another user could move the socket directory away and serve its own.
+func TestSocketDirInADirectoryOfEveryone(t *testing.T) {
+	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	open := filepath.Join(dir, "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777), os.Symlink(open, link),
+		os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(open, "run"), filepath.Join(open, "a", "run"), filepath.Join(link, "run")} {
+		_, err := transport.OpenSocketDir(path)
+		mustSay(t, err, path, "everyone may replace what is in ")
+	}
+	if err := os.Chmod(open, 0o777|os.ModeSticky); err != nil { // as /tmp
+		t.Fatal(err)
+	}
+	openDir(t, filepath.Join(open, "run"))
+	if err := errors.Join(os.Chmod(open, 0o777), os.Chmod(filepath.Dir(dir), 0o700), os.Chmod(dir, 0o700)); err != nil { // only we get there
+		t.Fatal(err)
+	}
+	openDir(t, filepath.Join(open, "a", "run"))
+}
+
 func TestSocketDirOfSomebodyElse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")
@@ -95,7 +118,7 @@ func TestSocketDirOfSomebodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := transport.OpenSocketDir(dir)
-	mustSay(t, err, dir, "belongs to user 65534")
+	mustSay(t, err, dir, "can be changed by user 65534")
 }
 
 func TestSocketDirWithALinkForItsLock(t *testing.T) {

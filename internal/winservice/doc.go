@@ -2,6 +2,6 @@
 
 // Package winservice runs a program as a Windows service and installs it as one.
 //
-// All decisions are portable and tested everywhere: when each state is reported, what an installation changes, who may
-// write to a directory. The calls of Windows are in small files of their own, whose names end in _windows.go.
+// All decisions are portable and tested everywhere: when each state is reported, what an installation changes. The
+// calls of Windows are in small files of their own, whose names end in _windows.go.
 package winservice

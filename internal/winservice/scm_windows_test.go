@@ -5,7 +5,6 @@ package winservice
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,48 +82,6 @@ func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	same()
-}
-
-func TestWritersOfADirectory(t *testing.T) {
-	directory := func(sddl string) string {
-		dir := filepath.Join(t.TempDir(), "dir")
-		descriptor, err := windows.SecurityDescriptorFromString(sddl)
-		if err != nil {
-			t.Fatal(err)
-		}
-		attributes := &windows.SecurityAttributes{Length: 24, SecurityDescriptor: descriptor}
-		name, err := windows.UTF16PtrFromString(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := windows.CreateDirectory(name, attributes); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	for _, test := range []struct{ sddl, want string }{
-		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFX;;;WD)", ""},
-		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FRFWFX;;;WD)", everyone},
-		{"O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x1201a9;;;WD)", everyone}, // reading and FILE_WRITE_ATTRIBUTES
-	} {
-		who, err := Writers(directory(test.sddl))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test.want != "" {
-			test.want = accountName(test.want)
-		}
-		if got := strings.Join(who, " "); got != test.want {
-			if onWine() {
-				t.Logf("on Wine, which keeps Unix modes: %s: got %q, want %q", test.sddl, got, test.want)
-				continue
-			}
-			t.Errorf("%s: got %q, want %q", test.sddl, got, test.want)
-		}
-	}
-	if _, err := Writers(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
-		t.Errorf("got %v, want ERROR_FILE_NOT_FOUND", err)
-	}
 }
 
 // Any record is accepted: a service whose event source is missing runs all the same.

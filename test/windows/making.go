@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/logfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
 // making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds
@@ -73,7 +73,7 @@ func MakeDirectory(t testing.TB, path string) error {
 	for _, at := range slices.Backward(missing) {
 		err := making(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
 			// Nobody but administrators may put a link there, as by default everybody may below C:\.
-			if err := logfile.MakeDirectory(at); err != nil {
+			if err := fileowner.MakeDirectory(at); err != nil {
 				return err
 			}
 			if at == missing[0] {
@@ -106,7 +106,7 @@ func (l *Ledger) MakeDirectory(path string) error {
 		if err != nil {
 			return err
 		}
-		if err := logfile.MakeDirectory(at); err != nil {
+		if err := fileowner.MakeDirectory(at); err != nil {
 			return err
 		}
 		if at == path {
@@ -125,7 +125,7 @@ func (l *Ledger) MakeDirectory(path string) error {
 // and remove things where somebody else chose.
 func noLinkAbove(dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
-		link, err := logfile.IsLink(at)
+		link, err := fileowner.IsLink(at)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package winservice
+package fileowner
 
 import (
 	"slices"
@@ -30,12 +30,12 @@ const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 
 // SIDs that stand for another account.
 const (
-	everyone     = "S-1-1-0"
+	world        = "S-1-1-0"
 	creatorOwner = "S-1-3-0" // the owner of objects that are made below; nobody on the object itself
 	ownerRights  = "S-1-3-4" // the object's owner, with rights that replace an owner's usual ones
 )
 
-// trusted reports whether a SID stands for an account that is as powerful as the service.
+// trusted reports whether a SID stands for an account that is as powerful as the agent.
 // https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-identifiers
 func trusted(sid string) bool {
 	switch sid {
@@ -48,13 +48,13 @@ func trusted(sid string) bool {
 	return strings.HasPrefix(sid, "S-1-5-21-") && (strings.HasSuffix(sid, "-500") || strings.HasSuffix(sid, "-512"))
 }
 
-// writers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
+// changers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
 // list. An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER
 // RIGHTS entries take this right away, because the owner may have opened the object before; these entries give nobody
 // else anything. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they
 // help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
-func writers(owner string, list []ace) (sids []string) {
+func changers(owner string, list []ace) (sids []string) {
 	if !trusted(owner) {
 		sids = append(sids, owner)
 	}

@@ -2,7 +2,7 @@
 
 //go:build !windows
 
-package logfile
+package fileowner
 
 import "os"
 

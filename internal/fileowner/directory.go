@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package logfile
+package fileowner
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -22,5 +23,5 @@ func IsLink(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return isLink(info.Mode()), nil
+	return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0, nil
 }

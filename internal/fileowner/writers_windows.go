@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package winservice
+package fileowner
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-// Writers returns the accounts besides administrators, and those with the given SIDs, that may change a file or
-// directory, by name if Windows has one.
+const remedy = "let only administrators change it"
+
+// self returns the SID of this process's user.
+func self() (string, error) {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return "", err
+	}
+	return user.User.Sid.String(), nil
+}
+
+// replacers returns the Others that may replace what is in a directory. In the root of a drive, Windows lets users make
+// new directories and files, but not replace those that are there. Neither may they in the directories of a fresh
+// installation, such as C:\ProgramData.
+func replacers(dir string) ([]string, error) {
+	if dir == filepath.Dir(dir) || strings.EqualFold(dir, os.Getenv("ProgramData")) {
+		return nil, nil
+	}
+	return Others(dir)
+}
+
+// writers leaves out a SID, as well.
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
-func Writers(path string, besides ...string) ([]string, error) {
+func writers(path, besides string) ([]string, error) {
 	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
@@ -34,8 +57,7 @@ func Writers(path string, besides ...string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GetAce %s: %w", path, err)
 	}
-	names := slices.DeleteFunc(writers(owner.String(), list),
-		func(sid string) bool { return slices.Contains(besides, sid) })
+	names := slices.DeleteFunc(changers(owner.String(), list), func(sid string) bool { return sid == besides })
 	for i, text := range names {
 		names[i] = accountName(text)
 	}
@@ -46,7 +68,7 @@ func Writers(path string, besides ...string) ([]string, error) {
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-getace
 func aces(acl *windows.ACL) (list []ace, err error) {
 	if acl == nil {
-		return []ace{{allow: true, mask: changing, sid: everyone}}, nil
+		return []ace{{allow: true, mask: changing, sid: world}}, nil
 	}
 	for i := range uint32(acl.AceCount) {
 		var entry *windows.ACCESS_ALLOWED_ACE
