@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // output is the form in which a command prints its answer.

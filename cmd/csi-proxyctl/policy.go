@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 func policyCommand(a *connection) *cobra.Command {
@@ -56,6 +57,9 @@ func (a *connection) testPolicy(c *cobra.Command, file string, q question) error
 	p, err := policy.Read(file)
 	if err != nil {
 		return failure{err}
+	}
+	for _, warning := range p.Warnings(winpath.WorkingDirs{}) {
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", warning)
 	}
 	if err := policy.Guard(file); err != nil {
 		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: an agent here would not start with it: %v\n", err)
@@ -155,21 +159,21 @@ names.`,
 				return failure{err}
 			}
 			defer file.Close()
-			s, err := policy.Suggest(file)
+			s, err := suggestPolicy(file)
 			if err != nil {
 				return failure{fmt.Errorf("%s: %w", args[0], err)}
 			}
-			if s.LeftOut > 0 {
+			if s.leftOut > 0 {
 				_, _ = fmt.Fprintf(c.ErrOrStderr(),
-					"left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.LeftOut)
+					"left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.leftOut)
 			}
-			if s.NamesLeftOut > 0 {
-				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.NamesLeftOut)
+			if s.namesLeftOut > 0 {
+				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.namesLeftOut)
 			}
-			if s.Rules() == 0 {
+			if len(s.rules) == 0 {
 				return failure{fmt.Errorf("%s: no call of the storage API is in it that a policy could allow", args[0])}
 			}
-			text, err := s.Text()
+			text, err := s.text()
 			if err != nil {
 				return failure{err}
 			}

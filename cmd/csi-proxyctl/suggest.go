@@ -12,61 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 )
-
-// distance returns how many letters must be added, removed or replaced to make one text of the other, ignoring case.
-func distance(a, b string) int {
-	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range from {
-		before := row[0]
-		row[0] = i + 1
-		for j, y := range to {
-			change := before
-			if x != y {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, before+1)
-		}
-	}
-	return row[len(to)]
-}
-
-// similar returns the names that somebody who wrote text may have meant, the most similar first, three at most.
-func similar(text string, names []string) []string {
-	if text == "" {
-		return nil
-	}
-	near := map[string]int{}
-	for _, name := range names {
-		d := distance(text, name)
-		if len(text) >= 3 && strings.HasPrefix(strings.ToLower(name), strings.ToLower(text)) {
-			d = min(d, 1)
-		}
-		allowed := 1
-		if len(text) > 3 {
-			allowed = max(2, min(len(text)/3, 4))
-		}
-		if d <= allowed {
-			near[name] = d
-		}
-	}
-	found := make([]string, 0, len(near))
-	for name := range near {
-		found = append(found, name)
-	}
-	slices.SortFunc(found, func(a, b string) int {
-		if near[a] != near[b] {
-			return near[a] - near[b]
-		}
-		return strings.Compare(a, b)
-	})
-	return found[:min(len(found), 3)]
-}
 
 // didYouMean returns the end of an error's text: the names that may have been meant, or all of them if they are few. It
 // is empty if text is one of the names.
@@ -74,7 +22,7 @@ func didYouMean(text string, names []string) string {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) }) {
 		return ""
 	}
-	if near := similar(text, names); len(near) > 0 {
+	if near := similar.Names(text, names); len(near) > 0 {
 		return "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(names) <= 6 {
@@ -117,7 +65,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	near := similar("--"+unknown.GetSpecifiedName(), names)
+	near := similar.Names("--"+unknown.GetSpecifiedName(), names)
 	if len(near) == 0 {
 		return err
 	}

@@ -37,13 +37,12 @@ func systemMethods(n *emulated.Node) []server.Method {
 			}),
 		server.Unary("ListSwitches", server.LimitRead,
 			func(context.Context, *api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
-				list, err := n.Switches()
 				response := &api.ListSwitchesResponse{}
-				for _, s := range list {
+				for _, s := range n.Switches() {
 					response.Switches = append(response.Switches,
 						&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form, About: s.About})
 				}
-				return response, err
+				return response, nil
 			}),
 		server.Unary("SetSwitch", server.LimitWrite,
 			func(_ context.Context, r *api.SetSwitchRequest) (*api.SetSwitchResponse, error) {

@@ -20,7 +20,7 @@ type client struct {
 	image     winpath.Path // a program, or the directory that programs are in; zero: not set
 	directory bool         // image is a directory
 	container string       // an id, or anyContainer or transport.NoContainer
-	uid       *int
+	uid       *uint32
 	cgroup    string // a control group; with a slash at its end, those below
 }
 
@@ -31,7 +31,7 @@ func (c client) matches(peer transport.Peer) bool {
 	if c.any {
 		return true
 	}
-	if c.uid != nil && (peer.UID == nil || *peer.UID != *c.uid) {
+	if c.uid != nil && (peer.UID == nil || int64(*peer.UID) != int64(*c.uid)) {
 		return false
 	}
 	if c.sid != "" && !strings.EqualFold(c.sid, peer.SID) {

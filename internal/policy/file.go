@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
 )
 
 // Load reads the policy of an agent. Write access to the file equals full access, so it is refused if it is a link, or
@@ -20,7 +21,7 @@ func Load(path string) (*Policy, error) {
 	if err := Guard(path); err != nil {
 		return nil, err
 	}
-	return Read(path)
+	return read(path)
 }
 
 // Guard returns why an agent would refuse the file, whatever is in it; nil: it would not.
@@ -31,9 +32,17 @@ func Guard(path string) error {
 	return nil
 }
 
-// Read reads a policy file, whatever accounts may change it.
+// Read reads a policy file, whatever accounts may change it. The path may be a link, as in a container.
 func Read(path string) (*Policy, error) {
-	text, err := plainfile.Read(path, maxBytes)
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return read(path)
+}
+
+func read(path string) (*Policy, error) {
+	text, err := plainfile.Read(path, strictyaml.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("the policy %s is refused: %w", path, err)
 	}

@@ -12,8 +12,8 @@ import (
 // everything is the pattern that every text fits.
 const everything = "*"
 
-// lower maps ASCII letters only: the lower case of some other letters is an ASCII letter, and another name.
-func lower(text string) string {
+// Lower maps ASCII letters only: the lower case of some other letters is an ASCII letter, and another name.
+func Lower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
@@ -29,7 +29,7 @@ func fitsName(pattern, text string) bool {
 
 // fitsServer compares the names of servers. *.example.com is every name below example.com, at any depth.
 func fitsServer(pattern, text string) bool {
-	text = lower(text)
+	text = Lower(text)
 	if domain, below := strings.CutPrefix(pattern, "*"); below && domain != "" {
 		return len(text) > len(domain) && strings.HasSuffix(text, domain) && text[0] != '.'
 	}
@@ -52,9 +52,9 @@ func fitsPortal(pattern, text string) bool {
 // fitsTarget compares the names of targets. With * at its end, a pattern is their beginning.
 func fitsTarget(pattern, text string) bool {
 	if beginning, open := strings.CutSuffix(pattern, "*"); open {
-		return strings.HasPrefix(lower(text), beginning)
+		return strings.HasPrefix(Lower(text), beginning)
 	}
-	return pattern == lower(text)
+	return pattern == Lower(text)
 }
 
 // The checks of patterns in a file return what is wrong with one, or "". A pattern of a form that never fits anything

@@ -18,6 +18,7 @@ import (
 // may do nothing.
 type Policy struct {
 	name  string // of the file
+	older bool   // it has the older version
 	rules []*Rule
 }
 
@@ -36,6 +37,31 @@ type Rule struct {
 
 // Rules returns the rules in their order.
 func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
+
+// Warnings returns what is accepted and hardly meant: an older version, and directories of rules outside every working
+// directory, where calls are refused whatever the rule says. Without working directories, they are not compared.
+func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {
+	if p.older {
+		all = append(all, fmt.Sprintf("%s: apiVersion %s is an older name; write %s", p.name, olderAPIVersion, APIVersion))
+	}
+	if len(working.Dirs()) == 0 {
+		return all
+	}
+	for _, r := range p.rules {
+		for _, dir := range r.directories.Dirs() {
+			in, err := winpath.NewWorkingDirs([]string{dir.String()})
+			_, _, inside := working.Find(dir)
+			if err == nil && !inside && !slices.ContainsFunc(working.Dirs(), func(w winpath.Path) bool {
+				_, _, below := in.Find(w)
+				return below
+			}) {
+				all = append(all, fmt.Sprintf("%s:%d: the rule %q allows %s, which is in no working directory: calls are refused "+
+					"there; see -working-dir", p.name, r.line, r.name, dir))
+			}
+		}
+	}
+	return all
+}
 
 // RuleOf returns the rule of a client. Without one, the error is the refusal of its calls.
 func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {

@@ -26,9 +26,9 @@ const (
 	Target          // an iSCSI target
 )
 
-// meaningOf returns the meaning of a field by its name; 0 for one that nobody has classified, which no policy lets
+// MeaningOf returns the meaning of a field by its name; 0 for one that nobody has classified, which no policy lets
 // pass.
-func meaningOf(field protoreflect.Name) Meaning {
+func MeaningOf(field protoreflect.Name) Meaning {
 	switch field {
 	case "path", "source_path", "target_path", "local_path", "mount":
 		return Path
@@ -69,7 +69,7 @@ func (r *Rule) message(m protoreflect.Message) (refusal error) {
 }
 
 func (r *Rule) field(name protoreflect.Name, text string) error {
-	switch m := meaningOf(name); m {
+	switch m := MeaningOf(name); m {
 	case 0:
 		return r.refuse("does not know the meaning of the field %s", name)
 	case free:

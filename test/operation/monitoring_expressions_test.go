@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )

@@ -5,6 +5,8 @@ package sequences
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,11 +54,11 @@ func TestUnderTheSuggestedPolicy(t *testing.T) {
 			if err := first.node.Agent.Stop(t.Context()); err != nil { // a line is written after the answer
 				t.Fatal(err)
 			}
-			suggested, err := policy.Suggest(&calls.text)
-			if err != nil {
+			file := filepath.Join(t.TempDir(), "audit.jsonl")
+			if err := os.WriteFile(file, calls.text.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			text, err := suggested.Text()
+			text, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), "policy", "suggest", file).Output()
 			if err != nil {
 				t.Fatal(err)
 			}

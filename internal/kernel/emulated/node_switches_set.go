@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
 )
 
 var (
@@ -74,19 +74,14 @@ func switchTexts() []Switch {
 }
 
 // Switches returns the switches, in the order of the scenario's keys.
-func (n *Node) Switches() ([]Switch, error) {
+func (n *Node) Switches() []Switch {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	values := map[string]any{}
-	var file yaml.Node
-	if err := errors.Join(file.Encode(n.state.Switches), file.Decode(values)); err != nil {
-		return nil, err
-	}
 	list := switchTexts()
 	for i := range list {
-		list[i].Value = fmt.Sprint(values[list[i].Name])
+		list[i].Value = fmt.Sprint(strictyaml.Get(n.state.Switches, list[i].Name))
 	}
-	return list, nil
+	return list
 }
 
 // SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
@@ -96,12 +91,9 @@ func (n *Node) SetSwitch(name, answer string) error {
 	if known == nil {
 		return fmt.Errorf("switch %q: %w", name, ErrNoSuchSwitch)
 	}
-	file := yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Value: known.Name}, {Kind: yaml.ScalarNode, Value: answer},
-	}}
 	return n.control(func() error {
 		next := n.state.Switches
-		if answer == "" || file.Decode(&next) != nil || next.check() != nil {
+		if answer == "" || strictyaml.Set(&next, known.Name, answer) != nil || next.check() != nil {
 			return fmt.Errorf("%w: %s is %q; it must be one of these: %s", ErrInvalidSwitch, known.Name, answer, known.Form)
 		}
 		if err := n.update(func(s *state) { s.Switches = next }); err != nil {

@@ -5,9 +5,10 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
@@ -62,33 +63,8 @@ func DefaultScenario() Scenario {
 	}
 }
 
-// elementError is an error of one element of a scenario or of node.json.
-type elementError struct {
-	path []any // keys and indices, as in a scenario file
-	err  error
-}
-
-func (e *elementError) Error() string {
-	text := ""
-	for _, step := range e.path {
-		if i, ok := step.(int); ok {
-			text += fmt.Sprintf("[%d]", i)
-		} else {
-			text += fmt.Sprintf(".%v", step)
-		}
-	}
-	return strings.TrimPrefix(text, ".") + ": " + e.err.Error()
-}
-
-func (e *elementError) Unwrap() error { return e.err }
-
 // at adds the place to an error; nil stays nil.
-func at(err error, path ...any) error {
-	if err == nil {
-		return nil
-	}
-	return &elementError{path, err}
-}
+func at(err error, path ...any) error { return strictyaml.At(err, path...) }
 
 // Check refuses a scenario of which no node can be made.
 func (s *Scenario) Check() error {
@@ -150,11 +126,11 @@ func (s *Scenario) disks() (made []diskState, err error) {
 	return made, nil
 }
 
-// directoryOnC parses the path of a directory, which must be on drive C.
-func directoryOnC(path string) (ntPath, error) {
-	p, err := parseWin32(path)
-	if err != nil || p.letter != 'C' {
-		return ntPath{}, fmt.Errorf("directory %q is not on drive C", path)
+// directoryOnC returns the names of a directory's path, which must be on drive C.
+func directoryOnC(path string) ([]string, error) {
+	p, err := winpath.Parse(path, winpath.Options{})
+	if err == nil && p.Drive() != 'C' {
+		err = fmt.Errorf("directory %q is not on drive C", path)
 	}
-	return p, nil
+	return p.Components(), err
 }

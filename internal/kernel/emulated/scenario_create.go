@@ -43,11 +43,11 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	}
 	c := made.Letters[0].Volume
 	for _, path := range s.Directories {
-		p, err := directoryOnC(path)
+		names, err := directoryOnC(path)
 		if err != nil {
 			return state{}, err
 		}
-		host := filepath.Join(append([]string{contentPath(dir, c)}, p.names...)...)
+		host := filepath.Join(append([]string{contentPath(dir, c)}, names...)...)
 		if err := h.mkdirAll(host, 0o755); err != nil {
 			return state{}, err
 		}

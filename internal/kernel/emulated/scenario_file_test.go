@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -203,6 +205,28 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 	}
 }
 
+// fileKeys returns the keys of each mapping of a scenario file, by its Go type.
+func fileKeys() map[string][]string {
+	all := map[string][]string{}
+	var collect func(t reflect.Type)
+	collect = func(t reflect.Type) {
+		for t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || all[t.String()] != nil || len(strictyaml.Fields(t)) == 0 {
+			return
+		}
+		all[t.String()] = strictyaml.Fields(t)
+		for f := range t.Fields() {
+			collect(f.Type)
+		}
+	}
+	collect(reflect.TypeFor[Scenario]())
+	collect(reflect.TypeFor[serviceFile]())
+	collect(reflect.TypeFor[identifierFile]())
+	return all
+}
+
 func TestScenarioFileLeavesTheDefaults(t *testing.T) {
 	got, err := ParseScenario("x", []byte("smbiosSerial: other\nsystemDisk: {serial: x}\nswitches: {msr: never}\n"))
 	if err != nil {
@@ -227,32 +251,32 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "f: it is empty"},
 		{"comment", "# nothing\n", "f: it is empty"},
-		{"null", "\n~\n", `f:2: the file has no value; give one or leave it out`},
-		{"list", "- a\n", `f:1: the file must be a mapping of keys to values`},
-		{"two documents", "disks: []\n---\ndisks: []\n", "f:2: a second document begins; a scenario must be a single one"},
-		{"syntax", "disks:\n  - size: 1GiB\n serial: x\n", "f:3: did not find expected key"},
-		{"no list's end", "disks: [\n\n", "f:3: did not find expected node content"},
+		{"null", "\n~\n", "f:2: it has no value; give one or leave it out"},
+		{"list", "- a\n", "f:1: it must be a mapping of fields to values"},
+		{"two documents", "disks: []\n---\ndisks: []\n", "f:2: a second document begins; the file must be a single one"},
+		{"syntax", "disks:\n  - size: 1GiB\n serial: x\n", "f:3: it is not YAML; a text that begins with a special character needs quotes"},
+		{"no list's end", "disks: [\n\n", "f:3: it is not YAML; a text that begins with a special character needs quotes"},
 		{"tab", "disks:\n\t- size: 1GiB\n", "f:2: it is not YAML"},
-		{"unknown key", "disk: []\n", `f:1: unknown key "disk"; the keys are smbio`},
-		{"unknown key inside", disk("offlin: true"), `f:3: unknown key "offlin"; the keys are size,`},
-		{"key twice", disk("size: 2GiB"), `f:3: the key "size" appears twice`},
+		{"unknown key", "disk: []\n", "f:1: disk: there is no such field; did you mean disks?"},
+		{"unknown key inside", disk("offlin: true"), "f:3: disks[0].offlin: there is no such field; did you mean offline?"},
+		{"key twice", disk("size: 2GiB"), "f:3: disks[0].size: the field appears twice"},
 		{"required key", "disks:\n- size: 1GiB\n- serial: x\n",
 			`f:3: disks[1]: invalid disk: a size of 0 bytes is not whole sectors from 4 MiB to 16 TiB`},
-		{"list for a text", disk("serial: [1]"), "f:3: disks[0].serial must be a text"},
-		{"text for a number", disk("lun: one"), `f:3: disks[0].lun must be a whole number from 0 to 255`},
-		{"number too large", disk("lun: 256"), `f:3: disks[0].lun must be a whole number from 0 to 255`},
-		{"negative number", disk("lun: -1"), `f:3: disks[0].lun must be a whole number from 0 to 255`},
-		{"fraction", disk("lun: 1.0"), `f:3: disks[0].lun is a number with a fraction; a text needs quotes`},
-		{"text for true", disk("offline: 'true'"), "f:3: disks[0].offline must be true or false"},
-		{"no value", disk("serial:"), `f:3: disks[0].serial has no value; give one or leave it out`},
-		{"mapping for a list", "disks: {}", "f:1: disks must be a list"},
+		{"list for a text", disk("serial: [1]"), "f:3: disks[0].serial: it must be a text"},
+		{"text for a number", disk("lun: one"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"number too large", disk("lun: 256"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"negative number", disk("lun: -1"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"fraction", disk("lun: 1.0"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"text for true", disk("offline: 'true'"), "f:3: disks[0].offline: it must be true or false"},
+		{"no value", disk("serial:"), "f:3: disks[0].serial: it has no value; give one or leave it out"},
+		{"mapping for a list", "disks: {}", "f:1: disks: it must be a list"},
 		{"no size", "disks:\n- size: 1 GB\n",
-			`f:2: size is "1 GB"; it must be bytes, or a text such as 10GiB, at most 16TiB`},
+			`f:2: disks[0].size: it is "1 GB"; it must be bytes, or a text such as 10GiB, at most 16TiB`},
 		{"mapping for a size", "disks:\n- size: {}\n",
-			`f:2: size is ""; it must be bytes, or a text such as 10GiB, at most 16TiB`},
+			"f:2: disks[0].size: it must be a text"},
 		{"size of a half sector", "disks:\n- size: 10000001\n",
 			`f:2: disks[0]: invalid disk: a size of 10000001 bytes is not whole sectors from 4 MiB to 16 TiB`},
-		{"word", disk("busType: floppy"), `f:3: busType is "floppy"; it must be one of scsi, ata`},
+		{"word", disk("busType: floppy"), `f:3: disks[0].busType: it is "floppy"; it must be one of scsi, ata`},
 		{"sectors", disk("sectorSize: 1024"), `f:2: disks[0]: invalid disk: sectors of 1024 bytes, not 512 or 4096`},
 		{"address twice", "disks:\n- {size: 1GiB, lun: 1}\n- {size: 1GiB, lun: 1}\n",
 			`f:3: disks[1]: invalid disk: adapter 0, bus 0, target 0, LUN 1 is taken`},
@@ -263,24 +287,27 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"system disk offline", "systemDisk: {offline: true}",
 			`f:1: systemDisk: offline, readOnly, content, boot and letter cannot be set for the system disk`},
 		{"identifier without content", disk("identifiers: [{type: naa}]"),
-			`f:3: an identifier needs exactly one of ascii, utf8 and hex`},
+			"f:3: disks[0].identifiers[0]: an identifier needs exactly one of ascii, utf8 and hex"},
 		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"),
-			`f:3: an identifier needs exactly one of ascii, utf8 and hex`},
-		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), `f:3: hex must be pairs of hexadecimal digits`},
-		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), `f:3: ascii is not ASCII; use utf8`},
+			"f:3: disks[0].identifiers[0]: an identifier needs exactly one of ascii, utf8 and hex"},
+		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), "f:3: disks[0].identifiers[0]: hex must be pairs of hexadecimal digits"},
+		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), "f:3: disks[0].identifiers[0]: ascii is not ASCII; use utf8"},
 		{"control character", disk(`serial: "a\u0001"`),
 			`f:2: disks[0]: invalid disk: the serial number must be at most 255 printable ASCII characters`},
-		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial is an anchor or alias"},
-		{"switches", "switches:\n  attributesVersion: 17\n", `f:2: switches: attributesVersion is 17, not 16 or 40`},
+		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial: it is an anchor or alias (& or *), which is not supported; a text needs quotes"},
+		{"switches", "switches:\n  attributesVersion: 17\n", "f:1: switches: attributesVersion is 17, not 16 or 40"},
 		{"word of a switch", "switches:\n  msr: later\n",
-			`f:2: msr is "later"; it must be one of immediate, delayed, late, never`},
+			`f:2: switches.msr: it is "later"; it must be one of immediate, delayed, late, never`},
 		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n",
 			`f:3: directories[1]: directory "D:\\a" is not on drive C`},
 		{"directory on a share", "directories: ['\\\\fs\\share']",
-			`f:1: directories[0]: directory "\\\\fs\\share" is not on drive C`},
+			`f:1: directories[0]: path "\\fs\share": is a network path; not an absolute Windows path`},
 		{"service twice", "services:\n- name: a\n- name: A\n", `f:3: services[1]: service A appears twice`},
 		{"services in a circle", "services:\n- {name: a, dependencies: [b]}\n- {name: b, dependencies: [a]}\n",
 			`f:2: services[0]: service a depends on itself`},
+		{"directory by its short name", "directories: ['C:\\PROGRA~1']", `f:1: directories[0]: path "C:\PROGRA~1": `},
+		{"directory above", "directories: ['C:\\a\\..\\b']", `f:1: directories[0]: path "C:\a\..\b": has a ".." component`},
+		{"directory's stream", "directories: ['C:\\a:b']", `f:1: directories[0]: path "C:\a:b": `},
 		{"share of nobody", "smbServers:\n- name: a\n  shares: [{name: s, users: [x]}]\n",
 			`f:3: smbServers[0].shares[0]: invalid file server or account: there is no account "x"`},
 		{"server's name", "smbServers:\n- name: a\\b\n",
@@ -303,7 +330,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ParseScenario("f", []byte(test.text))
-			var placed *ScenarioError
+			var placed *strictyaml.Error
 			if !errors.As(err, &placed) || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
@@ -341,7 +368,7 @@ func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
 	if s, err := LoadScenario(file); err != nil || s.SystemSerial != "mine" {
 		t.Errorf("a file called like a profile: got %q, %v", s.SystemSerial, err)
 	}
-	must(t, os.WriteFile(file, []byte(strings.Repeat("#", maxScenarioBytes+1)), 0o600))
+	must(t, os.WriteFile(file, []byte(strings.Repeat("#", strictyaml.MaxBytes+1)), 0o600))
 	if _, err := LoadScenario(file); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("a large file: got %v", err)
 	}
@@ -459,7 +486,7 @@ func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte("disks:\n- {size: 1GiB, content: formatted}\n---\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := ParseScenario("f", text)
-		var placed *ScenarioError
+		var placed *strictyaml.Error
 		switch {
 		case err == nil: // a node can be made of any scenario that is accepted
 			if err := s.Check(); err != nil {

@@ -5,11 +5,11 @@ package emulated
 import (
 	"cmp"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -19,15 +19,18 @@ import (
 // Size is a number of bytes, in a file a number or a text with a unit.
 type Size int64
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (s *Size) UnmarshalYAML(n *yaml.Node) error {
-	text := n.Value
-	if n.ShortTag() == "!!int" {
-		text += "B"
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(decode func(any) error) error {
+	var text string
+	var number uint64
+	if decode(&number) == nil {
+		text = fmt.Sprintf("%dB", number)
+	} else if err := decode(&text); err != nil {
+		return err
 	}
 	bytes, ok := parseSize(text)
 	if !ok {
-		return wrong(n, "size is %q; it must be bytes, or a text such as 10GiB, at most 16TiB", n.Value)
+		return fmt.Errorf("it is %q; it must be bytes, or a text such as 10GiB, at most 16TiB", text)
 	}
 	*s = Size(bytes)
 	return nil
@@ -56,13 +59,35 @@ func parseSize(text string) (int64, bool) {
 	return bytes.Num().Int64(), true
 }
 
+// decodeWord reads a word, in any case, and returns its index among the allowed ones.
+func decodeWord(decode func(any) error, allowed ...string) (int, error) {
+	var word string
+	if err := decode(&word); err != nil {
+		return 0, err
+	}
+	return wordOf(word, allowed...)
+}
+
 // wordOf returns the index of a word, in any case, among the allowed ones.
-func wordOf(n *yaml.Node, what, word string, allowed []string) (int, error) {
+func wordOf(word string, allowed ...string) (int, error) {
 	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
 	if i < 0 {
-		return 0, wrong(n, "%s is %q; it must be one of %s", what, word, strings.Join(allowed, ", "))
+		return 0, fmt.Errorf("it is %q; it must be one of %s", word, strings.Join(allowed, ", "))
 	}
 	return i, nil
+}
+
+// decodeChoice reads a text, in any case, that is one of the allowed ones.
+func decodeChoice[T ~string](decode func(any) error, to *T, allowed ...T) error {
+	var words []string
+	for _, one := range allowed {
+		words = append(words, string(one))
+	}
+	i, err := decodeWord(decode, words...)
+	if err == nil {
+		*to = allowed[i]
+	}
+	return err
 }
 
 // BusType is a value of STORAGE_BUS_TYPE.
@@ -85,22 +110,28 @@ func busTypes() (names []string, values []BusType) {
 }
 
 // Parse sets the bus type from a name, in any case and without the prefix BusType.
-func (b *BusType) Parse(name string) error { return b.UnmarshalYAML(&yaml.Node{Value: name}) }
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (b *BusType) UnmarshalYAML(n *yaml.Node) error {
+func (b *BusType) Parse(name string) error {
 	names, values := busTypes()
-	i, err := wordOf(n, "busType", n.Value, names)
+	i, err := wordOf(name, names...)
 	*b = values[i]
 	return err
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (b *BusType) UnmarshalYAML(decode func(any) error) error {
+	var name string
+	if err := decode(&name); err != nil {
+		return err
+	}
+	return b.Parse(name)
 }
 
 // Formatted is the content of a new disk: raw or formatted.
 type Formatted bool
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (f *Formatted) UnmarshalYAML(n *yaml.Node) error {
-	i, err := wordOf(n, "content", n.Value, []string{"raw", "formatted"})
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
+	i, err := decodeWord(decode, "raw", "formatted")
 	*f = i == 1
 	return err
 }
@@ -113,10 +144,10 @@ const (
 	tableMBR
 )
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (t *Table) UnmarshalYAML(n *yaml.Node) error {
-	i, err := wordOf(n, "table", n.Value, []string{"gpt", "mbr"})
-	*t = Table(max(i, 0)) // an index
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (t *Table) UnmarshalYAML(decode func(any) error) error {
+	i, err := decodeWord(decode, "gpt", "mbr")
+	*t = Table(i) // an index
 	return err
 }
 
@@ -131,47 +162,46 @@ type (
 	startType    uint32
 )
 
-// UnmarshalYAML implements the old form of yaml.Unmarshaler, with which the decoder still refuses unknown keys.
-func (s *ServiceSpec) UnmarshalYAML(unmarshal func(any) error) error {
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
 	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
-	err := unmarshal(&file)
+	err := decode(&file)
 	*s = ServiceSpec(file.Rest)
 	s.StartType = uint32(file.Start)
 	return err
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (s *startType) UnmarshalYAML(n *yaml.Node) error {
-	names := []string{"boot", "system", "automatic", "manual", "disabled"} // SERVICE_BOOT_START and so on, from 0
-	i, err := wordOf(n, "start", n.Value, names)
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *startType) UnmarshalYAML(decode func(any) error) error {
+	// SERVICE_BOOT_START and so on, from 0
+	i, err := decodeWord(decode, "boot", "system", "automatic", "manual", "disabled")
 	*s = startType(i) // an index
 	return err
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (m *MSRArrival) UnmarshalYAML(n *yaml.Node) error {
-	words := []string{string(MSRImmediate), string(MSRDelayed), string(MSRLate), string(MSRNever)}
-	i, err := wordOf(n, "msr", n.Value, words)
-	*m = MSRArrival(words[i])
-	return err
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (m *MSRArrival) UnmarshalYAML(decode func(any) error) error {
+	return decodeChoice(decode, m, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (g *Growth) UnmarshalYAML(n *yaml.Node) error {
-	words := []string{string(GrowthImmediate), string(GrowthDelayed), string(GrowthNever)}
-	i, err := wordOf(n, "growPartition", n.Value, words)
-	*g = Growth(words[i])
-	return err
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (g *Growth) UnmarshalYAML(decode func(any) error) error {
+	return decodeChoice(decode, g, GrowthImmediate, GrowthDelayed, GrowthNever)
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (l *LinksRefused) UnmarshalYAML(n *yaml.Node) error {
-	words := []string{string(LinksRefusedOnTheWay), string(LinksRefusedEverywhere), string(LinksRefusedNever)}
-	i, err := wordOf(n, "linksRefused", n.Value, words)
-	if err == nil {
-		*l = LinksRefused(words[i])
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (l *LinksRefused) UnmarshalYAML(decode func(any) error) error {
+	return decodeChoice(decode, l, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler. The codes are numbers without quotes, too.
+func (p *ProviderLate) UnmarshalYAML(decode func(any) error) error {
+	var code uint32
+	if decode(&code) == nil {
+		*p = ProviderLate(fmt.Sprint(code))
+		return nil
 	}
-	return err
+	return decode((*string)(p))
 }
 
 // Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
@@ -186,36 +216,30 @@ type identifierFile struct {
 	Hex         string `yaml:"hex"`
 }
 
-// UnmarshalYAML is like that of ServiceSpec.
-func (ids *Identifiers) UnmarshalYAML(unmarshal func(any) error) error {
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (ids *Identifiers) UnmarshalYAML(decode func(any) error) error {
 	var file []identifierFile
-	if err := unmarshal(&file); err != nil {
-		return err
-	}
-	var nodes []yaml.Node
-	if err := unmarshal(&nodes); err != nil {
+	if err := decode(&file); err != nil {
 		return err
 	}
 	*ids = make(Identifiers, len(file))
 	for i, one := range file {
-		if err := one.read(&nodes[i], &(*ids)[i]); err != nil {
-			return err
+		if err := one.read(&(*ids)[i]); err != nil {
+			return at(err, i)
 		}
 	}
 	return nil
 }
 
-func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
+func (f *identifierFile) read(id *win32.StorageIdentifier) (err error) {
 	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
-	kind, err := wordOf(n, "the type of an identifier", f.Type,
-		[]string{"vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name"})
+	kind, err := wordOf(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
 	if err != nil {
-		return err
+		return at(err, "type")
 	}
-	association, err := wordOf(n, "the association of an identifier", cmp.Or(f.Association, "device"),
-		[]string{"device", "port", "target"})
+	association, err := wordOf(cmp.Or(f.Association, "device"), "device", "port", "target")
 	if err != nil {
-		return err
+		return at(err, "association")
 	}
 	id.Type, id.Association = uint32(kind), uint32(association) // indices
 	given := 0
@@ -230,16 +254,16 @@ func (f *identifierFile) read(n *yaml.Node, id *win32.StorageIdentifier) error {
 		}
 	}
 	if given != 1 {
-		return wrong(n, "an identifier needs exactly one of ascii, utf8 and hex")
+		return errors.New("an identifier needs exactly one of ascii, utf8 and hex")
 	}
 	switch id.CodeSet {
 	case win32.StorageIdCodeSetAscii:
 		if strings.ContainsFunc(f.ASCII, func(r rune) bool { return r > '~' }) {
-			return wrong(n, "ascii is not ASCII; use utf8")
+			return errors.New("ascii is not ASCII; use utf8")
 		}
 	case win32.StorageIdCodeSetBinary:
 		if id.Identifier, err = hex.DecodeString(f.Hex); err != nil {
-			return wrong(n, "hex must be pairs of hexadecimal digits")
+			return errors.New("hex must be pairs of hexadecimal digits")
 		}
 	}
 	return nil

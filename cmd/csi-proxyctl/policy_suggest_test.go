@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package main
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestSuggestedNames(t *testing.T) {
 	line := func(method, request, code string) string {
 		return `{"uid":7,"method":"/` + method + `","request":` + request + `,"code":"` + code + `"}` + "\n"
 	}
-	s, err := Suggest(strings.NewReader(
+	s, err := suggestPolicy(strings.NewReader(
 		line("v1alpha1.System/GetService", `{"name":"MSiSCSI"}`, "OK") +
 			line("v1alpha1.System/GetService", `{"name":"typo"}`, "NotFound") +
 			line("v1alpha1.System/GetService", `{"name":"*"}`, "OK") +
@@ -24,10 +24,10 @@ func TestSuggestedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.NamesLeftOut != 6 || s.LeftOut != 0 {
-		t.Errorf("left out %d names and %d calls, want 6 and 0", s.NamesLeftOut, s.LeftOut)
+	if s.namesLeftOut != 6 || s.leftOut != 0 {
+		t.Errorf("left out %d names and %d calls, want 6 and 0", s.namesLeftOut, s.leftOut)
 	}
-	text, err := s.Text()
+	text, err := s.text()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package main
 
 import (
 	"bufio"
@@ -12,16 +12,17 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// entry is what a line of the audit log says, as far as a policy depends on it.
-type entry struct {
+// auditEntry is what a line of the audit log says, as far as a policy depends on it.
+type auditEntry struct {
 	Image    string          `json:"image"`
 	UID      *int            `json:"uid"`
 	SID      string          `json:"sid"`
@@ -33,18 +34,18 @@ type entry struct {
 	Reason   string          `json:"reason"`
 }
 
-// A Suggestion is a policy that allows what an audit log shows, and no more.
-type Suggestion struct {
-	rules []*suggested
-	// LeftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not
+// A suggestion is a policy that allows what an audit log shows, and no more.
+type suggestion struct {
+	rules []*suggestedRule
+	// leftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not
 	// have.
-	LeftOut int
-	// NamesLeftOut counts the names in calls that failed, and those with a *, which is a pattern in a policy.
-	NamesLeftOut int
+	leftOut int
+	// namesLeftOut counts the names in calls that failed, and those with a *, which is a pattern in a policy.
+	namesLeftOut int
 }
 
-// suggested is a rule of a file, in the order of its fields there.
-type suggested struct {
+// suggestedRule is a rule of a file, in the order of its fields there.
+type suggestedRule struct {
 	Name        string            `yaml:"name"`
 	Clients     []suggestedClient `yaml:"clients"`
 	Methods     []string          `yaml:"methods"`
@@ -62,22 +63,22 @@ type suggestedClient struct {
 	UID      *int   `yaml:"uid,omitempty"`
 }
 
-// maxLine is the longest line that an audit log has, with room to spare.
-const maxLine = 1 << 20
+// maxAuditLine is the longest line that an audit log has, with room to spare.
+const maxAuditLine = 1 << 20
 
-// Suggest reads an audit log.
-func Suggest(log io.Reader) (*Suggestion, error) {
-	s, all := &Suggestion{}, Methods()
+// suggestPolicy reads an audit log.
+func suggestPolicy(log io.Reader) (*suggestion, error) {
+	s, all := &suggestion{}, policy.Methods()
 	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, maxLine)
+	lines.Buffer(nil, maxAuditLine)
 	for number := 1; lines.Scan(); number++ {
-		var e entry
+		var e auditEntry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("line %d is not one of an audit log: %w", number, err)
 		}
 		// Other lines are about the admin endpoint and health, or about lost lines.
 		if slices.Contains(all, e.Method) && !s.add(e) {
-			s.LeftOut++
+			s.leftOut++
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -90,7 +91,7 @@ func Suggest(log io.Reader) (*Suggestion, error) {
 }
 
 // add takes a call into the rule of its client.
-func (s *Suggestion) add(e entry) bool {
+func (s *suggestion) add(e auditEntry) bool {
 	if e.Code == "PermissionDenied" && e.Reason == reason.Policy || e.Code == "InvalidArgument" || e.Bytes > 0 ||
 		e.Reason == reason.OutsideWorkingDirs {
 		return false
@@ -100,7 +101,7 @@ func (s *Suggestion) add(e entry) bool {
 		return false
 	}
 	r := s.ruleOf(c, e)
-	addTo(&r.Methods, Written(e.Method))
+	addTo(&r.Methods, policy.Written(e.Method))
 	var request any
 	if json.Unmarshal(e.Request, &request) == nil {
 		s.name(r, e, "", request)
@@ -109,7 +110,7 @@ func (s *Suggestion) add(e entry) bool {
 }
 
 // client describes the caller by all that stays the same when it starts again.
-func (e entry) client() (suggestedClient, bool) {
+func (e auditEntry) client() (suggestedClient, bool) {
 	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
 	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil &&
 		strings.HasPrefix(e.Image, path.Root().String()) {
@@ -118,7 +119,7 @@ func (e entry) client() (suggestedClient, bool) {
 	return c, c.UID != nil || c.SID != "" || c.Image != ""
 }
 
-func (s *Suggestion) ruleOf(c suggestedClient, e entry) *suggested {
+func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
 	key := func(c suggestedClient) string {
 		text, _ := yaml.Marshal(c) // plain values
 		return string(text)
@@ -132,45 +133,45 @@ func (s *Suggestion) ruleOf(c suggestedClient, e entry) *suggested {
 	if base := e.Image[strings.LastIndex(e.Image, `\`)+1:]; base != "" && c.Image != "" {
 		name += "-" + base
 	}
-	r := &suggested{Name: name, Clients: []suggestedClient{c}}
+	r := &suggestedRule{Name: name, Clients: []suggestedClient{c}}
 	s.rules = append(s.rules, r)
 	return r
 }
 
 // name takes in what the request of a call names.
-func (s *Suggestion) name(r *suggested, e entry, field string, value any) {
+func (s *suggestion) name(r *suggestedRule, e auditEntry, field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for field, below := range value {
 			s.name(r, e, field, below)
 		}
 	case string:
-		meaning := meaningOf(protoreflect.Name(field))
-		if meaning > free && (e.Code != codes.OK.String() || strings.Contains(value, everything)) {
-			s.NamesLeftOut++
+		meaning := policy.MeaningOf(protoreflect.Name(field))
+		if meaning >= policy.Path && (e.Code != codes.OK.String() || strings.Contains(value, "*")) {
+			s.namesLeftOut++
 			return
 		}
 		switch meaning {
-		case Path:
+		case policy.Path:
 			if path, err := winpath.Parse(value, winpath.Options{ForwardSlash: true}); err == nil {
 				addTo(&r.Directories, territory(path))
 			}
-		case Share:
+		case policy.Share:
 			if unc, err := winpath.ParseUNC(value, winpath.Options{ForwardSlash: true}); err == nil {
-				addTo(&r.Servers, lower(unc.Server))
+				addTo(&r.Servers, policy.Lower(unc.Server))
 			}
-		case Service:
+		case policy.Service:
 			addTo(&r.Services, value)
-		case Portal:
-			addTo(&r.Portals, lower(value))
-		case Target:
-			addTo(&r.Targets, lower(value))
+		case policy.Portal:
+			addTo(&r.Portals, policy.Lower(value))
+		case policy.Target:
+			addTo(&r.Targets, policy.Lower(value))
 		}
 	}
 }
 
 // narrow sorts the lists, and drops directories that lie in others.
-func (r *suggested) narrow() {
+func (r *suggestedRule) narrow() {
 	for _, list := range [][]string{r.Methods, r.Directories, r.Services, r.Servers, r.Portals, r.Targets} {
 		slices.Sort(list)
 	}
@@ -232,18 +233,15 @@ func addTo(list *[]string, text string) {
 	}
 }
 
-// Text returns the file.
-func (s *Suggestion) Text() ([]byte, error) {
+// text returns the file.
+func (s *suggestion) text() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	err := encoder.Encode(struct {
-		APIVersion string       `yaml:"apiVersion"`
-		Kind       string       `yaml:"kind"`
-		Rules      []*suggested `yaml:"rules"`
-	}{APIVersion, Kind, s.rules})
+		APIVersion string           `yaml:"apiVersion"`
+		Kind       string           `yaml:"kind"`
+		Rules      []*suggestedRule `yaml:"rules"`
+	}{policy.APIVersion, policy.Kind, s.rules})
 	return out.Bytes(), err
 }
-
-// Rules returns how many rules the suggestion has.
-func (s *Suggestion) Rules() int { return len(s.rules) }
