@@ -49,6 +49,8 @@ type Config struct {
 	Interceptor kernel.Interceptor
 	// Metrics counts and times calls, operations and kernel calls; see Agent.Metrics.
 	Metrics bool
+	// KernelHistograms makes Metrics count how long each kernel function takes, in many series.
+	KernelHistograms bool
 	// Limits bound what clients cost; the zero value: the defaults. The admin endpoint has its own, of the same size.
 	Limits limits.Limits
 	// CallTimeout is how long every call of the API may take, see server.CheckCallTimeout; 0: the method's own limit.

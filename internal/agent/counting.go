@@ -35,7 +35,7 @@ func (a *Agent) count() {
 			}
 			return nil
 		},
-	}, a.config.Logger)
+	}, a.config.KernelHistograms, a.config.Logger)
 	a.counting = counting{metrics: m, calls: m.Calls, operations: m.Operations.Observe}
 	a.config.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Interceptor)
 }

@@ -43,6 +43,7 @@ type Options struct {
 	protected    protectedServices
 	apis         apis.Selection
 	metrics      string
+	histograms   bool
 	callTimeout  time.Duration // 0: each method's own
 	deprecated   [2]struct{ name, dir string }
 }
@@ -99,6 +100,8 @@ func NewOptions(program string) *Options {
 			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "",
 		"`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
+	flags.BoolVar(&o.histograms, "metrics-kernel-histograms", false,
+		"let /metrics have how long each kernel function takes, in 15 series for each")
 	flags.DurationVar(&o.callTimeout, "call-timeout", 0,
 		"how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks "+
 			"or file systems")

@@ -68,6 +68,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		ProtectedServices: o.protected,
 		APIs:              &o.apis,
 		Metrics:           l != nil,
+		KernelHistograms:  o.histograms,
 		CallTimeout:       o.callTimeout,
 		Policy:            rules,
 		Audit:             record,

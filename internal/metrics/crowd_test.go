@@ -52,7 +52,7 @@ func serve(t *testing.T) net.Addr {
 		Node:      func() *node.Node { return nil },
 		Endpoints: func() []Endpoint { return []Endpoint{{"a", true}} },
 		Failed:    func() error { return nil },
-	}, klog.Background())
+	}, false, klog.Background())
 	t.Cleanup(m.Serve(l))
 	return l.Addr()
 }

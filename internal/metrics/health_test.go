@@ -40,7 +40,7 @@ func (s *subject) serve(t *testing.T) func(path string) (code int, text string) 
 		Node:      func() (n *node.Node) { s.set(func() { n = s.node }); return n },
 		Endpoints: func() (e []Endpoint) { s.set(func() { e = s.endpoints }); return e },
 		Failed:    func() (err error) { s.set(func() { err = s.failed }); return err },
-	}, logger)
+	}, false, logger)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func want(t *testing.T, k *KernelCalls, name, kind, help string, lines ...string
 }
 
 func TestKernelCallsByOutcome(t *testing.T) {
-	k := NewKernelCalls()
+	k := NewKernelCalls(true)
 	call := func(function string, code uint32, err error) {
 		t.Helper()
 		c := kernel.Call{Function: function, Object: `C:\` + t.Name(), Code: code}
@@ -70,7 +70,7 @@ func TestKernelCallsByOutcome(t *testing.T) {
 
 func TestRunningAndStuckKernelCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := NewKernelCalls()
+		k := NewKernelCalls(true)
 		begin := func(function string) (end func()) {
 			release, ended := make(chan struct{}), make(chan struct{})
 			go func() {
@@ -110,4 +110,17 @@ func TestRunningAndStuckKernelCalls(t *testing.T) {
 		fourth()
 		expect("0", "0", "0")
 	})
+}
+
+// Histograms are most of the series, so they are there only if the operator asks.
+func TestKernelHistogramsAreOptional(t *testing.T) {
+	for on, want := range map[bool]int{false: 0, true: 1} {
+		k := NewKernelCalls(on)
+		if err := k.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if n := testutil.CollectAndCount(k, "csi_proxy_kernel_call_duration_seconds"); n != want {
+			t.Errorf("%t: %d functions have a histogram, want %d", on, n, want)
+		}
+	}
 }

@@ -38,13 +38,15 @@ type Metrics struct {
 	health   *health
 }
 
-// New returns the metrics of an agent, and those of its process: memory, goroutines and build.
-func New(w Watched, log klog.Logger) *Metrics {
+// New returns the metrics of an agent, and those of its process: memory, goroutines and build. Histograms of the kernel
+// calls are many series.
+func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), health: newHealth(w, log),
-		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
+		Calls: server.NewMetrics(), Kernel: NewKernelCalls(kernelHistograms), Operations: NewOperations(),
 	}
-	m.registry.MustRegister(m.Calls, m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
+	m.registry.MustRegister(m.Calls.Collectors()...)
+	m.registry.MustRegister(m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -20,7 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
-// Calls are counted when they end and, while they run, as in flight. Nothing that a caller invents becomes a label.
+// Calls are counted when they begin and when they end. Nothing that a caller invents becomes a label.
 func TestCallsAreCounted(t *testing.T) {
 	metrics, dir := server.NewMetrics(), openDir(t, t.TempDir())
 	arrived, proceed := make(chan struct{}), make(chan struct{})
@@ -66,31 +67,36 @@ func TestCallsAreCounted(t *testing.T) {
 	go func() { call("wait"); close(waiting) }()
 	<-arrived
 
-	expect := func(inFlight, ok string) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.Collectors()...)
+	expect := func(ok string) {
 		t.Helper()
+		const method = `grpc_method="PathExists",grpc_service="v1.Filesystem",grpc_type="unary"`
 		want := `
-# HELP csi_proxy_calls_in_flight API calls that have not been answered.
-# TYPE csi_proxy_calls_in_flight gauge
-csi_proxy_calls_in_flight{group="filesystem",method="PathExists",version="v1"} ` + inFlight + `
-# HELP csi_proxy_calls_total API calls that ended, by API group, version, method and gRPC code.
-# TYPE csi_proxy_calls_total counter
-csi_proxy_calls_total{code="Internal",group="filesystem",method="PathExists",version="v1"} 1
-csi_proxy_calls_total{code="InvalidArgument",group="filesystem",method="PathExists",version="v1"} 1
-csi_proxy_calls_total{code="OK",group="filesystem",method="PathExists",version="v1"} ` + ok + `
+# HELP grpc_server_handled_total Total number of RPCs completed on the server, regardless of success or failure.
+# TYPE grpc_server_handled_total counter
+grpc_server_handled_total{grpc_code="Internal",` + method + `} 1
+grpc_server_handled_total{grpc_code="InvalidArgument",` + method + `} 1
+grpc_server_handled_total{grpc_code="OK",grpc_method="Check",grpc_service="grpc.health.v1.Health",grpc_type="unary"} 1
+grpc_server_handled_total{grpc_code="OK",` + method + `} ` + ok + `
+# HELP grpc_server_started_total Total number of RPCs started on the server.
+# TYPE grpc_server_started_total counter
+grpc_server_started_total{grpc_method="Check",grpc_service="grpc.health.v1.Health",grpc_type="unary"} 1
+grpc_server_started_total{` + method + `} 5
 `
-		if err := testutil.CollectAndCompare(metrics, strings.NewReader(want), "csi_proxy_calls_in_flight",
-			"csi_proxy_calls_total"); err != nil {
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "grpc_server_started_total",
+			"grpc_server_handled_total"); err != nil {
 			t.Error(err)
 		}
 	}
-	expect("1", "2")
+	expect("2")
 	close(proceed)
 	<-waiting
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	expect("0", "3")
-	if n := testutil.CollectAndCount(metrics, "csi_proxy_call_duration_seconds"); n != 1 {
-		t.Errorf("there are durations of %d methods, want 1", n)
+	expect("3")
+	if n, err := testutil.GatherAndCount(registry, "grpc_server_handling_seconds"); n != 2 || err != nil {
+		t.Errorf("there are durations of %d methods, want 2 (%v)", n, err)
 	}
 }

@@ -26,10 +26,12 @@ type passage struct {
 	Options
 	endpoint Endpoint
 	limits   map[string]time.Duration // by method
+	count    grpc.UnaryServerInterceptor
 }
 
 func newPassage(e Endpoint, o Options) *passage {
-	p := &passage{Options: o, endpoint: e, limits: map[string]time.Duration{}}
+	p := &passage{Options: o, endpoint: e, limits: map[string]time.Duration{},
+		count: o.Metrics.interceptor()}
 	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
 		for _, m := range service.Methods {
 			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
@@ -42,6 +44,13 @@ func newPassage(e Endpoint, o Options) *passage {
 // that they show what the caller sees.
 func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
+	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
+		return p.recorded(ctx, request, info, next)
+	})
+}
+
+func (p *passage) recorded(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
 	// over a socket the call has it already, see deadline
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
@@ -50,7 +59,6 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
-	counted := p.Metrics.begin(p.endpoint, info.FullMethod)
 	if p.Disturb != nil && p.endpoint.Group != "" {
 		next = disturbed(p.Disturb, info.FullMethod, next)
 	}
@@ -59,7 +67,6 @@ func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerI
 		response, err = admitted(ctx, c, request, info, next)
 	}
 	took := time.Since(begin)
-	counted(status.Code(err), took)
 	if err != nil || p.Logger.V(2).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
 		p.report(ctx, c, info.FullMethod, took, err)

@@ -62,7 +62,7 @@ const slotsInUse = "csi_proxy_operation_slots_in_use"
 func (g *target) metric(name string) (sum int) {
 	g.t.Helper()
 	calls := prometheus.NewRegistry()
-	calls.MustRegister(g.Agent.Metrics().Calls)
+	calls.MustRegister(g.Agent.Metrics().Calls.Collectors()...)
 	families, err := calls.Gather()
 	noError(g.t, err)
 	for _, f := range families {
@@ -87,16 +87,16 @@ func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 	g := attack(t, testnode.Options{Metrics: true, Limits: limits.Limits{Wait: 20 * time.Millisecond}})
 	_, release := g.Hang(csiproxytest.Calls{Function: "OpenFile", Object: `\pods\`})
 	defer release()
-	before := g.metric("csi_proxy_calls_total")
+	before := g.metric("grpc_server_started_total")
 	for i := range *children {
 		end := g.raise(childSocket, g.Socket("filesystem", "v2alpha1"))
 		eventually(t, "all calls of a child hang or are refused", func() bool {
-			begun := g.metric("csi_proxy_calls_total") + g.metric("csi_proxy_calls_in_flight") - before
+			begun := g.metric("grpc_server_started_total") - before
 			return begun >= childCalls && g.metric("csi_proxy_calls_queued") == 0
 		})
 		end()
 		eventually(t, "the child's calls have no caller any more",
-			func() bool { return g.metric("csi_proxy_calls_in_flight") == 0 })
+			func() bool { return g.metric("grpc_server_started_total") == g.metric("grpc_server_handled_total") })
 		_, err := g.Disk.GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 2})
 		if err == nil {
 			_, err = g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: kubelet + `\plugins`})
@@ -104,7 +104,7 @@ func TestChildrenThatLeaveCallsBehind(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %d children, with %d slots in use, the driver gets %v", i+1, g.metric(slotsInUse), err)
 		}
-		before = g.metric("csi_proxy_calls_total")
+		before = g.metric("grpc_server_started_total")
 	}
 	taken, limit := g.metric(slotsInUse), 512+4**children // 4 are reserved for each
 	if taken < childCalls || taken > limit {

@@ -119,7 +119,7 @@ func TestExpressionsSpeakOfWhatThereIs(t *testing.T) {
 	if len(expressions) < 30 {
 		t.Errorf("there are only %d expressions", len(expressions))
 	}
-	name := regexp.MustCompile(`\b(?:csi_proxy|go|process)_[a-z0-9_]+`)
+	name := regexp.MustCompile(`\b(?:csi_proxy|grpc_server|go|process)_[a-z0-9_]+`)
 	matcher := regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
 	grouping := regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
 	for where, expr := range expressions {
@@ -178,7 +178,7 @@ func TestAlertsNameCodesThatThereAre(t *testing.T) {
 func TestDocumentationListsTheMetrics(t *testing.T) {
 	p := aNodeThatWorked(t)
 	actual := map[string]string{}
-	kinds := regexp.MustCompile(`(?m)^# TYPE (csi_proxy_\S+) (\S+)$`)
+	kinds := regexp.MustCompile(`(?m)^# TYPE ((?:csi_proxy|grpc_server)_\S+) (\S+)$`)
 	families := p.families()
 	for _, match := range kinds.FindAllStringSubmatch(string(p), -1) {
 		labels := families[match[1]]
@@ -186,7 +186,7 @@ func TestDocumentationListsTheMetrics(t *testing.T) {
 		actual[match[1]] = match[2] + " " + strings.Join(slices.Sorted(maps.Keys(labels)), " ")
 	}
 	documented := map[string]string{}
-	row := regexp.MustCompile("(?m)^\\| `(csi_proxy_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*?) ?\\|")
+	row := regexp.MustCompile("(?m)^\\| `((?:csi_proxy|grpc_server)_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*?) ?\\|")
 	for _, match := range row.FindAllStringSubmatch(string(readFile(t, docsFile)), -1) {
 		labels := strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(match[3]))
 		slices.Sort(labels)

@@ -69,11 +69,11 @@ func TestWhatANodeHasAndDoes(t *testing.T) {
 
 	p := w.scrape(t)
 	p.has(t,
-		`csi_proxy_calls_total{code="OK",group="disk",method="PartitionDisk",version="v1"} 1`,
-		`csi_proxy_calls_total{code="OK",group="volume",method="MountVolume",version="v2alpha1"} 1`,
-		`csi_proxy_calls_total{code="InvalidArgument",group="volume",method="MountVolume",version="v2alpha1"} 1`,
-		`csi_proxy_call_duration_seconds_count{group="volume",method="MountVolume",version="v2alpha1"} 2`,
-		`csi_proxy_calls_in_flight{group="volume",method="MountVolume",version="v2alpha1"} 0`,
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="PartitionDisk",grpc_service="v1.Disk",grpc_type="unary"} 1`,
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="MountVolume",grpc_service="v2alpha1.Volume",grpc_type="unary"} 1`,
+		`grpc_server_handled_total{grpc_code="InvalidArgument",grpc_method="MountVolume",grpc_service="v2alpha1.Volume",grpc_type="unary"} 1`,
+		`grpc_server_handling_seconds_count{grpc_method="MountVolume",grpc_service="v2alpha1.Volume",grpc_type="unary"} 2`,
+		`grpc_server_started_total{grpc_method="MountVolume",grpc_service="v2alpha1.Volume",grpc_type="unary"} 2`,
 		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="FormatVolume"} 1`,
 		`csi_proxy_kernel_calls_total{code="OK",control_code="IOCTL_DISK_CREATE_DISK",function="DeviceIoControl"} 1`,
 		`csi_proxy_kernel_call_duration_seconds_count{control_code="",function="SetVolumeMountPoint"} 1`,
@@ -136,8 +136,12 @@ func TestHungOperation(t *testing.T) {
 	defer cancel()
 	go flush(short)
 	<-reached
-	const inFlight = `csi_proxy_calls_in_flight{group="volume",method="WriteVolumeCache",version="v2alpha1"} `
-	p := w.until(t, inFlight+"1")
+	const started = `grpc_server_started_total{grpc_method="WriteVolumeCache",grpc_service="v2alpha1.Volume",grpc_type="unary"} `
+	handled := func(code, n string) string {
+		return `grpc_server_handled_total{grpc_code="` + code + `",grpc_method="WriteVolumeCache",` +
+			`grpc_service="v2alpha1.Volume",grpc_type="unary"} ` + n
+	}
+	p := w.until(t, started+"1")
 	p.has(t,
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
@@ -151,7 +155,7 @@ func TestHungOperation(t *testing.T) {
 		t.Errorf("got %v, want Canceled", err)
 	}
 	w.until(t, `csi_proxy_operations_expired_total{operation="WriteVolumeCache"} 1`)
-	w.until(t, inFlight+"0").has(t, // which it is a moment after the caller has its answer
+	w.until(t, handled("Canceled", "1")).has(t, // which it is a moment after the caller has its answer
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
 	)
@@ -159,7 +163,7 @@ func TestHungOperation(t *testing.T) {
 	w.until(t, `csi_proxy_operations_waiting{operation="WriteVolumeCache"} 1`)
 	go flush(t.Context()) // and this one shares that turn
 	w.until(t, `csi_proxy_operations_joined_total{operation="WriteVolumeCache"} 1`)
-	w.until(t, inFlight+"2") // a scrape does not read all values at one moment
+	w.until(t, started+"3") // a scrape does not read all values at one moment
 	if code, text := w.get(t, "/readyz"); code != http.StatusOK {
 		t.Errorf("readyz: %d %s", code, text)
 	}
@@ -170,7 +174,7 @@ func TestHungOperation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w.until(t, inFlight+"0").has(t,
+	w.until(t, handled("OK", "2")).has(t,
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 0`,
 		`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} 0`,
 		`csi_proxy_operations_running{operation="WriteVolumeCache"} 0`,
@@ -275,8 +279,8 @@ func TestMetricsOverAReboot(t *testing.T) {
 	_, err := w.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
 	noError(t, err)
 	w.scrape(t).has(t,
-		`csi_proxy_calls_total{code="OK",group="disk",method="PartitionDisk",version="v1"} 1`,
-		`csi_proxy_calls_total{code="OK",group="disk",method="ListDiskIDs",version="v1"} 1`,
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="PartitionDisk",grpc_service="v1.Disk",grpc_type="unary"} 1`,
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="ListDiskIDs",grpc_service="v1.Disk",grpc_type="unary"} 1`,
 		`csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 1`, `csi_proxy_disks{online="false",read_only="false"} 1`,
 	)
 }

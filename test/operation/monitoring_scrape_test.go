@@ -26,7 +26,7 @@ func startWatched(t *testing.T) *watched {
 	if testnode.OnWine() {
 		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
-	n := testnode.Start(t, testnode.Options{Metrics: true})
+	n := testnode.Start(t, testnode.Options{Metrics: true, KernelHistograms: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,8 @@ type Options struct {
 	ProtectedServices []string
 	// Metrics makes the agent count; see agent.Agent.Metrics.
 	Metrics bool
+	// KernelHistograms is agent.Config's.
+	KernelHistograms bool
 	// Limits bound what clients cost; see agent.Config.
 	Limits limits.Limits
 	// CallTimeout limits the duration of every call; see agent.Config.
@@ -69,7 +71,8 @@ func Start(t testing.TB, o Options) *Node {
 			Interceptor: kernel.Chain(n.Faults.observe, recorder(t)), PipePrefix: "test-" + rand.Text() + "-",
 			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 			EraseOnFormat:     o.EraseOnFormat,
-			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics, Limits: o.Limits, CallTimeout: o.CallTimeout,
+			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics,
+			KernelHistograms: o.KernelHistograms, Limits: o.Limits, CallTimeout: o.CallTimeout,
 			Policy: o.Policy, Audit: o.Audit,
 		}})
 	if err != nil {
