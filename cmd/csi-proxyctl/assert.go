@@ -10,6 +10,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
 )
 
@@ -47,7 +48,7 @@ whatever differs from run to run. Lines that begin with # are remarks. With --up
 			if !a.output.forPeople() {
 				err = a.printAnswer(c, answer{value: map[string]string{"difference": difference}, names: []string{args[0]}})
 			} else {
-				_, err = fmt.Fprint(c.OutOrStdout(), difference)
+				_, err = fmt.Fprint(c.OutOrStdout(), printable.Text(difference))
 			}
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // deed is an action of a command that takes something away.
@@ -85,9 +86,9 @@ func confirm(c *cobra.Command, d deed, found []string) error {
 		return failure{errNotConfirmed}
 	}
 	for _, line := range append(found, d.effect) {
-		_, _ = fmt.Fprintln(c.ErrOrStderr(), printable(line))
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), printable.Text(line))
 	}
-	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", printable(strings.ToUpper(d.what[:1])+d.what[1:]))
+	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", printable.Text(strings.ToUpper(d.what[:1])+d.what[1:]))
 	answer, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is none
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 func doctorCommand(a *connection) *cobra.Command {
@@ -78,7 +79,9 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 // findingsText writes the findings for people, in colours if what they are written to shows any.
 func findingsText(to io.Writer, findings []doctor.Finding, missing []string) string {
 	var text strings.Builder
-	line := func(format string, args ...any) { text.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }
+	line := func(format string, args ...any) {
+		text.WriteString(printable.Text(fmt.Sprintf(format, args...)) + "\n")
+	}
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++

@@ -13,6 +13,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 func journalCommand(a *connection) *cobra.Command {
@@ -65,7 +66,7 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 // printEntry prints an entry: as a line, as a line of JSON, or as a YAML document.
 func (a *connection) printEntry(c *cobra.Command, e *admin.JournalEntry) error {
 	if a.output.forPeople() {
-		_, err := fmt.Fprintln(c.OutOrStdout(), journal.Line(e))
+		_, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(journal.Line(e)))
 		return err
 	}
 	if a.output.form == outputName { // what --after takes

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 func main() {
@@ -37,9 +38,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil || err.Error() == "":
 	case code == exitUsage:
 		text := strings.TrimPrefix(usageText(command, err), root.Name()+" ")
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n", text, command.CommandPath())
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n", printable.Text(text), command.CommandPath())
 	default:
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", a.text(ctx, err))
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", printable.Text(a.text(ctx, err)))
 	}
 	return code
 }

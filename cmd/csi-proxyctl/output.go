@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // output is the form in which a command prints its answer.
@@ -122,7 +123,7 @@ func printNames(c *cobra.Command, found answer) error {
 		}
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintln(c.OutOrStdout(), printable(name)); err != nil {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(name)); err != nil {
 			return err
 		}
 	}
@@ -138,7 +139,8 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 	var out bytes.Buffer
 	switch {
 	case a.output.form == outputJSONPath:
-		return a.output.path.expand(text)
+		expanded, err := a.output.path.expand(text)
+		return []byte(printable.Text(string(expanded))), err
 	case a.output.form == outputYAML:
 		return toYAML(text)
 	case indent == "":
@@ -147,7 +149,7 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 		err = json.Indent(&out, text, "", indent)
 	}
 	out.WriteByte('\n')
-	return out.Bytes(), err
+	return printable.JSON(out.Bytes()), err
 }
 
 // toYAML rewrites JSON, which is YAML in another style, in YAML's usual style.
@@ -161,13 +163,17 @@ func toYAML(text []byte) ([]byte, error) {
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	err := encoder.Encode(&document)
-	return out.Bytes(), errors.Join(err, encoder.Close())
+	return printable.JSON(out.Bytes()), errors.Join(err, encoder.Close())
 }
 
-// plain removes JSON's style; the encoder still quotes texts that need it.
+// plain removes JSON's style; the encoder still quotes texts that need it. Those that do not print need escapes, which
+// are for double quotes.
 func plain(n *yaml.Node) {
 	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
 		n.Style = 0
+	}
+	if printable.Text(n.Value) != n.Value {
+		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, below := range n.Content {
 		plain(below)
@@ -179,7 +185,7 @@ func printTable(w io.Writer, rows []string) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(table, printable(row)+"\n") // a Builder does not fail
+		_, _ = io.WriteString(table, printable.Text(row)+"\n") // a Builder does not fail
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -190,14 +196,4 @@ func printTable(w io.Writer, rows []string) error {
 		}
 	}
 	return nil
-}
-
-// printable replaces control characters, so that the names of devices and servers cannot steer the terminal.
-func printable(row string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return '?'
-		}
-		return r
-	}, row)
 }

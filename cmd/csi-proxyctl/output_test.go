@@ -4,11 +4,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -78,12 +81,37 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
+// In every form, what came from outside neither steers the terminal nor looks like another text.
+func TestOutputIsPrintable(t *testing.T) {
+	const outside = "r\u202Egpj.exe\x1b[31m\u2066\u200B\u009b2J\rx"
+	for _, form := range []string{outputTable, outputWide, outputName, outputJSON, outputYAML, "jsonpath={.name}"} {
+		a := &connection{}
+		if err := a.output.Set(form); err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		c := &cobra.Command{}
+		c.SetOut(&got)
+		err := a.printAnswer(c, answer{value: map[string]string{"name": outside}, rows: []string{"A\tB", outside + "\t1"}})
+		if err != nil || !strings.Contains(got.String(), "gpj.exe") || strings.ContainsFunc(got.String(), steers) {
+			t.Errorf("%s: got %q, %v", form, got.String(), err)
+		}
+	}
+	var stderr strings.Builder
+	if code := run(t.Context(), []string{"policy", "test", outside}, io.Discard, &stderr); code != 1 ||
+		!strings.Contains(stderr.String(), "r<U+202E>gpj.exe<U+001B>[31m") || strings.ContainsFunc(stderr.String(), steers) {
+		t.Errorf("an error: got %d, %q", code, stderr.String())
+	}
+}
+
+func steers(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+
 func TestTablesDoNotSteerTheTerminal(t *testing.T) {
 	var got strings.Builder
 	if err := printTable(&got, []string{"DISK\tSERIAL", "1\tvol\x1b[31m\u009b2J\rx"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "DISK  SERIAL\n1     vol?[31m?2J?x\n"; got.String() != want {
+	if want := "DISK  SERIAL\n1     vol<U+001B>[31m<U+009B>2J<U+000D>x\n"; got.String() != want {
 		t.Errorf("got %q, want %q", got.String(), want)
 	}
 }

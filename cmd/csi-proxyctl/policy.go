@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -59,10 +60,10 @@ func (a *connection) testPolicy(c *cobra.Command, file string, q question) error
 		return failure{err}
 	}
 	for _, warning := range p.Warnings(winpath.WorkingDirs{}) {
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", warning)
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", printable.Text(warning))
 	}
 	if err := policy.Guard(file); err != nil {
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: an agent here would not start with it: %v\n", err)
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: an agent here would not start with it: %s\n", printable.Text(err.Error()))
 	}
 	if len(q.client) == 0 {
 		if q.method != "" {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // A view collects the lines of a drawing.
@@ -35,7 +37,7 @@ func Write(w io.Writer, tree *Tree) error {
 		if i == 0 {
 			v.text.WriteString("\nMissing:\n")
 		}
-		v.line("  ", printable(what))
+		v.line("  ", printable.Text(what))
 	}
 	_, err := io.WriteString(w, v.text.String())
 	return err
@@ -85,7 +87,7 @@ func (v *view) partition(p Partition, branch, below string) {
 func (v *view) volume(vol *Volume, branch, below string) {
 	v.line(branch, vol.ID, "  ", usage(vol))
 	v.children(len(vol.MountPoints), below, func(i int, branch, _ string) {
-		v.line(branch, printable(vol.MountPoints[i]))
+		v.line(branch, printable.Text(vol.MountPoints[i]))
 	})
 }
 
@@ -151,10 +153,10 @@ func attachment(d Disk) string {
 func identity(d Disk) string {
 	var parts []string
 	if d.SerialNumber != "" {
-		parts = append(parts, "serial "+printable(d.SerialNumber))
+		parts = append(parts, "serial "+printable.Text(d.SerialNumber))
 	}
 	if d.Page83 != "" {
-		parts = append(parts, "page 83 "+printable(d.Page83))
+		parts = append(parts, "page 83 "+printable.Text(d.Page83))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -172,16 +174,6 @@ func usage(v *Volume) string {
 		return name
 	}
 	return fmt.Sprintf("%s  %s of %s used", name, Size(v.UsedBytes), Size(v.TotalBytes))
-}
-
-// printable keeps a device's own text from steering the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError || (r >= 0x80 && r < 0xa0) {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 func orDash(text string) string {

@@ -41,7 +41,7 @@ Disk 0   64 GiB  GPT  online, system      SAS adapter 1 bus 0 target 0 LUN 0
       └─ C:\mnt\
 
 Disk 1   10 GiB  RAW  online
-      serial vol?[31m  page 83 EMULATED  disk-2
+      serial vol<U+001B>[31m  page 83 EMULATED  disk-2
 
 Disk 12   512 B  RAW  offline, read-only
 `

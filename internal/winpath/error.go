@@ -5,8 +5,8 @@ package winpath
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // Error is the refusal of a path, name or volume id, with its cause.
@@ -42,15 +42,11 @@ func Quote(text string) string {
 			fmt.Fprintf(&b, `"… (%d bytes)`, len(text))
 			return b.String()
 		}
-		r, size := utf8.DecodeRuneInString(rest)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, "<%02X>", rest[0])
-		case !unicode.IsPrint(r) || strings.ContainsRune(`"<>`, r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
+		one, size := printable.First(rest)
+		if strings.ContainsRune(`"<>`, rune(rest[0])) {
+			one = fmt.Sprintf("<U+%04X>", rest[0])
 		}
+		b.WriteString(one)
 		rest = rest[size:]
 	}
 	b.WriteByte('"')

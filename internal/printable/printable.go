@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package printable shows texts that came from outside, such as names of files, devices and servers. They neither
+// steer a terminal nor look like other texts.
+package printable
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns a text with the numbers of characters that do not print, <U+202E>, and of bytes that are not UTF-8,
+// <FF>. Tabs and line ends stay.
+func Text(text string) string {
+	var b strings.Builder
+	for text != "" {
+		shown, size := First(text)
+		if text[0] == '\t' || text[0] == '\n' {
+			shown = text[:1]
+		}
+		b.WriteString(shown)
+		text = text[size:]
+	}
+	return b.String()
+}
+
+// First returns how the first character of a text is shown, and its length in the text.
+func First(text string) (shown string, size int) {
+	r, size := utf8.DecodeRuneInString(text)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return fmt.Sprintf("<%02X>", text[0]), size
+	case !unicode.IsPrint(r):
+		return fmt.Sprintf("<U+%04X>", r), size
+	}
+	return text[:size], size
+}
+
+// JSON returns JSON in which characters that do not print are escapes; line ends stay. It also takes YAML, if such
+// characters are within double quotes.
+func JSON(text []byte) []byte {
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsPrint(r) || r == '\n':
+			b = utf8.AppendRune(b, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
+}
