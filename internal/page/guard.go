@@ -3,18 +3,23 @@
 package page
 
 import (
+	"bytes"
 	"crypto/subtle"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
 	tokenHeader = "X-CSI-Proxy-Token" //nolint:gosec // the name of a header
 	maxRequest  = 64 << 10            // bytes; a fault is a few hundred
 	maxAnswers  = 16                  // how many requests are answered at once
+	bodyTime    = time.Second         // in which a request's body must come
 )
 
 // guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS
@@ -41,6 +46,11 @@ func (p *page) guard(next http.Handler) http.Handler {
 			http.Error(w, "not a request of this agent's page; load the page again", http.StatusForbidden)
 			return
 		}
+		// The whole request comes first: those whose bodies never come take no place from others.
+		if err := readBody(w, r); err != nil {
+			http.Error(w, "the request's body has not come: "+err.Error(), http.StatusBadRequest)
+			return
+		}
 		select {
 		case answers <- struct{}{}:
 			defer func() { <-answers }()
@@ -48,9 +58,19 @@ func (p *page) guard(next http.Handler) http.Handler {
 			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// readBody replaces a request's body by what has come of it, which must be all within bodyTime.
+func readBody(w http.ResponseWriter, r *http.Request) error {
+	reading := http.NewResponseController(w)
+	if err := reading.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	return errors.Join(err, reading.SetReadDeadline(time.Time{}))
 }
 
 // serves reports whether a request for a host, with or without a port, is for the page: by a loopback name or address,

@@ -284,12 +284,11 @@ func TestLookingLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Requests that do not end keep no others out for ever, and are bounded.
-func TestManyRequests(t *testing.T) {
+// Requests whose bodies never come keep no others out.
+func TestUnfinishedRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, false)
-	const all = 16
-	for range all {
+	for range 32 {
 		c, err := net.Dial("tcp", s.address)
 		if err != nil {
 			t.Fatal(err)
@@ -297,12 +296,12 @@ func TestManyRequests(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		_, _ = fmt.Fprintf(c, "POST /state HTTP/1.1\r\nHost: localhost\r\nX-CSI-Proxy-Token: %s\r\nContent-Length: "+
 			"100\r\nExpect: 100-continue\r\n\r\n", s.token)
-		// The server says to go on when the handler reads the body, so the request counts.
+		// The server says to go on when it reads the body, so the request counts.
 		if _, err := io.ReadAtLeast(c, make([]byte, len("HTTP/1.1 100")), len("HTTP/1.1 100")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if code, text, _ := s.send("GET", "/", "", nil); code != http.StatusServiceUnavailable {
+	if code, text, _ := s.send("GET", "/", "", nil); code != http.StatusOK {
 		t.Errorf("got %d %s", code, text)
 	}
 }
