@@ -6,6 +6,9 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // noFileShare returns why a name does not lead to a share of a file server, "" if it does. Some names lead to other
@@ -48,12 +51,28 @@ func neverShare(server, share string) (why string) {
 // isLoopback reports whether a server's name means the machine itself, as one of the names or addresses that every
 // machine has.
 func isLoopback(server string) bool {
-	name := strings.ToLower(server)
+	name := plainHost(server)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") || strings.HasPrefix(name, "localhost.") {
 		return true
 	}
 	address, ok := addressOf(name)
 	return ok && (address.IsLoopback() || address.IsUnspecified())
+}
+
+// plainHost returns a host's name as a resolver of international names reads it: in lower case, with full-width and
+// other compatible characters in their plain form, and without those that are not shown, such as soft hyphens.
+//
+// https://www.unicode.org/reports/tr46/#Mapping
+func plainHost(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u3002': // a full stop, as are U+FF0E and U+FF61 in plain form
+			return '.'
+		case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(name)))
 }
 
 // addressOf returns the address that a server's name is. In names, IPv6 addresses are written with dashes:

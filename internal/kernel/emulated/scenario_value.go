@@ -114,16 +114,15 @@ func (b *BusType) Parse(name string) error {
 	names, values := busTypes()
 	i, err := wordOf(name, names...)
 	*b = values[i]
-	return err
+	return at(err, "busType")
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (b *BusType) UnmarshalYAML(decode func(any) error) error {
-	var name string
-	if err := decode(&name); err != nil {
-		return err
-	}
-	return b.Parse(name)
+	names, values := busTypes()
+	i, err := decodeWord(decode, names...)
+	*b = values[i]
+	return err
 }
 
 // Formatted is the content of a new disk: raw or formatted.
