@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -149,7 +152,7 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 		err = json.Indent(&out, text, "", indent)
 	}
 	out.WriteByte('\n')
-	return printable.JSON(out.Bytes()), err
+	return escaped(out.Bytes()), err
 }
 
 // toYAML rewrites JSON, which is YAML in another style, in YAML's usual style.
@@ -163,7 +166,7 @@ func toYAML(text []byte) ([]byte, error) {
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	err := encoder.Encode(&document)
-	return printable.JSON(out.Bytes()), errors.Join(err, encoder.Close())
+	return escaped(out.Bytes()), errors.Join(err, encoder.Close())
 }
 
 // plain removes JSON's style; the encoder still quotes texts that need it. Those that do not print need escapes, which
@@ -196,4 +199,22 @@ func printTable(w io.Writer, rows []string) error {
 		}
 	}
 	return nil
+}
+
+// escaped returns JSON in which characters that do not print are escapes; line ends stay. It also takes YAML, if such
+// characters are within double quotes.
+func escaped(text []byte) []byte {
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsPrint(r) || r == '\n':
+			b = utf8.AppendRune(b, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
 }

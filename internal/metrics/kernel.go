@@ -25,7 +25,7 @@ const stuckAfter = 30 * time.Second
 // KernelCalls counts and times kernel calls and keeps track of running ones. Its Intercept is a kernel.Interceptor.
 type KernelCalls struct {
 	calls   *prometheus.CounterVec
-	seconds *prometheus.HistogramVec // nil: off
+	seconds *prometheus.HistogramVec // registered on its own, or not: it is many series
 	running *prometheus.Desc
 	oldest  *prometheus.Desc
 	stuck   *prometheus.Desc
@@ -37,29 +37,26 @@ type KernelCalls struct {
 // kernelFunction is the labels of a kernel call.
 type kernelFunction struct{ name, controlCode string }
 
-// NewKernelCalls returns metrics without calls, with or without histograms.
-func NewKernelCalls(histograms bool) *KernelCalls {
+// NewKernelCalls returns metrics without calls.
+func NewKernelCalls() *KernelCalls {
 	labels := []string{"function", "control_code"}
-	k := &KernelCalls{
+	return &KernelCalls{
 		functions: map[kernelFunction]*running.Set[struct{}]{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_kernel_calls_total",
 			Help: "Kernel calls that ended, by function, control code of DeviceIoControl, and Win32 code.",
 		}, append(labels, "code")),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "csi_proxy_kernel_call_duration_seconds",
+			Help:    "How long kernel calls took.",
+			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
+		}, labels),
 		running: prometheus.NewDesc("csi_proxy_kernel_calls_running", "Kernel calls that have not ended.", labels, nil),
 		oldest: prometheus.NewDesc("csi_proxy_kernel_call_oldest_seconds",
 			"For how long the oldest running kernel call has been running; 0 when none is.", labels, nil),
 		stuck: prometheus.NewDesc("csi_proxy_kernel_calls_stuck",
 			"Kernel calls that have been running for more than 30 seconds.", labels, nil),
 	}
-	if histograms {
-		k.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "csi_proxy_kernel_call_duration_seconds",
-			Help:    "How long kernel calls took.",
-			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
-		}, labels)
-	}
-	return k
 }
 
 // Intercept is the kernel.Interceptor.
@@ -69,9 +66,7 @@ func (k *KernelCalls) Intercept(_ context.Context, call kernel.Call, do func() e
 	err := errPanic
 	defer func() {
 		runs.Remove()
-		if k.seconds != nil {
-			k.seconds.WithLabelValues(f.name, f.controlCode).Observe(time.Since(runs.Since).Seconds())
-		}
+		k.seconds.WithLabelValues(f.name, f.controlCode).Observe(time.Since(runs.Since).Seconds())
 		k.calls.WithLabelValues(f.name, f.controlCode, codeName(err)).Inc()
 	}()
 	err = do()
@@ -126,9 +121,6 @@ func codeName(err error) string {
 // Describe implements prometheus.Collector.
 func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 	k.calls.Describe(to)
-	if k.seconds != nil {
-		k.seconds.Describe(to)
-	}
 	for _, d := range []*prometheus.Desc{k.running, k.oldest, k.stuck} {
 		to <- d
 	}
@@ -137,9 +129,6 @@ func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 	k.calls.Collect(to)
-	if k.seconds != nil {
-		k.seconds.Collect(to)
-	}
 	k.mu.Lock()
 	functions := maps.Clone(k.functions)
 	k.mu.Unlock()

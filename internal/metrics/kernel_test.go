@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -26,7 +28,7 @@ func want(t *testing.T, k *KernelCalls, name, kind, help string, lines ...string
 }
 
 func TestKernelCallsByOutcome(t *testing.T) {
-	k := NewKernelCalls(true)
+	k := NewKernelCalls()
 	call := func(function string, code uint32, err error) {
 		t.Helper()
 		c := kernel.Call{Function: function, Object: `C:\` + t.Name(), Code: code}
@@ -70,7 +72,7 @@ func TestKernelCallsByOutcome(t *testing.T) {
 
 func TestRunningAndStuckKernelCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := NewKernelCalls(true)
+		k := NewKernelCalls()
 		begin := func(function string) (end func()) {
 			release, ended := make(chan struct{}), make(chan struct{})
 			go func() {
@@ -115,12 +117,15 @@ func TestRunningAndStuckKernelCalls(t *testing.T) {
 // Histograms are most of the series, so they are there only if the operator asks.
 func TestKernelHistogramsAreOptional(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 1} {
-		k := NewKernelCalls(on)
-		if err := k.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return nil }); err != nil {
+		m := New(Watched{
+			Node: func() *node.Node { return nil }, Endpoints: func() []Endpoint { return nil },
+		}, on, klog.Background())
+		if err := m.Kernel.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
-		if n := testutil.CollectAndCount(k, "csi_proxy_kernel_call_duration_seconds"); n != want {
-			t.Errorf("%t: %d functions have a histogram, want %d", on, n, want)
+		n, err := testutil.GatherAndCount(m.Gatherer(), "csi_proxy_kernel_call_duration_seconds")
+		if n != want || err != nil {
+			t.Errorf("%t: %d functions have a histogram, want %d (%v)", on, n, want, err)
 		}
 	}
 }

@@ -43,9 +43,12 @@ type Metrics struct {
 func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), health: newHealth(w, log),
-		Calls: server.NewMetrics(), Kernel: NewKernelCalls(kernelHistograms), Operations: NewOperations(),
+		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
 	}
 	m.registry.MustRegister(m.Calls.Collectors()...)
+	if kernelHistograms {
+		m.registry.MustRegister(m.Kernel.seconds)
+	}
 	m.registry.MustRegister(m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

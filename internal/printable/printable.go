@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -37,22 +36,4 @@ func First(text string) (shown string, size int) {
 		return fmt.Sprintf("<U+%04X>", r), size
 	}
 	return text[:size], size
-}
-
-// JSON returns JSON in which characters that do not print are escapes; line ends stay. It also takes YAML, if such
-// characters are within double quotes.
-func JSON(text []byte) []byte {
-	var b []byte
-	for _, r := range string(text) {
-		switch {
-		case unicode.IsPrint(r) || r == '\n':
-			b = utf8.AppendRune(b, r)
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
-		default:
-			b = fmt.Appendf(b, `\u%04x`, r)
-		}
-	}
-	return b
 }

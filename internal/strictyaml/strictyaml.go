@@ -186,28 +186,3 @@ func decodeScalar(n *yaml.Node, to reflect.Value) error {
 	}
 	return nil
 }
-
-// Set sets one field of a struct to a value that is written as in a file.
-func Set(into any, name, value string) error {
-	var n yaml.Node
-	if err := yaml.Unmarshal([]byte(value), &n); err != nil {
-		return err
-	}
-	if len(n.Content) == 0 {
-		return errors.New("it has no value")
-	}
-	key := &yaml.Node{Kind: yaml.ScalarNode, Value: name}
-	return decode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, n.Content[0]}},
-		reflect.ValueOf(into).Elem())
-}
-
-// Get returns one field of a struct by its name in a file, nil if there is none.
-func Get(from any, name string) any {
-	v := reflect.ValueOf(from)
-	for _, f := range fieldsOf(v.Type()) {
-		if f.name == name {
-			return v.FieldByIndex(f.index).Interface()
-		}
-	}
-	return nil
-}

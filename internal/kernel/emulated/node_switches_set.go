@@ -5,6 +5,7 @@ package emulated
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
@@ -79,9 +80,20 @@ func (n *Node) Switches() []Switch {
 	defer n.mu.Unlock()
 	list := switchTexts()
 	for i := range list {
-		list[i].Value = fmt.Sprint(strictyaml.Get(n.state.Switches, list[i].Name))
+		list[i].Value = n.state.Switches.text(list[i].Name)
 	}
 	return list
+}
+
+// text returns the answer of one switch, by its name in scenario files.
+func (s Switches) text(name string) string {
+	v := reflect.ValueOf(s)
+	for f := range v.Type().Fields() {
+		if f.Tag.Get("yaml") == name {
+			return fmt.Sprint(v.FieldByIndex(f.Index).Interface())
+		}
+	}
+	return ""
 }
 
 // SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
@@ -93,7 +105,8 @@ func (n *Node) SetSwitch(name, answer string) error {
 	}
 	return n.control(func() error {
 		next := n.state.Switches
-		if answer == "" || strictyaml.Set(&next, known.Name, answer) != nil || next.check() != nil {
+		_, err := strictyaml.Decode("", []byte(known.Name+": "+answer), &next)
+		if err != nil || strings.ContainsAny(answer, "\r\n") || next.check() != nil {
 			return fmt.Errorf("%w: %s is %q; it must be one of these: %s", ErrInvalidSwitch, known.Name, answer, known.Form)
 		}
 		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
