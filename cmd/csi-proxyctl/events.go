@@ -185,7 +185,8 @@ func (a *connection) printEvent(c *cobra.Command, e event) error {
 	case outputTable, outputWide:
 		paints := map[string]colour{"added": green, "changed": yellow, "removed": red}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s %s  %s\n", e.Time.Format("15:04:05"),
-			paint(c.OutOrStdout(), paints[e.Type], fmt.Sprintf("%-7s", e.Type)), printable.Text(e.Object), printable.Text(e.State))
+			paint(c.OutOrStdout(), paints[e.Type], fmt.Sprintf("%-7s", e.Type)), printable.Text(e.Object),
+			printable.Text(e.State))
 		return err
 	case outputName:
 		_, err = fmt.Fprintln(c.OutOrStdout(), printable.Text(e.Object))

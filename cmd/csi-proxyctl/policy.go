@@ -63,7 +63,8 @@ func (a *connection) testPolicy(c *cobra.Command, file string, q question) error
 		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", printable.Text(warning))
 	}
 	if err := policy.Guard(file); err != nil {
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: an agent here would not start with it: %s\n", printable.Text(err.Error()))
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: an agent here would not start with it: %s\n",
+			printable.Text(err.Error()))
 	}
 	if len(q.client) == 0 {
 		if q.method != "" {

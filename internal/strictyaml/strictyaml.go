@@ -19,10 +19,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 )
 
-const (
-	MaxBytes = 1 << 20 // of a file
-	maxItems = 1000    // of a list
-)
+// MaxBytes is the largest size of a file.
+const MaxBytes = 1 << 20
+
+const maxItems = 1000 // of a list
 
 // An Unmarshaler is a value with a form of its own in files. Its method calls decode with a value to read.
 type Unmarshaler interface {

@@ -104,11 +104,11 @@ func guard(path string) error {
 		return fmt.Errorf("the socket directory %s can be changed by %s, so that others could replace the sockets in it; "+
 			"give a directory that only its owner may write to", path, strings.Join(names, ", "))
 	}
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return fmt.Errorf("cannot look at the socket directory: %w", err)
 	}
-	for _, path := range []string{path, real} {
+	for _, path := range []string{path, resolved} {
 		if above, err := fileowner.Exposed(path); err != nil {
 			return fmt.Errorf("cannot look above the socket directory: %w", err)
 		} else if above != "" {
