@@ -8,6 +8,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -57,7 +58,7 @@ func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.End
 }
 
 func noJournal(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NO_JOURNAL",
+	return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: "NO_JOURNAL",
 		Message: "only an agent with an emulated node keeps a journal"}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -79,7 +80,7 @@ func (a *Agent) Node() (*node.Node, error) {
 
 // notServed returns the error of Node while nothing is served.
 func notServed() error {
-	return &node.Error{Class: node.Unavailable, Reason: "NODE_NOT_SERVED",
+	return &errdefs.Error{Class: errdefs.Unavailable, Reason: "NODE_NOT_SERVED",
 		Message: "the node is rebooting or the agent is stopping; try again"}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
@@ -76,7 +77,7 @@ func (k kubeletFiles) ReadLink(name string) (string, error) {
 
 // lookError returns a failure with the kind that tells a missing directory from one that cannot be read.
 func lookError(op, name string, err error) error {
-	var e *node.Error
+	var e *errdefs.Error
 	switch {
 	case err == nil:
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
@@ -69,7 +70,7 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 		server.Unary("Expand", server.LimitLong,
 			func(ctx context.Context, r *api.ExpandRequest) (*api.ExpandResponse, error) {
 				if r.GetSizeBytes() < 0 {
-					return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.NegativeSize,
+					return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: reason.NegativeSize,
 						Message: fmt.Sprintf("the size %d is negative", r.GetSizeBytes())}
 				}
 				step := node.Step{Verb: "Expand", Target: r.GetTargetPath(), Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
@@ -92,7 +93,7 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
 	if r.GetDisk() == nil {
-		return nil, &node.Error{Class: node.InvalidArgument, Reason: reason.InvalidArgument,
+		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: reason.InvalidArgument,
 			Message: "the request describes no disk"}
 	}
 	at := r.GetIscsiDisk()
@@ -132,7 +133,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	if n.Records() == "" {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords,
+		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: reason.NoRecords,
 			Message: "this agent has no directory to record who uses a share; its log says why"}
 	}
 	if err := shortTexts(r.GetRemotePath()); err != nil {
@@ -176,8 +177,8 @@ const maxText = 4096
 func shortTexts(texts ...string) error {
 	for _, text := range texts {
 		if len(text) > maxText {
-			return &node.Error{
-				Class: node.InvalidArgument, Reason: reason.InvalidArgument,
+			return &errdefs.Error{
+				Class: errdefs.InvalidArgument, Reason: reason.InvalidArgument,
 				Message: fmt.Sprintf("a text of the request has %d bytes, and may have %d", len(text), maxText),
 			}
 		}
@@ -189,7 +190,7 @@ func shortTexts(texts ...string) error {
 func sharesOf(n *node.Node, m *staging.Mounter) (*staging.Shares, error) {
 	dir := n.Records()
 	if err := fileowner.MakeDirectory(dir); err != nil {
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: reason.NoRecords,
+		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: reason.NoRecords,
 			Message: "making the directory of the agent's records: " + err.Error(), Err: err}
 	}
 	return m.Shares(dir), nil
@@ -260,27 +261,27 @@ func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
 // A stepFailure is the class of a failure that package staging finds itself.
 type stepFailure struct {
 	kind   error
-	class  node.Class
+	class  errdefs.Class
 	reason string
 }
 
 func stepFailures() []stepFailure {
 	return []stepFailure{
-		{csiproxy.ErrAmbiguous, node.FailedPrecondition, reason.AmbiguousDisk},
-		{csiproxy.ErrNotFormatted, node.FailedPrecondition, reason.NotFormatted},
-		{csiproxy.ErrDiskTooSmall, node.OutOfRange, reason.DiskTooSmall},
-		{csiproxy.ErrOtherVolumeMounted, node.FailedPrecondition, reason.OtherVolumeMounted},
-		{csiproxy.ErrPathExists, node.AlreadyExists, reason.PathExists},
-		{csiproxy.ErrDiskNotFound, node.NotFound, reason.DiskNotFound},
-		{csiproxy.ErrVolumeNotFound, node.NotFound, reason.VolumeNotFound},
-		{fs.ErrNotExist, node.NotFound, reason.PathNotFound},
-		{fs.ErrInvalid, node.InvalidArgument, reason.InvalidArgument},
+		{csiproxy.ErrAmbiguous, errdefs.FailedPrecondition, reason.AmbiguousDisk},
+		{csiproxy.ErrNotFormatted, errdefs.FailedPrecondition, reason.NotFormatted},
+		{csiproxy.ErrDiskTooSmall, errdefs.OutOfRange, reason.DiskTooSmall},
+		{csiproxy.ErrOtherVolumeMounted, errdefs.FailedPrecondition, reason.OtherVolumeMounted},
+		{csiproxy.ErrPathExists, errdefs.AlreadyExists, reason.PathExists},
+		{csiproxy.ErrDiskNotFound, errdefs.NotFound, reason.DiskNotFound},
+		{csiproxy.ErrVolumeNotFound, errdefs.NotFound, reason.VolumeNotFound},
+		{fs.ErrNotExist, errdefs.NotFound, reason.PathNotFound},
+		{fs.ErrInvalid, errdefs.InvalidArgument, reason.InvalidArgument},
 	}
 }
 
 // stepError gives a failure that package staging found itself a class. Those of the inner calls have one.
 func stepError(err error) error {
-	var ours *node.Error
+	var ours *errdefs.Error
 	if err == nil || errors.As(err, &ours) {
 		return err
 	}
@@ -288,7 +289,7 @@ func stepError(err error) error {
 	inner := errors.As(err, &call)
 	for _, e := range stepFailures() {
 		if errors.Is(err, e.kind) && (!inner || !errors.Is(call, e.kind)) {
-			return &node.Error{Class: e.class, Reason: e.reason, Message: err.Error(), Err: err}
+			return &errdefs.Error{Class: e.class, Reason: e.reason, Message: err.Error(), Err: err}
 		}
 	}
 	return err

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -25,9 +25,9 @@ func (h *Harness) addFault(_ context.Context, r *api.AddFaultRequest) (*api.AddF
 	}
 	switch {
 	case errors.Is(err, faults.ErrNoCrash):
-		return nil, &node.Error{Class: node.FailedPrecondition, Reason: "NOT_POSSIBLE", Message: err.Error(), Err: err}
+		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: "NOT_POSSIBLE", Message: err.Error(), Err: err}
 	case err != nil:
-		return nil, &node.Error{Class: node.InvalidArgument, Reason: "INVALID_FAULT", Message: err.Error(), Err: err}
+		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_FAULT", Message: err.Error(), Err: err}
 	}
 	return &api.AddFaultResponse{Id: id}, nil
 }
@@ -47,7 +47,7 @@ func (h *Harness) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*ap
 	if r.GetId() == 0 {
 		h.Faults.Release()
 	} else if !h.Faults.Remove(r.GetId()) {
-		return nil, &node.Error{Class: node.NotFound, Reason: "NOT_FOUND",
+		return nil, &errdefs.Error{Class: errdefs.NotFound, Reason: "NOT_FOUND",
 			Message: fmt.Sprintf("there is no fault %d", r.GetId())}
 	}
 	return &api.RemoveFaultResponse{}, nil

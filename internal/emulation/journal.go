@@ -7,8 +7,8 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -41,7 +41,7 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	for {
 		found, err := h.Journal.Find(q)
 		if err != nil {
-			return nil, &node.Error{Class: node.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
+			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
 		}
 		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(patience, max(found.Searched, found.Newest)) {
 			q.After = found.Searched

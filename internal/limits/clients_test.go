@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -45,8 +45,8 @@ func isClosed(t *testing.T, c net.Conn) bool {
 
 // isExhausted reports whether an error is what a client gets beyond its limits.
 func isExhausted(err error) bool {
-	e := (*node.Error)(nil)
-	return errors.As(err, &e) && e.Class == node.ResourceExhausted
+	e := (*errdefs.Error)(nil)
+	return errors.As(err, &e) && e.Class == errdefs.ResourceExhausted
 }
 
 func TestOpenCallsAreBounded(t *testing.T) {

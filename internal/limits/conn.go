@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // Conn is one client's connection.
@@ -81,7 +81,7 @@ func (c *Conn) OpenCall() (done func(), err error) {
 }
 
 func tooManyCalls(limit int, whose string) error {
-	return &node.Error{Class: node.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
+	return &errdefs.Error{Class: errdefs.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
 		"%d calls of %s are open already; end those that are not needed, or try again later", limit, whose)}
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // A Slot is the right of one call to run, and of the operation that it began, until both are over.
@@ -137,7 +137,7 @@ func (c *Client) tooManyLocked() error {
 			}
 		}
 	}
-	return &node.Error{Class: node.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
+	return &errdefs.Error{Class: errdefs.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
 		"%d operations of %s are running, as many as may, and none ended within %v: %s, the oldest for %v; try again later",
 		limit, whose, cs.limits.Wait, most(running), time.Since(oldest).Round(time.Second))}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
@@ -81,7 +82,7 @@ func (o *op) ask(x object, part int, f func(o *op) error) error {
 	n.abandon(entry)
 	klog.FromContext(o.ctx).Error(nil, "An object that does not answer is left out", "object", x, "call",
 		o.operation, "waited", patience)
-	return errorf(Unavailable, reason.NotAnswering, "%s has not answered within %v", x, patience)
+	return errdefs.Unavailable.Errorf(reason.NotAnswering, "%s has not answered within %v", x, patience)
 }
 
 // askTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the

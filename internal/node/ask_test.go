@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // Objects asked side by side answer in order. One that hangs is left out after a while, is listed as running, is not
@@ -150,8 +152,8 @@ func TestHangingCountsWhereItHangs(t *testing.T) {
 			}
 		}
 		time.Sleep(lateAfter)
-		var e *Error
-		if err := through(`C:\another`, `\\dead\share`, nil); !errors.As(err, &e) || e.Class != Unavailable {
+		var e *errdefs.Error
+		if err := through(`C:\another`, `\\dead\share`, nil); !errors.As(err, &e) || e.Class != errdefs.Unavailable {
 			t.Errorf("another path through the share: %v, want Unavailable", err)
 		}
 		if err := through(`C:\another`, `\\living\share`, nil); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/signature"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -23,7 +24,7 @@ import (
 func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	geometry, err := d.geometry()
 	if err != nil {
-		return fail(err, "reading the size of disk %d", d.number)
+		return errdefs.Wrapf(err, "reading the size of disk %d", d.number)
 	}
 	probes, found := probesOf(geometry.DiskSize), ""
 	switch layout.Style {
@@ -40,13 +41,13 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	}
 	if found == "" {
 		if found, err = contentOf(d, diskObject(d.number), probes); err != nil {
-			return fail(err, "looking at what disk %d holds", d.number)
+			return errdefs.Wrapf(err, "looking at what disk %d holds", d.number)
 		}
 	}
 	if found == "" {
 		return nil
 	}
-	return errorf(FailedPrecondition, reason.DiskNotBlank,
+	return errdefs.FailedPrecondition.Errorf(reason.DiskNotBlank,
 		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
 			"clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
 }
@@ -81,7 +82,7 @@ func contentOf(h kernel.Handle, what object, probes []span) (string, error) {
 	for _, p := range probes {
 		for at := p.start; at < p.end; at += int64(len(buffer)) {
 			if time.Since(began) > blankTime {
-				return "", errorf(DeadlineExceeded, reason.NotSeenBlank,
+				return "", errdefs.DeadlineExceeded.Errorf(reason.NotSeenBlank,
 					"%s is read too slowly: %v were not enough to see whether it is blank, so it is left as it is; try again", what,
 					blankTime)
 			}

@@ -4,8 +4,12 @@ package node
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // A change runs on a goroutine of its own, so that a caller can give up at its deadline while a kernel call that cannot
@@ -153,4 +157,22 @@ func (n *Node) leave(what operation, fl *flight) {
 	}
 	n.forget(what, fl)
 	fl.cancel()
+}
+
+// abandoned returns the error for the caller of a change whose context ended first.
+func abandoned(ctx context.Context, what string) error {
+	return gaveUp(ctx, what, "the operation continues in the agent, and a repeated call joins or follows it")
+}
+
+// abandonedRead returns the error for the caller of a read whose context ended first.
+func abandonedRead(ctx context.Context, what string) error {
+	return gaveUp(ctx, what, "Windows has not answered yet; a repeated call asks again")
+}
+
+func gaveUp(ctx context.Context, what, next string) error {
+	class, why := errdefs.Canceled, "was cancelled by the caller"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"
+	}
+	return class.Wrapf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
 }

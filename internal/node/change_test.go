@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // startChange runs change in the background and returns a function that waits for its result.
@@ -83,8 +84,8 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 			return 0, nil
 		})
 		_, err := slow()
-		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.DeadlineExceeded {
 			t.Fatalf("got %v, want DeadlineExceeded", err)
 		}
 		next := startChange(t.Context(), n, on("next", diskObject(1)), func(*op) (int, error) {
@@ -135,8 +136,8 @@ func TestPanicEndsOneCall(t *testing.T) {
 		n := bare(t, nil)
 		j := on("test", diskObject(1))
 		_, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { panic("boom") })
-		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != reason.Panic {
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
 		if value, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { return 3, nil }); value != 3 ||

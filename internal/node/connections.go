@@ -6,6 +6,7 @@ import (
 	"context"
 	"sort"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -45,7 +46,7 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fail(err, "listing the iSCSI sessions")
+			return nil, errdefs.Wrapf(err, "listing the iSCSI sessions")
 		}
 		sessions := make([]ISCSISession, 0, len(all))
 		for _, session := range all {

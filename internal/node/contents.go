@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -20,7 +21,7 @@ func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error
 	}
 	return read(ctx, f.node, on("Contents", pathObject(parsed)), func(o *op) ([]string, error) {
 		pl, err := o.locate(parsed, walk{})
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return nil, pathNotFound(parsed, err)
 		}
 		if err != nil {
@@ -29,18 +30,18 @@ func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error
 		defer pl.close()
 		l, err := pl.open(o, openContents)
 		switch {
-		case missing(err):
+		case errdefs.IsMissing(err):
 			return nil, pathNotFound(parsed, err)
 		case err != nil:
-			return nil, fail(err, "listing %s", parsed)
+			return nil, errdefs.Wrapf(err, "listing %s", parsed)
 		case !l.isPlainDirectory():
-			return nil, errorf(FailedPrecondition, reason.NotADirectory, "%s is not a directory", parsed)
+			return nil, errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is not a directory", parsed)
 		}
 		var names []string
 		for s := (enumeration{directory: l}); ; {
 			entry, err := s.next()
 			if err != nil {
-				return nil, fail(err, "listing %s", parsed)
+				return nil, errdefs.Wrapf(err, "listing %s", parsed)
 			}
 			if entry == nil {
 				return names, nil
@@ -59,11 +60,11 @@ func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
 	return read(ctx, f.node, on("ShareOf", pathObject(parsed)), func(o *op) (string, error) {
 		links := maxLinks
 		s, err := o.stat(parsed, &links)
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return "", pathNotFound(parsed, err)
 		}
 		if err != nil {
-			return "", fail(err, "looking at %s", parsed)
+			return "", errdefs.Wrapf(err, "looking at %s", parsed)
 		}
 		target, is := s.share()
 		if !is {
@@ -81,11 +82,11 @@ func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, e
 	}
 	return read(ctx, v.node, on("MountPoints", volumeObject(id)), func(o *op) ([]string, error) {
 		paths, err := o.k.VolumePathNames(id.String())
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return nil, nil // the volume has gone
 		}
 		if err != nil {
-			return nil, fail(err, "looking for the mount points of volume %s", id)
+			return nil, errdefs.Wrapf(err, "looking for the mount points of volume %s", id)
 		}
 		return slices.DeleteFunc(paths, o.isGhost), nil
 	})

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -85,7 +86,7 @@ func (s *danglingSearch) everywhere(dirs []winpath.Path) {
 
 func (s *danglingSearch) within(dir winpath.Path) error {
 	pl, err := s.op.locate(dir, walk{})
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *danglingSearch) within(dir winpath.Path) error {
 	defer pl.close()
 	l, err := pl.open(s.op, 0)
 	if err != nil {
-		return fail(err, "searching %s", dir)
+		return errdefs.Wrapf(err, "searching %s", dir)
 	}
 	return s.search(l, dir, 1)
 }
@@ -108,13 +109,13 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 	for {
 		e, err := entries.next()
 		if err != nil {
-			return fail(err, "listing %s", at)
+			return errdefs.Wrapf(err, "listing %s", at)
 		}
 		if e == nil {
 			return nil
 		}
 		if s.left--; s.left < 0 {
-			return errorf(FailedPrecondition, reason.TooManyEntries,
+			return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
 				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
 		}
 		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
@@ -135,11 +136,11 @@ func (s *danglingSearch) search(directory *leaf, at winpath.Path, depth int) err
 func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 	defer pl.close()
 	l, err := pl.open(s.op, win32.FILE_LIST_DIRECTORY|win32.FILE_TRAVERSE)
-	if missing(err) || hasCode(err, win32.ERROR_ACCESS_DENIED) {
+	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
 		return nil // it has gone meanwhile, or we may not open it
 	}
 	if err != nil {
-		return fail(err, "opening %s", path)
+		return errdefs.Wrapf(err, "opening %s", path)
 	}
 	if l.reparse == nil {
 		if l.isDirectory() && depth < danglingDepth {
@@ -152,7 +153,7 @@ func (s *danglingSearch) look(pl *place, path winpath.Path, depth int) error {
 		return err
 	}
 	if len(s.found) == danglingFound {
-		return errorf(FailedPrecondition, reason.TooManyEntries,
+		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
 			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
 	}
 	s.found = append(s.found, *found)
@@ -199,7 +200,7 @@ func (o *op) isGhost(path string) bool {
 		return false
 	}
 	_, err := o.k.VolumeNameForMountPoint(path)
-	return missing(err) || hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
+	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
 }
 
 // endsNowhere reports whether following a link to a path of this node ends where nothing exists. It is false where the
@@ -216,7 +217,7 @@ func (o *op) endsNowhere(s stat, at winpath.Path) bool {
 			return false
 		}
 		if s, err = o.stat(next, &links); err != nil {
-			return missing(err)
+			return errdefs.IsMissing(err)
 		}
 		at = next
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each
@@ -32,7 +33,7 @@ func TestDanglingWithoutEnd(t *testing.T) {
 	for i := range danglingFound {
 		plant(fmt.Sprint("more", i))
 	}
-	var e *Error
+	var e *errdefs.Error
 	found, err = n.Filesystem.Dangling(t.Context())
 	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != danglingFound {
 		t.Errorf("%d links, %v", len(found), err)

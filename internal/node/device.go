@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -21,14 +22,11 @@ type disk struct {
 // openDisk opens a disk by number. Access 0 is enough for queries.
 func (o *op) openDisk(number, access uint32) (*disk, error) {
 	h, err := o.k.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
-	if missing(err) {
-		return nil, &Error{
-			Class: NotFound, Reason: reason.DiskNotFound, Err: err,
-			Message: fmt.Sprintf("disk %d is not present on this node", number),
-		}
+	if errdefs.IsMissing(err) {
+		return nil, errdefs.NotFound.Wrapf(err, reason.DiskNotFound, "disk %d is not present on this node", number)
 	}
 	if err != nil {
-		return nil, fail(err, "opening disk %d", number)
+		return nil, errdefs.Wrapf(err, "opening disk %d", number)
 	}
 	return &disk{Handle: h, number: number}, nil
 }
@@ -41,7 +39,7 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 	var p patience
 	for {
 		d, err := o.openDisk(number, readWrite)
-		if !hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.wait(openTime) {
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.wait(openTime) {
 			return d, err
 		}
 	}
@@ -71,7 +69,7 @@ func (d *disk) attributes() (win32.GetDiskAttributes, error) {
 func (d *disk) setAttributes(attributes, mask uint64) error {
 	request := win32.SetDiskAttributes{Version: 40, Persist: true, Attributes: attributes, AttributesMask: mask}
 	_, err := d.DeviceIoControl(win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes(), nil)
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		request.Version = 16
 		_, err = d.DeviceIoControl(win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes(), nil)
 	}
@@ -83,7 +81,7 @@ func (d *disk) layout() (win32.DriveLayout, error) {
 	for size := 48 + 144*128; ; size *= 2 {
 		buffer := make([]byte, size)
 		n, err := d.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, buffer)
-		if hasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ERROR_MORE_DATA) && size < 1<<20 {
+		if errdefs.HasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ERROR_MORE_DATA) && size < 1<<20 {
 			continue
 		}
 		if err != nil {
@@ -124,7 +122,7 @@ func property(h kernel.Handle, id uint32) ([]byte, error) {
 	for size := 4096; ; {
 		buffer := make([]byte, size)
 		n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, request, buffer)
-		if err != nil && !hasCode(err, win32.ERROR_MORE_DATA, win32.ERROR_INSUFFICIENT_BUFFER) {
+		if err != nil && !errdefs.HasCode(err, win32.ERROR_MORE_DATA, win32.ERROR_INSUFFICIENT_BUFFER) {
 			return nil, err
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -80,7 +81,7 @@ func TestDeniedDisk(t *testing.T) {
 					case operation.change && denied < openTime && err != nil:
 						t.Errorf("%s, denied for %v: %v", name, denied, err)
 					case operation.change && denied > openTime &&
-						(!hasCode(err, code) || waited < openTime || waited > openTime+time.Second):
+						(!errdefs.HasCode(err, code) || waited < openTime || waited > openTime+time.Second):
 						t.Errorf("%s, denied for %v: %v after %v", name, denied, err, waited)
 					}
 				}

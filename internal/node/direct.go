@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -204,7 +205,7 @@ func refusesLinks(k kernel.Kernel) (err error) {
 	switch {
 	case err == nil:
 		return errors.Join(errors.New("a junction was followed"), through.Close())
-	case hasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED):
+	case errdefs.HasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED):
 		return nil
 	default:
 		return fmt.Errorf("a junction was not refused: %w", err)
@@ -219,7 +220,7 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 	h, err = o.k.OpenFile(nil, native, how)
 	if err != nil {
 		// Nothing above it is missing. Any other error the walk meets again, and explains.
-		decided = hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_ALREADY_EXISTS)
+		decided = errdefs.HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_ALREADY_EXISTS)
 		return nil, decided || how.Disposition == win32.FILE_CREATE && !madeNothing(err), err
 	}
 	final, err := h.FinalPath(win32.VOLUME_NAME_NT)
@@ -244,7 +245,7 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 // madeNothing reports whether it is certain that an attempt to make something had no effect. Otherwise the walk might
 // find what the attempt made, and take it for somebody else's.
 func madeNothing(err error) bool {
-	return hasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY,
+	return errdefs.HasCode(err, win32.ERROR_REPARSE_POINT_ENCOUNTERED, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY,
 		win32.ERROR_ACCESS_DENIED,
 		win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_NAME, win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE)
 }

@@ -4,6 +4,7 @@ package node
 
 import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -26,16 +27,15 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 		return nil, err
 	}
 	h, err := pl.handle(o, how)
-	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
-		return nil, &Error{Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err, Message: pl.path.String() +
-			" is a file, not a directory"}
+	if errdefs.HasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
+		return nil, errdefs.FailedPrecondition.Wrapf(err, reason.NotADirectory, "%s is a file, not a directory", pl.path)
 	}
 	if err != nil {
-		return nil, fail(err, "making the directory %s", pl.path)
+		return nil, errdefs.Wrapf(err, "making the directory %s", pl.path)
 	}
 	l, err := lookAt(h)
 	if err != nil {
-		return nil, fail(err, "looking at the directory %s", pl.path)
+		return nil, errdefs.Wrapf(err, "looking at the directory %s", pl.path)
 	}
 	return l, nil
 }
@@ -49,7 +49,7 @@ func (pl *place) makeDirectly(o *op, how kernel.OpenHow) (l *leaf, decided bool)
 		l, err := lookAt(h)
 		return l, err == nil
 	}
-	if !decided || !missing(err) {
+	if !decided || !errdefs.IsMissing(err) {
 		return nil, false
 	}
 	how.Disposition, how.Access = win32.FILE_CREATE, how.Access|win32.DELETE
@@ -70,7 +70,7 @@ func (l *leaf) remove() error {
 	err := l.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
 		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|
 			win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE))
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION,
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION,
 		win32.ERROR_INVALID_LEVEL) {
 		return l.removePlainly()
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -49,13 +50,14 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 		}
 		o.flushDisk(d)
 		if err := d.setAttributes(win32.DISK_ATTRIBUTE_READ_ONLY, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
-			return fail(err, "making disk %d read-only", d.number)
+			return errdefs.Wrapf(err, "making disk %d read-only", d.number)
 		}
 	} else if err := d.makeWritable(); err != nil {
 		return err
 	}
 	if state, err = d.settle(state.online); err == nil && state.writable == readOnly {
-		err = errorf(Internal, reason.StateNotApplied, "disk %d reports read-only=%t although Windows accepted read-only=%t",
+		err = errdefs.Internal.Errorf(reason.StateNotApplied,
+			"disk %d reports read-only=%t although Windows accepted read-only=%t",
 			d.number, !readOnly, readOnly)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -96,7 +97,7 @@ func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
 // the paths to one disk without multipath do, and virtual disks whose driver gives all of them the same.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
-		return 0, errorf(InvalidArgument, reason.EmptyName, "the disk name is empty")
+		return 0, errdefs.InvalidArgument.Errorf(reason.EmptyName, "the disk name is empty")
 	}
 	ids, err := d.ListDiskIDs(ctx)
 	if err != nil {
@@ -110,12 +111,12 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 	}
 	switch len(found) {
 	case 0:
-		return 0, errorf(NotFound, reason.DiskNotFound,
+		return 0, errdefs.NotFound.Errorf(reason.DiskNotFound,
 			"no disk on this node has the page 83 identifier %s", winpath.Quote(name))
 	case 1:
 		return found[0], nil
 	}
-	return 0, errorf(FailedPrecondition, reason.AmbiguousDisk,
+	return 0, errdefs.FailedPrecondition.Errorf(reason.AmbiguousDisk,
 		"the disks %d have the page 83 identifier %s; none of them is chosen", found, winpath.Quote(name))
 }
 
@@ -129,8 +130,8 @@ func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int
 			if err == nil {
 				return size, nil
 			}
-			if !hasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.wait(transientTime) {
-				return 0, fail(err, "reading the size of disk %d", number)
+			if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.wait(transientTime) {
+				return 0, errdefs.Wrapf(err, "reading the size of disk %d", number)
 			}
 		}
 	})
@@ -138,7 +139,7 @@ func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int
 
 func (o *op) diskSize(number uint32) (int64, error) {
 	d, err := o.openDisk(number, readWrite)
-	if hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_WRITE_PROTECT) {
+	if errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_WRITE_PROTECT) {
 		d, err = o.openDisk(number, 0)
 	} else if err == nil {
 		if err := d.updateSize(); err != nil {
@@ -176,7 +177,7 @@ func (d *Disks) Rescan(ctx context.Context) error {
 func (o *op) lookForDevices() error {
 	if refused := o.k.ReenumerateDevices(); refused != nil {
 		if err := o.k.UpdateStorageCache(); err != nil {
-			return fail(refused, "looking for devices (and for storage: %v)", err)
+			return errdefs.Wrapf(refused, "looking for devices (and for storage: %v)", err)
 		}
 		klog.FromContext(o.ctx).Info("Windows does not enumerate its devices again, and has looked for storage instead",
 			"err", refused)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -53,7 +54,7 @@ type diskState struct {
 func (d *disk) state() (diskState, error) {
 	attributes, err := d.attributes()
 	if err != nil {
-		return diskState{}, fail(err, "reading the state of disk %d", d.number)
+		return diskState{}, errdefs.Wrapf(err, "reading the state of disk %d", d.number)
 	}
 	return diskState{
 		online:   attributes.Attributes&win32.DISK_ATTRIBUTE_OFFLINE == 0,
@@ -74,7 +75,7 @@ func (o *op) bringOnline(d *disk) error {
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return fail(err, "reading the partitions of disk %d", d.number)
+		return errdefs.Wrapf(err, "reading the partitions of disk %d", d.number)
 	}
 	_, err = o.awaitVolumes(d, volumePartitions(layout))
 	return err
@@ -90,7 +91,7 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 	}
 	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
 		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-			return state, fail(err, "bringing disk %d online", d.number)
+			return state, errdefs.Wrapf(err, "bringing disk %d online", d.number)
 		}
 	}
 	return d.settle(true)
@@ -98,7 +99,7 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 
 func (d *disk) makeWritable() error {
 	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
-		return fail(err, "making disk %d writable", d.number)
+		return errdefs.Wrapf(err, "making disk %d writable", d.number)
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ func (o *op) takeOffline(d *disk) error {
 		return err
 	}
 	if err := o.dismountAndTakeOffline(d); err != nil {
-		return fail(err, "taking disk %d offline", d.number)
+		return errdefs.Wrapf(err, "taking disk %d offline", d.number)
 	}
 	_, err = d.settle(false)
 	return err
@@ -125,15 +126,15 @@ func (o *op) dismountAndTakeOffline(d *disk) error {
 
 // settle makes Windows act on a changed state, and returns the state once it has confirmed it.
 func (d *disk) settle(online bool) (diskState, error) {
-	if err := d.updateProperties(); err != nil && !hasCode(err, win32.ERROR_NOT_READY) {
-		return diskState{}, fail(err, "making the new state of disk %d known", d.number)
+	if err := d.updateProperties(); err != nil && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
+		return diskState{}, errdefs.Wrapf(err, "making the new state of disk %d known", d.number)
 	}
 	state, err := d.state()
 	if err != nil {
 		return state, err
 	}
 	if state.online != online {
-		return state, errorf(Internal, reason.StateNotApplied,
+		return state, errdefs.Internal.Errorf(reason.StateNotApplied,
 			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
 	return state, nil
@@ -177,7 +178,7 @@ func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
 	}
 	klog.FromContext(o.ctx).Info("A volume is in use while its disk goes offline: later writes are lost",
 		"volume", id, "err", err)
-	if err = h.Flush(); hasCode(err, win32.ERROR_WRITE_PROTECT) {
+	if err = h.Flush(); errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
 		return nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -38,7 +39,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 		return nil, err
 	}
 	if len(volumes) == 0 { // callers index the first one unchecked
-		return nil, errorf(FailedPrecondition, reason.NoVolume, "disk %d has no volume there", number)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", number)
 	}
 	names := make([]string, len(volumes))
 	for i, volume := range volumes {
@@ -56,28 +57,28 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return nil, fail(err, "reading the partitions of disk %d", d.number)
+		return nil, errdefs.Wrapf(err, "reading the partitions of disk %d", d.number)
 	}
 	partitions := volumePartitions(layout)
 	if partition != 0 {
 		if !slices.ContainsFunc(layout.Partitions,
 			func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
-			return nil, errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
+			return nil, errdefs.NotFound.Errorf(reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
 		}
 		partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return p.Number != partition })
 	}
 	switch {
 	case !state.online:
-		return nil, errorf(FailedPrecondition, reason.DiskOffline,
+		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskOffline,
 			"disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
 	case layout.Style == win32.PARTITION_STYLE_RAW:
-		return nil, errorf(FailedPrecondition, reason.DiskRaw,
+		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskRaw,
 			"disk %d has no partition table; make one with PartitionDisk", d.number)
 	case len(partitions) == 0 && partition != 0:
-		return nil, errorf(FailedPrecondition, reason.NoVolume,
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
 			"partition %d of disk %d is of a kind that has no volume", partition, d.number)
 	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
-		return nil, errorf(FailedPrecondition, reason.NoDataPartition, "disk %d has no data partition", d.number)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoDataPartition, "disk %d has no data partition", d.number)
 	}
 	return partitions, nil
 }
@@ -147,7 +148,7 @@ func (o *op) volumes() ([]diskVolume, error) {
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	names, err := o.k.VolumeNames()
 	if err != nil {
-		return nil, fail(err, "listing the volumes")
+		return nil, errdefs.Wrapf(err, "listing the volumes")
 	}
 	var ids []winpath.VolumeID
 	for _, name := range names {
@@ -171,7 +172,7 @@ func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline 
 	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
 		if a.err != nil {
 			klog.FromContext(o.ctx).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.err)
-			offline = offline || hasCode(a.err, win32.ERROR_NOT_READY)
+			offline = offline || errdefs.HasCode(a.err, win32.ERROR_NOT_READY)
 		}
 		for _, extent := range a.value {
 			all = append(all, diskVolume{ids[i], extent})
@@ -217,10 +218,10 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 		}
 		// Ask the disk itself, so that the wait ends early if the disk has gone.
 		if _, err := d.attributes(); err != nil {
-			return nil, fail(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
+			return nil, errdefs.Wrapf(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
 		}
 		if !o.waitForVolumes(&p, d.number, volumeTime) {
-			return nil, errorf(DeadlineExceeded, reason.VolumeNotArrived,
+			return nil, errdefs.DeadlineExceeded.Errorf(reason.VolumeNotArrived,
 				"the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,7 +22,7 @@ type ofDisk[T any] struct {
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
 	paths, err := o.k.DiskInterfaces()
 	if err != nil {
-		return nil, fail(err, "listing the disks")
+		return nil, errdefs.Wrapf(err, "listing the disks")
 	}
 	objects := make([]object, len(paths))
 	for i, path := range paths {
@@ -38,7 +39,7 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], err
 		found = append(found, a.value)
 	}
 	if err != nil && len(found) == 0 {
-		return nil, fail(err, "no disk could be read")
+		return nil, errdefs.Wrapf(err, "no disk could be read")
 	}
 	return found, nil
 }

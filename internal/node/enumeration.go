@@ -2,7 +2,10 @@
 
 package node
 
-import "github.com/kubernetes-csi/csi-proxy/internal/win32"
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
 
 // listingBytes is how much of a directory is read at a time: whoever fills it decides how much there is.
 const listingBytes = 64 << 10
@@ -35,7 +38,7 @@ func (s *enumeration) next() (*win32.DirectoryEntry, error) {
 		}
 		clear(s.buffer)
 		err := s.directory.Information(class, s.buffer)
-		if hasCode(err, win32.ERROR_NO_MORE_FILES) {
+		if errdefs.HasCode(err, win32.ERROR_NO_MORE_FILES) {
 			return nil, nil //nolint:nilnil // the end is an answer
 		}
 		if err != nil {

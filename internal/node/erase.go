@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -16,13 +17,13 @@ import (
 func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 	holds, err := o.holdsFiles(id)
 	if err != nil {
-		return false, fail(err, "looking for files on volume %s", id)
+		return false, errdefs.Wrapf(err, "looking for files on volume %s", id)
 	}
 	if !holds {
 		return false, nil
 	}
 	if !o.node.eraseOnFormat {
-		return false, errorf(FailedPrecondition, reason.VolumeNotEmpty,
+		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotEmpty,
 			"volume %s holds files, and FormatVolume erases none. Delete them if they are not needed; on nodes whose "+
 				"provisioner erases released volumes with this call, run the agent with -erase-on-format", id)
 	}
@@ -36,7 +37,7 @@ func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 func (o *op) mayBeErased(id winpath.VolumeID) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
 	if err != nil {
-		return fail(err, "opening volume %s to lock it", id)
+		return errdefs.Wrapf(err, "opening volume %s to lock it", id)
 	}
 	defer h.Close()
 	for {
@@ -44,16 +45,13 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 		if err == nil {
 			return nil
 		}
-		if !hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
-			return fail(err, "locking volume %s to erase it", id)
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
+			return errdefs.Wrapf(err, "locking volume %s to erase it", id)
 		}
 		if !o.sharingPatience.wait(sharingTime) {
-			return &Error{
-				Class: FailedPrecondition, Reason: reason.VolumeInUse, Err: err,
-				Message: "volume " + id.String() +
-					" is not erased: something on it is open, such as a file of a running pod or a page file, so Windows does not " +
-					"lock it (" + err.Error() + "). End the program that uses it and try again",
-			}
+			return errdefs.FailedPrecondition.Wrapf(err, reason.VolumeInUse,
+				"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
+					"does not lock it (%s). End the program that uses it and try again", id, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -20,11 +21,11 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 	}
 	return read(ctx, f.node, on("PathExists", pathObject(parsed)), func(o *op) (bool, error) {
 		err := o.find(parsed)
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return false, nil
 		}
 		if err != nil {
-			return false, fail(err, "looking at %s", parsed)
+			return false, errdefs.Wrapf(err, "looking at %s", parsed)
 		}
 		return true, nil
 	})
@@ -40,11 +41,11 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 	return read(ctx, f.node, on("IsSymlink", pathObject(parsed)), func(o *op) (bool, error) {
 		links := maxLinks
 		s, err := o.stat(parsed, &links)
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return false, pathNotFound(parsed, err)
 		}
 		if err != nil {
-			return false, fail(err, "looking at %s", parsed)
+			return false, errdefs.Wrapf(err, "looking at %s", parsed)
 		}
 		return s.reparse != nil && o.targetExists(s, parsed), nil
 	})
@@ -109,12 +110,12 @@ func (o *op) mkdir(path winpath.Path) error {
 	found := l.stat
 	pl.close() // a visit to a share ends before the next one begins
 	if found.reparse != nil && !o.targetExists(found, path) {
-		return errorf(FailedPrecondition, reason.LinkRefused,
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"%s is a link that does not lead to a directory here; remove it with Rmdir", path)
 	}
 	return nil
 }
 
 func pathNotFound(path winpath.Path, err error) error {
-	return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() + " is not there"}
+	return errdefs.NotFound.Wrapf(err, reason.PathNotFound, "%s is not there", path)
 }

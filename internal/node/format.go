@@ -4,11 +4,11 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -39,7 +39,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		if err = o.k.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
-		unknown := hasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
+		unknown := errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
 			win32.ERROR_WRITE_PROTECT)
 		if unknown {
 			if refused := o.formattable(id, err); refused != nil {
@@ -47,10 +47,10 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 			}
 		}
 		switch {
-		case !unknown && !hasCode(err, win32.ERROR_BUSY):
-			return fail(err, "formatting volume %s", id)
+		case !unknown && !errdefs.HasCode(err, win32.ERROR_BUSY):
+			return errdefs.Wrapf(err, "formatting volume %s", id)
 		case !p.wait(formatTime):
-			return fail(err, "formatting volume %s, which Windows did not do within %v", id, formatTime)
+			return errdefs.Wrapf(err, "formatting volume %s, which Windows did not do within %v", id, formatTime)
 		}
 		log := klog.FromContext(o.ctx)
 		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)
@@ -82,17 +82,13 @@ func (o *op) formattable(id winpath.VolumeID, refused error) error {
 		case err != nil:
 			return err
 		case !state.online:
-			return &Error{
-				Class: FailedPrecondition, Reason: reason.DiskOffline, Err: refused,
-				Message: fmt.Sprintf("volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
-					number),
-			}
+			return errdefs.FailedPrecondition.Wrapf(refused, reason.DiskOffline,
+				"volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
+				number)
 		case !state.writable:
-			return &Error{
-				Class: FailedPrecondition, Reason: reason.DiskReadOnly, Err: refused,
-				Message: fmt.Sprintf("volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
-					"is_online true", id, number),
-			}
+			return errdefs.FailedPrecondition.Wrapf(refused, reason.DiskReadOnly,
+				"volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
+					"is_online true", id, number)
 		}
 	}
 	return nil
@@ -113,7 +109,7 @@ func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 	case "NTFS":
 		return o.eraseNeeded(id)
 	default:
-		return false, errorf(FailedPrecondition, reason.VolumeNotBlank,
+		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
 			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
 	}
 }
@@ -122,10 +118,10 @@ func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 func (o *op) blankVolume(id winpath.VolumeID) error {
 	found, err := o.volumeContent(id)
 	if err != nil {
-		return fail(err, "looking at what volume %s holds", id)
+		return errdefs.Wrapf(err, "looking at what volume %s holds", id)
 	}
 	if found != "" {
-		return errorf(FailedPrecondition, reason.VolumeNotBlank,
+		return errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
 			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
 				"overwrite all of it with zeros", id, found)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -112,22 +113,22 @@ func TestFormatThatIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusal    win32.Errno
 		attributes uint64
-		class      Class
+		class      errdefs.Class
 		reason     string
 		repeated   bool
 	}{
-		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, Unavailable, "WIN32_40003", true},
-		"not in the cache":   {kernel.StorageNotInCache, 0, Unavailable, "WIN32_40006", true},
-		"offline, it says":   {kernel.StorageDiskOffline, 0, Unavailable, "WIN32_41003", true},
-		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, FailedPrecondition, "WRITE_PROTECT", true},
-		"busy":               {win32.ERROR_BUSY, 0, Unavailable, "BUSY", true},
-		"offline": {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, FailedPrecondition,
+		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, errdefs.Unavailable, "WIN32_40003", true},
+		"not in the cache":   {kernel.StorageNotInCache, 0, errdefs.Unavailable, "WIN32_40006", true},
+		"offline, it says":   {kernel.StorageDiskOffline, 0, errdefs.Unavailable, "WIN32_41003", true},
+		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, errdefs.FailedPrecondition, "WRITE_PROTECT", true},
+		"busy":               {win32.ERROR_BUSY, 0, errdefs.Unavailable, "BUSY", true},
+		"offline": {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, errdefs.FailedPrecondition,
 			reason.DiskOffline, false},
-		"read-only": {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, FailedPrecondition,
+		"read-only": {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, errdefs.FailedPrecondition,
 			reason.DiskReadOnly, false},
 		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE,
-			FailedPrecondition, reason.DiskOffline, false},
-		"something else": {win32.ERROR_IO_DEVICE, 0, Unavailable, "IO_DEVICE", false},
+			errdefs.FailedPrecondition, reason.DiskOffline, false},
+		"something else": {win32.ERROR_IO_DEVICE, 0, errdefs.Unavailable, "IO_DEVICE", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 				id := newVolume(t, n)
 				u.attributes = test.attributes
 				begin := time.Now()
-				var e *Error
+				var e *errdefs.Error
 				if err := n.Volumes.FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class ||
 					e.Reason != test.reason {
 					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -24,7 +25,7 @@ func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, erro
 			return partition, err
 		}
 		err = d.grow(partition.Number, target-partition.Length)
-		if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
+		if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 			if p.wait(growTime) {
 				continue
 			}
@@ -55,7 +56,7 @@ func (d *disk) grown(offset, target int64) (win32.Partition, error) {
 	}
 	_, partition, err := d.partitionAt(offset)
 	if err == nil && partition.Length < target {
-		err = errorf(Internal, reason.NotGrown,
+		err = errdefs.Internal.Errorf(reason.NotGrown,
 			"partition %d of disk %d is %d bytes long although Windows reported success in growing it to %d", partition.Number,
 			d.number, partition.Length, target)
 	}
@@ -79,7 +80,7 @@ func (d *disk) growthOf(offset, wanted int64) (partition win32.Partition, target
 	if state, err := d.state(); err != nil {
 		return partition, 0, err
 	} else if !state.writable {
-		return partition, 0, errorf(FailedPrecondition, reason.DiskReadOnly, "disk %d is read-only", d.number)
+		return partition, 0, errdefs.FailedPrecondition.Errorf(reason.DiskReadOnly, "disk %d is read-only", d.number)
 	}
 	geometry, err := d.geometry()
 	if err != nil {
@@ -100,7 +101,7 @@ func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, er
 		}
 	}
 	return layout, win32.Partition{},
-		errorf(NotFound, reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
+		errdefs.NotFound.Errorf(reason.PartitionNotFound, "disk %d has no partition at byte %d any more", d.number, offset)
 }
 
 // withDiskSize extends the usable area of a layout as far as the disk's size allows: Windows may move the backup table
@@ -134,7 +135,7 @@ func growthTarget(layout win32.DriveLayout, partition win32.Partition, wanted, s
 	case wanted <= partition.Length:
 		return partition.Length, nil
 	case wanted > most+resizeSlack:
-		return 0, errorf(OutOfRange, reason.SizeOutOfRange,
+		return 0, errdefs.OutOfRange.Errorf(reason.SizeOutOfRange,
 			"partition %d can be at most %d bytes long, not %d: grow the disk first", partition.Number, most, wanted)
 	case sector > 0:
 		target = (wanted + sector - 1) / sector * sector

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
 
@@ -33,7 +34,7 @@ func (n *Node) refuseHanging(what operation, x object) error {
 	if hanging < lateMost {
 		return nil
 	}
-	return errorf(Unavailable, reason.NotAnswering,
+	return errdefs.Unavailable.Errorf(reason.NotAnswering,
 		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of "+
 			"them ends",
 		what, x, hanging, oldest.Round(time.Second))

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -101,7 +102,7 @@ func TestGhosts(t *testing.T) {
 	must(err)
 	must(n.Volumes.FormatVolume(ctx, ids[0]))
 	must(n.Volumes.MountVolume(ctx, ids[0], mount))
-	var e *Error
+	var e *errdefs.Error
 	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errors.As(err, &e) || e.Reason != reason.TargetInUse {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}

@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -36,7 +37,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 	counts, err := read(ctx, i.node, on("CountVolumes"), func(o *op) (counts [2]int, err error) {
 		names, err := o.k.VolumeNames()
 		if err != nil {
-			return counts, fail(err, "listing the volumes")
+			return counts, errdefs.Wrapf(err, "listing the volumes")
 		}
 		objects := make([]object, len(names))
 		for i, name := range names {
@@ -45,9 +46,9 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 		answers := askEach(o, objects, func(o *op, i int) ([]string, error) { return o.k.VolumePathNames(names[i]) })
 		for i, a := range answers {
 			switch {
-			case missing(a.err): // it has gone meanwhile
+			case errdefs.IsMissing(a.err): // it has gone meanwhile
 			case a.err != nil:
-				err = fail(a.err, "asking where volume %s is mounted", names[i])
+				err = errdefs.Wrapf(a.err, "asking where volume %s is mounted", names[i])
 			case len(a.value) > 0:
 				counts[0]++
 			default:
@@ -87,7 +88,7 @@ func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, 
 			return -1, nil
 		}
 		if err != nil {
-			return 0, fail(err, "listing the iSCSI sessions")
+			return 0, errdefs.Wrapf(err, "listing the iSCSI sessions")
 		}
 		return len(sessions), nil
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -32,7 +33,8 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 			return err
 		}
 		err = o.initiator().addPortal(p)
-		if err != nil && !hasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS, win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
+		if err != nil && !errdefs.HasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS,
+			win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
 			o.undoAdd(p)
 			return o.failISCSI(err, "registering the target portal %s", p)
 		}
@@ -69,7 +71,7 @@ func (s *ISCSI) RemoveTargetPortal(ctx context.Context, at TargetPortal) error {
 func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) error {
 	for _, r := range registered {
 		err := o.initiator().removePortal(r)
-		if err != nil && !hasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
+		if err != nil && !errdefs.HasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
 			return o.failISCSI(err, "forgetting the target portal %s", p)
 		}
 	}
@@ -102,7 +104,7 @@ func (o *op) discover(p portal) ([]string, error) {
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(r win32.ISCSITargetPortalInfo) bool { return !p.is(r.Portal) })
 	if len(own) == 0 {
-		return nil, errorf(NotFound, reason.PortalNotFound,
+		return nil, errdefs.NotFound.Errorf(reason.PortalNotFound,
 			"the target portal %s is not registered on this node; register it with AddTargetPortal", p)
 	}
 	for _, r := range own {
@@ -123,7 +125,7 @@ func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]st
 	names := []string{}
 	for _, name := range all {
 		portals, err := o.initiator().targetPortals(name)
-		if hasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
+		if errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
 			continue
 		}
 		if err != nil {
@@ -143,7 +145,7 @@ func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]st
 func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target string,
 	portals []win32.ISCSITargetPortal) bool {
 	mechanisms, err := o.initiator().discoveryMechanisms(target)
-	if hasCode(err, win32.ISDSC_TARGET_NOT_FOUND) {
+	if errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND) {
 		return false
 	}
 	told := err == nil && len(mechanisms) > 0

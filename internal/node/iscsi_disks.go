@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -53,7 +54,7 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	found.disks = []uint32{}
 	for _, session := range sessions {
 		devices, err := o.initiator().devices(session.ID)
-		if hasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
+		if errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
 			found.unseen = true
 			continue // the session has ended meanwhile
 		}
@@ -132,12 +133,10 @@ func (o *op) disconnect(name targetName) error {
 	for _, session := range sessions {
 		err := o.initiator().logout(session.ID)
 		switch {
-		case err == nil, hasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
-		case hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
-			return &Error{
-				Class: FailedPrecondition, Reason: reason.TargetInUse, Err: err,
-				Message: "the target " + string(name) + " stays connected: one of its disks is in use on this node",
-			}
+		case err == nil, errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
+		case errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
+			return errdefs.FailedPrecondition.Wrapf(err, reason.TargetInUse,
+				"the target %s stays connected: one of its disks is in use on this node", name)
 		default:
 			return o.failISCSI(err, "logging out of the target %s", name)
 		}
@@ -182,16 +181,17 @@ func (o *op) settleDisks(name targetName) error {
 		switch {
 		case err != nil && !o.volumePresent(v.id):
 		case err != nil:
-			return fail(err, "asking where volume %s is mounted", v.id)
+			return errdefs.Wrapf(err, "asking where volume %s is mounted", v.id)
 		case len(paths) > 0:
-			return errorf(FailedPrecondition, reason.TargetInUse,
+			return errdefs.FailedPrecondition.Errorf(reason.TargetInUse,
 				"the target %s stays connected: volume %s on disk %d is mounted at %s; unmount it first",
 				name, v.id, v.extent.DiskNumber, paths[0])
 		}
 	}
 	for _, v := range volumes {
 		err := o.flushVolume(v.id)
-		if err == nil || hasCode(err, win32.ERROR_INVALID_FUNCTION) { // without a file system there is nothing to write
+		// without a file system there is nothing to write
+		if err == nil || errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION) {
 			continue
 		}
 		if o.volumePresent(v.id) {
@@ -224,12 +224,12 @@ func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 func (o *op) nobodyMisses(name targetName) error {
 	search := o.dangling(true)
 	if len(search.found) > 0 {
-		return errorf(Unavailable, reason.Reconnecting,
+		return errdefs.Unavailable.Errorf(reason.Reconnecting,
 			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume "+
 				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
 	}
 	if search.err != nil {
-		return fail(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
+		return errdefs.Wrapf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func (o *op) forgetLogins(name targetName) error {
 			continue
 		}
 		err := o.initiator().removePersistentLogin(login)
-		if err != nil && !hasCode(err, win32.ISDSC_NOT_FOUND, win32.ISDSC_TARGET_NOT_FOUND) {
+		if err != nil && !errdefs.HasCode(err, win32.ISDSC_NOT_FOUND, win32.ISDSC_TARGET_NOT_FOUND) {
 			return o.failISCSI(err, "forgetting the persistent login to the target %s", name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -72,11 +73,11 @@ func (l ISCSILogin) check() error {
 	case l.Authentication == ISCSINoAuthentication:
 		return nil
 	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
-		return errorf(InvalidArgument, reason.InvalidCHAP,
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP,
 			"there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
 	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) ||
 		strings.ContainsFunc(l.Username, unicode.IsControl):
-		return errorf(InvalidArgument, reason.InvalidCHAP,
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP,
 			"the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
 	}
 	return checkCHAPSecret(l.Secret)
@@ -84,7 +85,8 @@ func (l ISCSILogin) check() error {
 
 func checkCHAPSecret(secret Secret) error {
 	if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
-		return errorf(InvalidArgument, reason.InvalidCHAP, "a CHAP secret has %d to %d bytes", minCHAPSecret, maxCHAPSecret)
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP, "a CHAP secret has %d to %d bytes",
+			minCHAPSecret, maxCHAPSecret)
 	}
 	return nil
 }
@@ -113,26 +115,22 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	}
 	o.node.logins.expect(name) // a login whose answer is lost brings disks as well
 	err := o.initiator().login(login.options(p, name))
-	if hasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
+	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
 		if listErr != nil {
 			return listErr
 		}
 		if !connected {
-			return &Error{
-				Class: Unavailable, Reason: reason.Reconnecting, Err: err,
-				Message: fmt.Sprintf("the session with the target %s has lost its connection, and Windows is trying to reconnect",
-					name),
-			}
+			return errdefs.Unavailable.Wrapf(err, reason.Reconnecting,
+				"the session with the target %s has lost its connection, and Windows is trying to reconnect",
+				name)
 		}
 		return nil
 	}
 	switch {
-	case hasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
-		return &Error{
-			Class: NotFound, Reason: reason.TargetNotFound, Err: err,
-			Message: fmt.Sprintf("no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p),
-		}
+	case errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
+		return errdefs.NotFound.Wrapf(err, reason.TargetNotFound,
+			"no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p)
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -32,7 +33,7 @@ func parseTargetName(text string) (targetName, error) {
 	problem := ""
 	switch {
 	case name == "":
-		return "", errorf(InvalidArgument, reasonTargetName, "the iSCSI qualified name of the target is empty")
+		return "", errdefs.InvalidArgument.Errorf(reasonTargetName, "the iSCSI qualified name of the target is empty")
 	case len(name) > maxTargetName:
 		problem = fmt.Sprintf("it is longer than %d bytes", maxTargetName)
 	case strings.ContainsFunc(name, notInTargetName):
@@ -48,7 +49,7 @@ func parseTargetName(text string) (targetName, error) {
 		}
 	}
 	if problem != "" {
-		return "", errorf(InvalidArgument, reasonTargetName, "%s is not the name of an iSCSI target: %s",
+		return "", errdefs.InvalidArgument.Errorf(reasonTargetName, "%s is not the name of an iSCSI target: %s",
 			winpath.Quote(text), problem)
 	}
 	return targetName(name), nil
@@ -115,13 +116,14 @@ type portal struct {
 // its rights.
 func parsePortal(p TargetPortal) (portal, error) {
 	if p.Address == "" {
-		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal is missing, or its address is empty")
+		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal, "the target portal is missing, or its address is empty")
 	}
 	if p.Port > 65535 {
-		return portal{}, errorf(InvalidArgument, reasonPortal, "the target portal's port %d is more than 65535", p.Port)
+		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal,
+			"the target portal's port %d is more than 65535", p.Port)
 	}
 	if !isAddress(p.Address) {
-		return portal{}, errorf(InvalidArgument, reasonPortal,
+		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal,
 			"the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(p.Address))
 	}
 	port := uint16(p.Port)

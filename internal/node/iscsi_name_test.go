@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -40,7 +41,7 @@ func TestParseTargetName(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 		if want == "" {
-			wantError(t, err, InvalidArgument, reasonTargetName)
+			wantError(t, err, errdefs.InvalidArgument, reasonTargetName)
 		}
 	}
 }
@@ -52,7 +53,7 @@ func FuzzTargetName(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		name, err := parseTargetName(text)
-		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument ||
+		if e := (*errdefs.Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != errdefs.InvalidArgument ||
 			!utf8.ValidString(e.Message)) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -94,7 +95,7 @@ func TestParsePortal(t *testing.T) {
 			t.Errorf("%+v: got %+v, want %+v", test.in, got, test.want)
 		}
 		if test.text == "" {
-			wantError(t, err, InvalidArgument, reasonPortal)
+			wantError(t, err, errdefs.InvalidArgument, reasonPortal)
 		} else if got.String() != test.text {
 			t.Errorf("%+v: shown as %s, want %s", test.in, got, test.text)
 		}
@@ -115,7 +116,7 @@ func FuzzPortal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, address string, port uint32) {
 		p, err := parsePortal(TargetPortal{address, port})
-		if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != InvalidArgument ||
+		if e := (*errdefs.Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != errdefs.InvalidArgument ||
 			!utf8.ValidString(e.Message)) {
 			t.Errorf("%q: %v", address, err)
 		}

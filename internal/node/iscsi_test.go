@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -157,7 +158,7 @@ func TestBusySessionEndsUnavailable(t *testing.T) {
 		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW",
 			Code: win32.ISDSC_SESSION_BUSY}}
 		_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
-		wantError(t, err, Unavailable, "ISDSC_SESSION_BUSY")
+		wantError(t, err, errdefs.Unavailable, "ISDSC_SESSION_BUSY")
 		if k.queries < 10 || k.queries > 60 {
 			t.Errorf("%d queries", k.queries)
 		}
@@ -176,8 +177,8 @@ func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {
 // TestBusyDevicesEnd: the wait for devices that are usually busy only for a moment is limited.
 func TestBusyDevicesEnd(t *testing.T) {
 	enough := func(calls int) bool { return calls >= 10 && calls <= 30 }
-	for code, class := range map[win32.Errno]Class{
-		win32.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: Internal,
+	for code, class := range map[win32.Errno]errdefs.Class{
+		win32.ISDSC_DEVICE_BUSY_ON_SESSION: errdefs.FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: errdefs.Internal,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
@@ -192,8 +193,8 @@ func TestBusyDevicesEnd(t *testing.T) {
 		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget",
 			Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
 		err := k.iscsi(t).DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
-		wantError(t, err, FailedPrecondition, reason.TargetInUse)
-		if !hasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
+		wantError(t, err, errdefs.FailedPrecondition, reason.TargetInUse)
+		if !errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
 			t.Errorf("%d logouts, %v", k.logouts, err)
 		}
 	})
@@ -214,7 +215,7 @@ func TestReconnectingSession(t *testing.T) {
 	k := &scriptedISCSI{reconnecting: true,
 		err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
 	err := k.iscsi(t).ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
-	wantError(t, err, Unavailable, reason.Reconnecting)
+	wantError(t, err, errdefs.Unavailable, reason.Reconnecting)
 }
 
 func chapWith(secret Secret) ISCSILogin {
@@ -240,13 +241,13 @@ func TestSecretsAreWiped(t *testing.T) {
 	wiped("login", secret)
 	secret = fresh()
 	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)),
-		InvalidArgument, reasonTargetName)
+		errdefs.InvalidArgument, reasonTargetName)
 	wiped("refused target", secret)
 	secret = Secret("short")
 	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)),
-		InvalidArgument, reason.InvalidCHAP)
+		errdefs.InvalidArgument, reason.InvalidCHAP)
 	wiped("refused secret", secret)
-	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), InvalidArgument, reason.InvalidCHAP)
+	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), errdefs.InvalidArgument, reason.InvalidCHAP)
 	wiped("refused mutual secret", secret)
 	secret = fresh()
 	ended, cancel := context.WithCancel(t.Context())
@@ -280,7 +281,7 @@ func TestLoginsAreJoinedBySecret(t *testing.T) {
 		}
 		close(proceed)
 		for range secrets {
-			wantError(t, <-results, Unauthenticated, "ISDSC_AUTHENTICATION_FAILURE")
+			wantError(t, <-results, errdefs.Unauthenticated, "ISDSC_AUTHENTICATION_FAILURE")
 		}
 		synctest.Wait()
 		if diff := cmp.Diff(k.secrets, []string{"wrong-secret", "other-secret"}); diff != "" {
@@ -292,30 +293,6 @@ func TestLoginsAreJoinedBySecret(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestClassOfISCSI(t *testing.T) {
-	for code, want := range map[win32.Errno]Class{
-		win32.ISDSC_CONNECTION_FAILED: Unavailable, win32.ISDSC_TRANSPORT_ERROR: Unavailable,
-		win32.ISDSC_DNS_NAME_UNRESOLVED:     Unavailable,
-		win32.ISDSC_NO_CONNECTION_AVAILABLE: Unavailable, win32.ISDSC_SERVICE_DID_NOT_RESPOND: Unavailable,
-		win32.RPC_S_SERVER_UNAVAILABLE: Unavailable, win32.EPT_S_NOT_REGISTERED: Unavailable,
-		win32.ISDSC_SESSION_BUSY:           Unavailable,
-		win32.ISDSC_AUTHENTICATION_FAILURE: Unauthenticated, win32.ISDSC_AUTHORIZATION_FAILURE: Unauthenticated,
-		win32.ISDSC_LOGON_FAILED: Unauthenticated, win32.ISDSC_LOGIN_USER_INFO_BAD: Unauthenticated,
-		win32.ISDSC_NOT_FOUND: NotFound, win32.ISDSC_TARGET_NOT_FOUND: NotFound, win32.ISDSC_PORTAL_NOT_FOUND: NotFound,
-		win32.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition, win32.ISDSC_SERVICE_NOT_RUNNING: FailedPrecondition,
-		win32.ISDSC_RESTRICTED_BY_GROUP_POLICY: FailedPrecondition,
-		win32.ISDSC_INVALID_CHAP_SECRET:        InvalidArgument, win32.ISDSC_INVALID_TARGET_CHAP_SECRET: InvalidArgument,
-		win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET: InvalidArgument, win32.ISDSC_INVALID_CHAP_USER_NAME: InvalidArgument,
-		win32.ISDSC_INVALID_LOGON_AUTH_TYPE: InvalidArgument, win32.ISDSC_INVALID_ISCSI_NAME: InvalidArgument,
-		win32.ISDSC_INVALID_PARAMETER: InvalidArgument,
-		win32.ISDSC_LOGIN_FAILED:      Internal, win32.ISDSC_TARGET_ERROR: Internal,
-	} {
-		if got := classOf(code); got != want {
-			t.Errorf("%v: class %d, want %d", code, got, want)
-		}
-	}
 }
 
 // toldISCSI is an initiator service with one target, which answers at one address, and two portals.

@@ -5,6 +5,7 @@ package node
 import (
 	"errors"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -108,7 +109,7 @@ func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoi
 func reparsePoint(h kernel.Handle) (*win32.ReparsePoint, error) {
 	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
-	if hasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
+	if errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
 		return nil, nil //nolint:nilnil // it was removed after it was seen
 	}
 	if err != nil {

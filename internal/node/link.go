@@ -3,9 +3,8 @@
 package node
 
 import (
-	"fmt"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -31,11 +30,11 @@ func (o *op) makeLink(link directoryLink) error {
 		Access: win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: shareAll,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
-	if hasCode(err, win32.ERROR_ALREADY_EXISTS, win32.ERROR_FILE_EXISTS) {
+	if errdefs.HasCode(err, win32.ERROR_ALREADY_EXISTS, win32.ERROR_FILE_EXISTS) {
 		return sameLink(o, pl, link)
 	}
 	if err != nil {
-		return fail(withoutParent(link, err), "making the link %s", link.at)
+		return errdefs.Wrapf(withoutParent(link, err), "making the link %s", link.at)
 	}
 	made := &leaf{Handle: h}
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: link.substitute, PrintName: link.print}
@@ -53,7 +52,7 @@ func (o *op) linkPossible(link directoryLink) error {
 		return withoutParent(link, err)
 	}
 	defer pl.close()
-	if err := sameLink(o, pl, link); !missing(err) {
+	if err := sameLink(o, pl, link); !errdefs.IsMissing(err) {
 		return err
 	}
 	if o.node.lacks(createSymbolicLink) {
@@ -64,17 +63,18 @@ func (o *op) linkPossible(link directoryLink) error {
 
 // failedLink explains why Windows refuses to make a directory a link.
 func failedLink(link directoryLink, err error) error {
-	if hasCode(err, win32.ERROR_PRIVILEGE_NOT_HELD) {
-		return fail(err, "making the link %s: the agent's account needs the user right \"Create symbolic links\"", link.at)
+	if errdefs.HasCode(err, win32.ERROR_PRIVILEGE_NOT_HELD) {
+		return errdefs.Wrapf(err, "making the link %s: the agent's account needs the user right \"Create symbolic links\"",
+			link.at)
 	}
-	return fail(err, "making the link %s", link.at)
+	return errdefs.Wrapf(err, "making the link %s", link.at)
 }
 
 // withoutParent explains the failure to find the directory of a link.
 func withoutParent(link directoryLink, err error) error {
-	if missing(err) {
-		return &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err,
-			Message: fmt.Sprintf("the parent directory of %s is not there; make it with Mkdir first", link.at)}
+	if errdefs.IsMissing(err) {
+		return errdefs.NotFound.Wrapf(err, reason.PathNotFound,
+			"the parent directory of %s is not there; make it with Mkdir first", link.at)
 	}
 	return err
 }
@@ -83,13 +83,13 @@ func withoutParent(link directoryLink, err error) error {
 func sameLink(o *op, pl *place, link directoryLink) error {
 	l, err := pl.open(o, 0)
 	if err != nil {
-		return fail(err, "looking at %s", link.at)
+		return errdefs.Wrapf(err, "looking at %s", link.at)
 	}
 	if l.reparse != nil && l.reparse.Tag == win32.IO_REPARSE_TAG_SYMLINK {
 		if target, err := targetOf(l.reparse); err == nil && link.same(target) {
 			return nil
 		}
 	}
-	return errorf(AlreadyExists, reason.PathExists,
+	return errdefs.AlreadyExists.Errorf(reason.PathExists,
 		"%s already exists and is not a link to %s; remove it with Rmdir first", link.at, link.print)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // Links in deep directories, each leading to the next, cost no more handles than one path. A way that is held has few
@@ -37,7 +38,7 @@ func TestHandlesOfManyLinks(t *testing.T) {
 	if err := n.Filesystem.Mkdir(t.Context(), deep(links-5)+`\link\made`); err != nil {
 		t.Errorf("behind six links: %v", err)
 	}
-	var e *Error
+	var e *errdefs.Error
 	if err := n.Filesystem.Rmdir(t.Context(), deep(0)+`\link\made`, false); !errors.As(err, &e) ||
 		e.Reason != reason.LinkRefused {
 		t.Errorf("removing what is behind many links: %v", err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -101,7 +102,7 @@ func (d *disk) location() (DiskLocation, error) {
 
 // unknownRequest reports whether a driver does not know a control code or property.
 func unknownRequest(err error) bool {
-	return hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER)
+	return errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER)
 }
 
 // hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for the others as well, 0 for
@@ -128,7 +129,7 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]st
 	for _, number := range windows.startDisks() {
 		i := slices.IndexFunc(found, func(d ofDisk[*placedDisk]) bool { return d.number == number })
 		if i < 0 {
-			return nil, errorf(Unavailable, reason.NotAnswering,
+			return nil, errdefs.Unavailable.Errorf(reason.NotAnswering,
 				"disk %d, from which Windows starts, does not report its address", number)
 		}
 		start := found[i]
@@ -157,7 +158,7 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]st
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	paths, err := o.k.AdapterInterfaces()
 	if err != nil {
-		return 0, fail(err, "listing the storage adapters")
+		return 0, errdefs.Wrapf(err, "listing the storage adapters")
 	}
 	objects := make([]object, len(paths))
 	for i, path := range paths {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -16,7 +17,7 @@ import (
 // targetPath parses the path argument of the volume group, which accepts / for \.
 func (n *Node) targetPath(text string) (winpath.Path, error) {
 	if text == "" {
-		return winpath.Path{}, errorf(InvalidArgument, reason.InvalidPath, "target path is empty")
+		return winpath.Path{}, errdefs.InvalidArgument.Errorf(reason.InvalidPath, "target path is empty")
 	}
 	return n.parsePath(text, winpath.Options{ForwardSlash: true})
 }
@@ -64,7 +65,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	defer pl.close()
 	if pl.inShare {
-		return errorf(FailedPrecondition, reason.OnShare,
+		return errdefs.FailedPrecondition.Errorf(reason.OnShare,
 			"%s lies on a network share; volumes are mounted only at local directories", path)
 	}
 	directory, err := pl.makeDirectory(o)
@@ -95,7 +96,7 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	// Disk numbers are reused when disks go.
 	after, err := o.volumeExtents(id)
 	if err == nil && !slices.Equal(before.disks(), after.disks()) {
-		err = errorf(Unavailable, reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id,
+		err = errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id,
 			before.disks(), after.disks())
 	}
 	return after, err
@@ -105,11 +106,11 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 func (o *op) alreadyMounted(directory *leaf, id winpath.VolumeID, path winpath.Path) error {
 	there, ok := directory.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, reason.LinkRefused,
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"%s is a link, not an empty directory; remove it before mounting", path)
 	}
 	if !o.sameVolume(there, id) {
-		return errorf(FailedPrecondition, reason.OtherVolumeMounted,
+		return errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted,
 			"volume %s cannot be mounted at %s: volume %s is mounted there", id, path, there)
 	}
 	return nil
@@ -130,7 +131,7 @@ func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 
 func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	pl, err := o.locate(path, walk{pin: true})
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -138,18 +139,18 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	defer pl.close()
 	l, err := pl.open(o, win32.FILE_WRITE_ATTRIBUTES)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return fail(err, "opening %s", path)
+		return errdefs.Wrapf(err, "opening %s", path)
 	}
 	if l.reparse == nil {
 		return nil
 	}
 	there, ok := l.mountedVolume()
 	if !ok {
-		return errorf(FailedPrecondition, reason.LinkRefused,
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"%s is a link, not a mounted volume; remove it with Rmdir", path)
 	}
 	if !o.sameVolume(there, id) {
@@ -160,14 +161,14 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	// The flush may have taken long, and an administrator may have mounted something meanwhile.
 	if l.reparse, err = reparsePoint(l.Handle); err != nil {
-		return fail(err, "looking at %s again", path)
+		return errdefs.Wrapf(err, "looking at %s again", path)
 	}
 	now, ok := l.mountedVolume()
 	switch {
 	case l.reparse == nil:
 		return nil
 	case !ok:
-		return errorf(FailedPrecondition, reason.LinkRefused,
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"%s has become a link, not a mounted volume; remove it with Rmdir", path)
 	case now != there:
 		return otherVolumeMounted(id, path, now)
@@ -180,7 +181,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
-	return errorf(FailedPrecondition, reason.OtherVolumeMounted,
+	return errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted,
 		"volume %s cannot be unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
@@ -193,8 +194,8 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 	}
 	// The code of the failed flush does not distinguish a device that has gone from a passing error; a second query does.
 	_, queryErr := o.k.VolumeInformation(id.String())
-	if hasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
-		if hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
+	if errdefs.HasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
+		if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
 			// There is no file system that caches, and the device has no cache.
 			klog.FromContext(o.ctx).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
 			return nil

@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -17,7 +18,7 @@ import (
 // keeps its meaning while the call runs.
 func mountPointText(directory *leaf) (string, error) {
 	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
-	if missing(err) { // the directory is on a volume without a drive letter or mount point
+	if errdefs.IsMissing(err) { // the directory is on a volume without a drive letter or mount point
 		text, err = directory.FinalPath(win32.VOLUME_NAME_GUID)
 	}
 	return text + `\`, err
@@ -28,19 +29,20 @@ func mountPointText(directory *leaf) (string, error) {
 func (o *op) setMountPoint(pl *place, directory *leaf, id winpath.VolumeID) error {
 	text, err := mountPointText(directory)
 	if err != nil {
-		return fail(err, "mounting at %s", pl.path)
+		return errdefs.Wrapf(err, "mounting at %s", pl.path)
 	}
 	err = o.k.SetVolumeMountPoint(text, id.String())
-	held := !hasCode(err, win32.ERROR_SHARING_VIOLATION)
+	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
 	if !held {
 		pl.release(directory.Handle)
 		err = o.k.SetVolumeMountPoint(text, id.String())
 	}
 	switch {
-	case hasCode(err, win32.ERROR_DIR_NOT_EMPTY):
-		return errorf(FailedPrecondition, reason.DirectoryNotEmpty, "%s is not empty, so nothing is mounted over it", pl.path)
+	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+		return errdefs.FailedPrecondition.Errorf(reason.DirectoryNotEmpty,
+			"%s is not empty, so nothing is mounted over it", pl.path)
 	case err != nil:
-		return fail(err, "mounting volume %s at %s", id, pl.path)
+		return errdefs.Wrapf(err, "mounting volume %s at %s", id, pl.path)
 	case !held:
 		return o.seeMounted(pl, id)
 	}
@@ -51,8 +53,8 @@ func (o *op) setMountPoint(pl *place, directory *leaf, id winpath.VolumeID) erro
 // its name, which may lead elsewhere again.
 func (o *op) seeMounted(pl *place, id winpath.VolumeID) error {
 	l, err := pl.open(o, 0)
-	if err != nil && !missing(err) {
-		return fail(err, "looking whether volume %s is mounted at %s", id, pl.path)
+	if err != nil && !errdefs.IsMissing(err) {
+		return errdefs.Wrapf(err, "looking whether volume %s is mounted at %s", id, pl.path)
 	}
 	why, there := reason.NotMounted, "no volume"
 	if err == nil {
@@ -68,7 +70,7 @@ func (o *op) seeMounted(pl *place, id winpath.VolumeID) error {
 	}
 	klog.FromContext(o.ctx).Info("A directory was replaced while a volume was mounted there",
 		"path", pl.path, "volume", id, "there", there)
-	return errorf(FailedPrecondition, why,
+	return errdefs.FailedPrecondition.Errorf(why,
 		"%s was replaced while volume %s was mounted there, and has %s; mountvol shows where the volume is mounted",
 		pl.path, id, there)
 }
@@ -83,12 +85,12 @@ func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 	id, ok := l.mountedVolume()
 	// Windows deletes the reparse point first and tells the mount manager then.
 	if now, lookErr := lookAt(l.Handle); lookErr != nil || now.reparse != nil {
-		if ok && !hasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
-			return fail(err, "removing the mount point %s", path)
+		if ok && !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_PARAMETER) && o.volumeAnswers(id) {
+			return errdefs.Wrapf(err, "removing the mount point %s", path)
 		}
 		tag := win32.DeleteReparsePoint(l.reparse.Tag)
 		if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, tag, nil); direct != nil {
-			return fail(err, "removing the mount point %s", path)
+			return errdefs.Wrapf(err, "removing the mount point %s", path)
 		}
 	}
 	var told error
@@ -121,5 +123,5 @@ func (o *op) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
 // volumeAnswers reports whether a volume is present and answers a query of its file system.
 func (o *op) volumeAnswers(id winpath.VolumeID) bool {
 	_, err := o.k.VolumeInformation(id.String())
-	return err == nil || hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
+	return err == nil || errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -173,9 +174,9 @@ func TestReplacedWhileMounting(t *testing.T) {
 			other = volumes[1]
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-			var e *Error
+			var e *errdefs.Error
 			if err := n.Volumes.MountVolume(ctx, volumes[0], leafPath); !errors.As(err, &e) ||
-				e.Class != FailedPrecondition || e.Reason != c.reason {
+				e.Class != errdefs.FailedPrecondition || e.Reason != c.reason {
 				t.Errorf("MountVolume: %v, want %s", err, c.reason)
 			}
 			for _, text := range []string{leafPath, volumes[0], c.there(other)} {
@@ -226,9 +227,9 @@ func TestMountedByAnotherMeanwhile(t *testing.T) {
 		return do()
 	})
 	other = volumes[1]
-	var e *Error
+	var e *errdefs.Error
 	if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); !errors.As(err, &e) ||
-		e.Class != FailedPrecondition {
+		e.Class != errdefs.FailedPrecondition {
 		t.Errorf("MountVolume: %v, want FailedPrecondition", err)
 	}
 	if paths, err := k.VolumePathNames(other); err != nil || !slices.Equal(paths, []string{leafPath + `\`}) {

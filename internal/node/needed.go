@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -50,7 +51,7 @@ const (
 func (o *op) windowsNeeds() (needs, error) {
 	directory, err := o.k.SystemWindowsDirectory()
 	if err != nil {
-		return needs{}, fail(err, "asking which drive Windows runs from")
+		return needs{}, errdefs.Wrapf(err, "asking which drive Windows runs from")
 	}
 	runs, ok := deviceOf(directory)
 	if !ok {
@@ -58,7 +59,7 @@ func (o *op) windowsNeeds() (needs, error) {
 	}
 	extents, err := o.extentsInUse(runs)
 	if err != nil {
-		return needs{}, fail(err, "asking for the disks that Windows runs from")
+		return needs{}, errdefs.Wrapf(err, "asking for the disks that Windows runs from")
 	}
 	n := needs{bootUnknown: true}
 	n.add(extents, runsFrom)
@@ -72,7 +73,7 @@ func (o *op) windowsNeeds() (needs, error) {
 	} {
 		paths, err := o.k.RegistryStrings(place.key, place.value)
 		if err != nil {
-			return needs{}, fail(err, "asking what Windows needs (%s)", place.value)
+			return needs{}, errdefs.Wrapf(err, "asking what Windows needs (%s)", place.value)
 		}
 		for _, path := range paths {
 			device, ok := deviceOf(path)
@@ -85,7 +86,7 @@ func (o *op) windowsNeeds() (needs, error) {
 				continue // such as a page file that is set for a drive which is not there
 			}
 			if err != nil {
-				return needs{}, fail(err, "asking for the disks of %s, which Windows needs", device)
+				return needs{}, errdefs.Wrapf(err, "asking for the disks of %s, which Windows needs", device)
 			}
 			n.add(extents, place.what)
 		}
@@ -109,7 +110,7 @@ func (o *op) extentsInUse(device string) (extents, error) {
 	defer back()
 	extents, err := o.deviceExtents(device)
 	if err == nil && len(extents) == 0 {
-		err = errorf(Unsupported, reason.NoExtents, "Windows does not report which disk %s lies on", device)
+		err = errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk %s lies on", device)
 	}
 	return extents, err
 }
@@ -137,7 +138,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // onNoDisk reports whether a device is not there, or does not lie on disks.
 func onNoDisk(err error) bool {
-	return missing(err) || hasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_NOT_READY)
+	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION,
+		win32.ERROR_NOT_SUPPORTED, win32.ERROR_NOT_READY)
 }
 
 // startDisks returns the disks that Windows runs or boots from.
@@ -198,7 +200,7 @@ func (o *op) sparesDisk(d *disk, done string) error {
 		klog.FromContext(o.ctx).Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
 	}
 	if what := n.why(d.number, layout); what != "" {
-		return errorf(FailedPrecondition, reason.SystemDisk, "%s disk %d, so it is not %s", what, d.number, done)
+		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so it is not %s", what, d.number, done)
 	}
 	return nil
 }
@@ -234,14 +236,14 @@ func (o *op) sparesExtent(n needs, id winpath.VolumeID, extent win32.DiskExtent,
 	defer d.Close()
 	layout, partition, err := d.partitionAt(extent.StartingOffset)
 	if err != nil {
-		return fail(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
+		return errdefs.Wrapf(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
 	}
 	if what := n.why(d.number, layout); what != "" {
-		return errorf(FailedPrecondition, reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",
+		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",
 			what, d.number, id, done)
 	}
 	if what := startsMachines(partition); what != "" {
-		return errorf(FailedPrecondition, reason.SystemDisk, "%s volume %s, which is not %s", what, id, done)
+		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s volume %s, which is not %s", what, id, done)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/running"
 )
@@ -76,7 +77,7 @@ func (o *op) run(f func() error) (err error) {
 		if p := recover(); p != nil {
 			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", o.operation, "panic", fmt.Sprint(p),
 				"stack", string(debug.Stack()))
-			err = errorf(Internal, reason.Panic, "%s: internal error; the agent's log has the details", o.operation)
+			err = errdefs.Internal.Errorf(reason.Panic, "%s: internal error; the agent's log has the details", o.operation)
 		}
 		for i := len(o.unlocks) - 1; i >= 0; i-- {
 			o.unlocks[i]()

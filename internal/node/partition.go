@@ -4,11 +4,11 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -33,7 +33,7 @@ func (o *op) partitionDisk(number uint32) error {
 	defer d.Close()
 	layout, err := d.layout()
 	if err != nil {
-		return fail(err, "reading the partitions of disk %d", number)
+		return errdefs.Wrapf(err, "reading the partitions of disk %d", number)
 	}
 	// also one with partitions: a driver that names it has the wrong disk
 	if err := o.sparesDisk(d, "partitioned"); err != nil {
@@ -75,19 +75,19 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 	}
 	request := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: id, MaxPartitionCount: 128}
 	if _, err := d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, request.Bytes(), nil); err != nil {
-		return win32.DriveLayout{}, fail(err, "initialising disk %d", d.number)
+		return win32.DriveLayout{}, errdefs.Wrapf(err, "initialising disk %d", d.number)
 	}
 	if err := d.updateProperties(); err != nil {
-		return win32.DriveLayout{}, fail(err, "initialising disk %d", d.number)
+		return win32.DriveLayout{}, errdefs.Wrapf(err, "initialising disk %d", d.number)
 	}
 	var p patience
 	for {
 		layout, err := d.layout()
 		if err != nil {
-			return win32.DriveLayout{}, fail(err, "reading the new partition table of disk %d", d.number)
+			return win32.DriveLayout{}, errdefs.Wrapf(err, "reading the new partition table of disk %d", d.number)
 		}
 		if layout.Style != win32.PARTITION_STYLE_GPT {
-			return win32.DriveLayout{}, errorf(Internal, reason.NotInitialized,
+			return win32.DriveLayout{}, errdefs.Internal.Errorf(reason.NotInitialized,
 				"disk %d has no GPT although Windows reported success in writing one", d.number)
 		}
 		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
@@ -98,17 +98,17 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 
 func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 	partition, err := d.planAndSet(layout)
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		// The plan may be out of date: a Microsoft Reserved partition that came late lies where the plan has its own.
 		if now, look := d.layout(); look == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
 			partition, err = d.planAndSet(now)
 		}
 	}
 	if err != nil {
-		return fail(err, "partitioning disk %d", d.number)
+		return errdefs.Wrapf(err, "partitioning disk %d", d.number)
 	}
 	if err := d.updateProperties(); err != nil {
-		return fail(err, "making the new partition of disk %d known", d.number)
+		return errdefs.Wrapf(err, "making the new partition of disk %d known", d.number)
 	}
 	_, err = o.awaitVolumes(d, []win32.Partition{partition})
 	return err
@@ -124,8 +124,5 @@ func (d *disk) planAndSet(layout win32.DriveLayout) (win32.Partition, error) {
 }
 
 func noRoom(disk uint32, err error) error {
-	return &Error{
-		Class: FailedPrecondition, Reason: reason.NoSpace, Err: err,
-		Message: fmt.Sprintf("disk %d has no room for a data partition: %v", disk, err),
-	}
+	return errdefs.FailedPrecondition.Wrapf(err, reason.NoSpace, "disk %d has no room for a data partition: %v", disk, err)
 }

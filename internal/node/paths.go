@@ -4,6 +4,7 @@ package node
 
 import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -43,7 +44,7 @@ func (n *Node) parsePath(text string, slashes winpath.Options) (winpath.Path, er
 // notWorkingDir refuses a working directory as the object of an operation.
 func (n *Node) notWorkingDir(path winpath.Path, verb string) error {
 	if _, rest, err := n.dirs.Check(path); err == nil && len(rest) == 0 {
-		return errorf(FailedPrecondition, reason.WorkingDirItself,
+		return errdefs.FailedPrecondition.Errorf(reason.WorkingDirItself,
 			"%s is a working directory itself and cannot be %s", path, verb)
 	}
 	return nil
@@ -148,7 +149,7 @@ func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 		return err
 	})
 	if err != nil {
-		return fail(err, "opening the working directory %s", root)
+		return errdefs.Wrapf(err, "opening the working directory %s", root)
 	}
 	pl.dir = pl.own(h)
 	if !o.node.direct.knows(root) {
@@ -159,7 +160,7 @@ func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 
 func (o *op) locateLink(target winpath.Path, rest []string, w walk, links *int) (*place, error) {
 	if *links--; *links < 0 {
-		return nil, errorf(FailedPrecondition, reason.LinkRefused, "%s: too many links on the way", target)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "%s: too many links on the way", target)
 	}
 	for _, name := range rest {
 		var err error
@@ -181,19 +182,17 @@ func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err erro
 		h, err = o.k.OpenFile(pl.dir, name, w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		return err
 	})
-	if hasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
-		return nil, &Error{
-			Class: FailedPrecondition, Reason: reason.NotADirectory, Err: err,
-			Message: "a component of " + pl.path.String() + " is a file, not a directory: " + name,
-		}
+	if errdefs.HasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
+		return nil, errdefs.FailedPrecondition.Wrapf(err, reason.NotADirectory,
+			"a component of %s is a file, not a directory: %s", pl.path, name)
 	}
 	if err != nil {
-		return nil, fail(err, "opening %q on the way to %s", name, pl.path)
+		return nil, errdefs.Wrapf(err, "opening %q on the way to %s", name, pl.path)
 	}
 	pl.own(h)
 	l, err := lookAt(h)
 	if err != nil {
-		return nil, fail(err, "examining %q on the way to %s", name, pl.path)
+		return nil, errdefs.Wrapf(err, "examining %q on the way to %s", name, pl.path)
 	}
 	if l.reparse == nil {
 		pl.dir = h
@@ -214,7 +213,7 @@ func (o *op) pass(pl *place, name string, reparse *win32.ReparsePoint, w walk) (
 	case target.Kind == winpath.TargetVolume:
 		root, err := o.enterVolume(target, w)
 		if err != nil {
-			return nil, fail(err, "entering the volume mounted at %q on the way to %s", name, pl.path)
+			return nil, errdefs.Wrapf(err, "entering the volume mounted at %q on the way to %s", name, pl.path)
 		}
 		pl.dir, pl.inVolume = pl.own(root), true
 		return nil, nil //nolint:nilnil // no link, no error
@@ -232,32 +231,37 @@ func (o *op) pass(pl *place, name string, reparse *win32.ReparsePoint, w walk) (
 
 func (o *op) enterVolume(target winpath.Target, w walk) (kernel.Handle, error) {
 	if len(target.Rest) > 0 {
-		return nil, errorf(FailedPrecondition, reason.LinkRefused, "it is not the root of a volume that is mounted")
+		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "it is not the root of a volume that is mounted")
 	}
 	system, err := o.systemVolume()
 	if err != nil {
 		return nil, err
 	}
 	if system == target.Volume {
-		return nil, errorf(FailedPrecondition, reason.LinkRefused, "it is the system volume")
+		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "it is the system volume")
 	}
 	if _, err := o.reach(volumeObject(target.Volume)); err != nil { // from here on, that volume's file system answers
 		return nil, err
 	}
 	h, err := o.k.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-	if missing(err) { // not a missing path: there is a mount point, and its volume may come back
-		return nil, errorf(FailedPrecondition, reason.VolumeGone,
+	if errdefs.IsMissing(err) { // not a missing path: there is a mount point, and its volume may come back
+		return nil, errdefs.FailedPrecondition.Errorf(reason.VolumeGone,
 			"the volume %s, which is mounted on the way, is not present", target.Volume)
 	}
 	return h, err
 }
 
 func refusedLink(path winpath.Path, name, why string) error {
-	return errorf(FailedPrecondition, reason.LinkRefused,
+	return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 		"%s: the link or mount point %q on the way is not followed: %s", path, name, why)
 }
 
-// missing reports whether an error means that the path leads nowhere.
-func missing(err error) bool {
-	return hasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
+// invalidPath returns the error for a path that the grammar refuses.
+func invalidPath(err error) error {
+	return errdefs.InvalidArgument.Wrapf(err, reason.InvalidPath, "%v", err)
+}
+
+// outside returns the error for a path that the grammar accepts but that lies outside the working directories.
+func outside(err error) error {
+	return errdefs.InvalidArgument.Wrapf(err, reason.OutsideWorkingDirs, "%v", err)
 }

@@ -5,6 +5,7 @@ package node
 import (
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -56,7 +57,8 @@ func (p *patience) wait(limit time.Duration) bool {
 func (o *op) whileShared(f func() error) error {
 	for {
 		err := f()
-		if !hasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING) || !o.sharingPatience.wait(sharingTime) {
+		if !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_DELETE_PENDING) ||
+			!o.sharingPatience.wait(sharingTime) {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -43,7 +44,7 @@ func (n *Node) EnablePrivileges(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	for _, p := range Privileges() {
 		err := k.EnablePrivilege(p.Name)
-		if hasCode(err, win32.ERROR_NOT_ALL_ASSIGNED) {
+		if errdefs.HasCode(err, win32.ERROR_NOT_ALL_ASSIGNED) {
 			n.missing = append(n.missing, p)
 		}
 		if err != nil {

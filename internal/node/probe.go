@@ -2,7 +2,11 @@
 
 package node
 
-import "context"
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+)
 
 // Probe asks Plug and Play and the mount manager one cheap question each, for health checks: without them, no operation
 // on disks or volumes works. Before each question it tells asking the kernel function, so that a caller that is kept
@@ -11,11 +15,11 @@ func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
 	_, err := read(ctx, n, on("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")
 		if _, err := o.k.DiskInterfaces(); err != nil {
-			return struct{}{}, fail(err, "listing the disks")
+			return struct{}{}, errdefs.Wrapf(err, "listing the disks")
 		}
 		asking("VolumeNames")
 		if _, err := o.k.VolumeNames(); err != nil {
-			return struct{}{}, fail(err, "listing the volumes")
+			return struct{}{}, errdefs.Wrapf(err, "listing the volumes")
 		}
 		return struct{}{}, nil
 	})

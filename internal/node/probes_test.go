@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -123,8 +124,8 @@ func TestLookingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		found, err := contentOf(slow{each: time.Second}, diskObject(7), probesOf(10*gib))
-		var refused *Error
-		if !errors.As(err, &refused) || refused.Class != DeadlineExceeded || refused.Reason != "NOT_SEEN_BLANK" ||
+		var refused *errdefs.Error
+		if !errors.As(err, &refused) || refused.Class != errdefs.DeadlineExceeded || refused.Reason != "NOT_SEEN_BLANK" ||
 			!strings.Contains(refused.Message, "disk 7") {
 			t.Errorf("a slow disk: %q, %v", found, err)
 		}
@@ -135,7 +136,7 @@ func TestLookingIsBounded(t *testing.T) {
 			err != nil {
 			t.Errorf("a disk with 100 ms a read: %q, %v", found, err)
 		}
-		if _, err := contentOf(slow{fails: true}, diskObject(7), probesOf(10*gib)); !hasCode(err, win32.ERROR_CRC) {
+		if _, err := contentOf(slow{fails: true}, diskObject(7), probesOf(10*gib)); !errdefs.HasCode(err, win32.ERROR_CRC) {
 			t.Errorf("a disk that cannot be read: %v", err)
 		}
 		if _, err := contentOf(slow{ends: true}, diskObject(7), probesOf(10*gib)); !errors.Is(err, io.EOF) {

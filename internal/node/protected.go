@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise:
@@ -96,10 +97,12 @@ func (n *Node) protected(service string) (name string, yes bool) {
 // display name opens none.
 func (n *Node) mayStop(service string) error {
 	if isOwnService(service) {
-		return errorf(FailedPrecondition, reason.OwnService, "service %s is this agent, which does not stop itself", service)
+		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
+			"service %s is this agent, which does not stop itself", service)
 	}
 	if name, protected := n.protected(service); protected {
-		return errorf(FailedPrecondition, reason.ProtectedService, "the node needs service %s, which no caller may stop; %s",
+		return errdefs.FailedPrecondition.Errorf(reason.ProtectedService,
+			"the node needs service %s, which no caller may stop; %s",
 			name, whoMayAllow(name))
 	}
 	return nil
@@ -108,12 +111,12 @@ func (n *Node) mayStop(service string) error {
 // mayStopDependents refuses to stop a service on which the agent or a protected service depends.
 func (n *Node) mayStopDependents(service string, dependents []string) error {
 	if slices.ContainsFunc(dependents, isOwnService) {
-		return errorf(FailedPrecondition, reason.OwnService,
+		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
 			"this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, service)
 	}
 	for _, dependent := range dependents {
 		if name, protected := n.protected(dependent); protected {
-			return errorf(FailedPrecondition, reason.ProtectedService,
+			return errdefs.FailedPrecondition.Errorf(reason.ProtectedService,
 				"service %s, which the node needs and no caller may stop, depends on service %s; %s", name,
 				service, whoMayAllow(name))
 		}

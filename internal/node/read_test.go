@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
@@ -25,8 +26,8 @@ func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
 			inside = o.ctx.Err()
 			return 1, nil
 		})
-		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != DeadlineExceeded {
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.DeadlineExceeded {
 			t.Errorf("got %v, want DeadlineExceeded", err)
 		}
 		if value, err := read(t.Context(), n, on("other"), func(*op) (int, error) { return 2, nil }); value != 2 ||
@@ -74,8 +75,8 @@ func TestPanicEndsOneRead(t *testing.T) {
 			}
 			panic("boom")
 		})
-		var failure *Error
-		if !errors.As(err, &failure) || failure.Class != Internal || failure.Reason != reason.Panic {
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
 		value, err := changeTo(t.Context(), n, on("test", diskObject(1)), nil, func(*op) (int, error) { return 3, nil })
@@ -98,21 +99,21 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 			_, err := read(ctx, n, on("GetDiskStats", x), func(*op) (int, error) { begun.Add(1); <-proceed; return 1, nil })
 			return err
 		}
-		classOf := func(err error) Class {
-			var failure *Error
+		classOf := func(err error) errdefs.Class {
+			var failure *errdefs.Error
 			if !errors.As(err, &failure) {
 				t.Fatalf("got %v", err)
 			}
 			return failure.Class
 		}
 		for range 3 { // callers that wait less than two seconds count as impatient
-			if got := classOf(poll(diskObject(1))); got != DeadlineExceeded {
+			if got := classOf(poll(diskObject(1))); got != errdefs.DeadlineExceeded {
 				t.Fatalf("got class %v, want DeadlineExceeded", got)
 			}
 		}
 		time.Sleep(lateAfter)
 		for range 100 {
-			if got := classOf(poll(diskObject(1))); got != Unavailable {
+			if got := classOf(poll(diskObject(1))); got != errdefs.Unavailable {
 				t.Fatalf("got class %v, want Unavailable", got)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -63,7 +64,7 @@ func (r *removal) tree(pl *place, path fmt.Stringer, force bool, isFile error) (
 		switch {
 		case !found:
 			return round > 0, err // another program was faster
-		case !hasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
+		case !errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
 			return true, err
 		}
 		// A program that still fills the directory gets as long as one that keeps a file open.
@@ -77,19 +78,18 @@ func (r *removal) tree(pl *place, path fmt.Stringer, force bool, isFile error) (
 }
 
 func beingFilled(path fmt.Stringer, err error) error {
-	return &Error{Class: Unavailable, Reason: reason.DirectoryNotEmpty, Err: err, Message: path.String() +
-		" is being filled while it is being removed"}
+	return errdefs.Unavailable.Wrapf(err, reason.DirectoryNotEmpty, "%s is being filled while it is being removed", path)
 }
 
 // contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have
 // come there meanwhile.
 func (r *removal) contentsAt(pl *place, path fmt.Stringer) error {
 	l, err := pl.open(r.op, openContents)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return fail(err, "opening %s to empty it", path)
+		return errdefs.Wrapf(err, "opening %s to empty it", path)
 	}
 	defer pl.release(l.Handle)
 	if !l.isPlainDirectory() {
@@ -131,7 +131,7 @@ func (r *removal) pass(directory *leaf, path fmt.Stringer) {
 		top := r.levels[len(r.levels)-1]
 		entry, err := top.next()
 		if err != nil {
-			r.stays(fail(err, "listing %s", top.path))
+			r.stays(errdefs.Wrapf(err, "listing %s", top.path))
 		}
 		if entry != nil {
 			r.entry(top, entry.Name)
@@ -161,7 +161,7 @@ func (r *removal) entry(in *level, name string) {
 	case !found:
 	case err == nil:
 		r.gone = true
-	case hasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
 		r.enter(in, pl, path)
 	default:
 		r.stays(err)
@@ -182,9 +182,9 @@ func (r *removal) enter(parent *level, pl *place, path fmt.Stringer) {
 	}
 	l, err := pl.open(r.op, openContents)
 	switch {
-	case missing(err):
+	case errdefs.IsMissing(err):
 	case err != nil:
-		r.stays(fail(err, "opening %s to empty it", path))
+		r.stays(errdefs.Wrapf(err, "opening %s to empty it", path))
 	case !l.isPlainDirectory(): // something else has come there
 		pl.close()
 	default:
@@ -197,7 +197,7 @@ func (r *removal) enter(parent *level, pl *place, path fmt.Stringer) {
 func (r *removal) moveUp(pl *place, path fmt.Stringer) bool {
 	l, err := pl.open(r.op, win32.DELETE)
 	if err != nil {
-		return missing(err)
+		return errdefs.IsMissing(err)
 	}
 	defer pl.release(l.Handle)
 	if !l.isPlainDirectory() {
@@ -224,7 +224,7 @@ func (r *removal) leave() {
 	}
 	found, err := r.object(top.place, top.path, nil)
 	switch {
-	case !found || hasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+	case !found || errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
 	case err == nil:
 		r.gone = true
 	default:

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -45,11 +46,11 @@ func (r *removal) object(pl *place, path fmt.Stringer, isFile error) (found bool
 // removeOnce deletes the object at a place, unless a volume is mounted there.
 func (r *removal) removeOnce(pl *place, path fmt.Stringer, isFile error) (at *mounted, found bool, err error) {
 	l, err := pl.open(r.op, openRemoval)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil, false, err
 	}
 	if err != nil {
-		return nil, true, fail(err, "opening %s to remove it", path)
+		return nil, true, errdefs.Wrapf(err, "opening %s to remove it", path)
 	}
 	defer pl.release(l.Handle)
 	if at := r.mountedAt(l); at != nil {
@@ -58,8 +59,8 @@ func (r *removal) removeOnce(pl *place, path fmt.Stringer, isFile error) (at *mo
 	if l.isFile() && isFile != nil {
 		return nil, true, isFile
 	}
-	if err := r.whileShared(l.remove); err != nil && !missing(err) {
-		return nil, true, fail(err, "removing %s", path)
+	if err := r.whileShared(l.remove); err != nil && !errdefs.IsMissing(err) {
+		return nil, true, errdefs.Wrapf(err, "removing %s", path)
 	}
 	return nil, true, nil
 }
@@ -101,11 +102,11 @@ func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 		r.flushed[at.volume] = true
 	}
 	l, err := r.openMountPoint(pl)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return fail(err, "opening the mount point %s", path)
+		return errdefs.Wrapf(err, "opening the mount point %s", path)
 	}
 	defer pl.release(l.Handle)
 	if now, ok := l.mountedVolume(); !ok || now != at.volume {

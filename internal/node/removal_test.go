@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -171,7 +172,7 @@ func TestWhatStaysHidesNothing(t *testing.T) {
 	if err := os.WriteFile(deep, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var e *Error
+	var e *errdefs.Error
 	if err := n.Filesystem.RmdirContents(t.Context(), treePath); !errors.As(err, &e) ||
 		!errors.Is(err, win32.ERROR_ACCESS_DENIED) {
 		t.Errorf("the error is %v", err)
@@ -240,8 +241,8 @@ func TestDirectoryThatIsFilled(t *testing.T) {
 			"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), treePath) },
 			"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), treePath, true) },
 		} {
-			var e *Error
-			if err := remove(); !errors.As(err, &e) || e.Class != Unavailable || e.Reason != reason.DirectoryNotEmpty {
+			var e *errdefs.Error
+			if err := remove(); !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DirectoryNotEmpty {
 				t.Errorf("%s: %v", verb, err)
 			}
 		}
@@ -259,7 +260,7 @@ func TestJunctionInPlaceOfADirectory(t *testing.T) {
 			t.Errorf("%s is moved", call.Object)
 		}
 		err := do()
-		if call.Function == "SetInformation" && hasCode(err, win32.ERROR_DIR_NOT_EMPTY) &&
+		if call.Function == "SetInformation" && errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) &&
 			strings.HasSuffix(call.Object, path) {
 			swap()
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -19,7 +20,7 @@ import (
 // volume id that consists of digits means the first data volume of that disk.
 func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
 	if sizeBytes < 0 {
-		return errorf(InvalidArgument, reason.NegativeSize, "size %d is negative", sizeBytes)
+		return errdefs.InvalidArgument.Errorf(reason.NegativeSize, "size %d is negative", sizeBytes)
 	}
 	id, err := v.resizeTarget(ctx, volumeID)
 	if err != nil {
@@ -60,7 +61,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if again, err := o.singleExtent(id); err != nil {
 		return err
 	} else if again.DiskNumber != extent.DiskNumber {
-		return errorf(Unavailable, reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
+		return errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
 			extent.DiskNumber, again.DiskNumber)
 	}
 	if err := o.sparesVolume(id, "resized"); err != nil {
@@ -72,7 +73,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	}
 	partition, err := o.growPartition(d, extent.StartingOffset, sizeBytes)
 	if err != nil {
-		return fail(err, "growing the partition of volume %s on disk %d", id, d.number)
+		return errdefs.Wrapf(err, "growing the partition of volume %s on disk %d", id, d.number)
 	}
 	if fileSystem == "" { // nothing to extend
 		return nil
@@ -85,7 +86,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
-		err = errorf(FailedPrecondition, reason.CannotExtend,
+		err = errdefs.FailedPrecondition.Errorf(reason.CannotExtend,
 			"volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
 	}
 	return fileSystem, err
@@ -95,27 +96,27 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
 	if err != nil {
-		return fail(err, "opening volume %s to extend it", id)
+		return errdefs.Wrapf(err, "opening volume %s to extend it", id)
 	}
 	defer h.Close()
 	size, err := ntfsSize(h)
 	if err != nil {
-		return fail(err, "reading the size of the file system on volume %s", id)
+		return errdefs.Wrapf(err, "reading the size of the file system on volume %s", id)
 	}
 	if size.full(partitionLength) {
 		return nil
 	}
 	if err := o.awaitLength(h, disk, partitionLength); err != nil {
-		return fail(err, "waiting for volume %s to be as long as its partition", id)
+		return errdefs.Wrapf(err, "waiting for volume %s to be as long as its partition", id)
 	}
 	sectors := partitionLength / size.bytesPerSector
 	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
 	// perhaps without the last sector, where NTFS keeps its spare boot sector
-	if hasCode(err, win32.ERROR_INVALID_PARAMETER) {
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
 	}
 	if err != nil {
-		return fail(err, "extending the file system on volume %s", id)
+		return errdefs.Wrapf(err, "extending the file system on volume %s", id)
 	}
 	return nil
 }

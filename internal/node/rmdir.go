@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -38,7 +39,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 		return pathNotFound(path, err)
 	}
 	pl, err := o.locate(path, walk{pin: true, late: true})
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return gone(err)
 	}
 	if err != nil {
@@ -47,14 +48,14 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 	defer pl.close()
 	r := removal{op: o}
 	found, err := r.tree(pl, path, force,
-		errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; Rmdir removes directories, links and mount points",
+		errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
+			"%s is a file; Rmdir removes directories, links and mount points",
 			path))
 	if !found {
 		return gone(err)
 	}
-	if hasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
-		return &Error{Class: FailedPrecondition, Reason: reason.DirectoryNotEmpty, Err: err,
-			Message: path.String() + " is not empty"}
+	if errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
+		return errdefs.FailedPrecondition.Wrapf(err, reason.DirectoryNotEmpty, "%s is not empty", path)
 	}
 	return err
 }
@@ -75,7 +76,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 
 func (o *op) rmdirContents(path winpath.Path) error {
 	pl, err := o.locate(path, walk{pin: true})
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return pathNotFound(path, err)
 	}
 	if err != nil {
@@ -83,17 +84,18 @@ func (o *op) rmdirContents(path winpath.Path) error {
 	}
 	defer pl.close()
 	l, err := pl.open(o, openContents)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return pathNotFound(path, err)
 	}
 	if err != nil {
-		return fail(err, "opening %s to empty it", path)
+		return errdefs.Wrapf(err, "opening %s to empty it", path)
 	}
 	switch {
 	case l.reparse != nil:
-		return errorf(FailedPrecondition, reason.LinkRefused, "%s is a link or mount point; its target is not emptied", path)
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link or mount point; its target is not emptied", path)
 	case !l.isDirectory():
-		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file, not a directory", path)
+		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is a file, not a directory", path)
 	}
 	r := removal{op: o}
 	return r.contents(l, path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
@@ -52,8 +53,8 @@ func TestJoinedRmdirs(t *testing.T) {
 		if removals != 1 {
 			t.Errorf("the directory was removed %d times", removals)
 		}
-		var e *Error
-		if err := n.Filesystem.Rmdir(t.Context(), path, false); !errors.As(err, &e) || e.Class != NotFound {
+		var e *errdefs.Error
+		if err := n.Filesystem.Rmdir(t.Context(), path, false); !errors.As(err, &e) || e.Class != errdefs.NotFound {
 			t.Errorf("afterwards: %v, want NotFound", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -52,7 +53,8 @@ func (o *op) startService(w *serviceWait, name string) error {
 		case s.State == win32.SERVICE_RUNNING:
 			return nil
 		case s.State == win32.SERVICE_PAUSED:
-			return errorf(FailedPrecondition, reason.ServicePaused, "service %s is paused; stop it first, then start it", name)
+			return errdefs.FailedPrecondition.Errorf(reason.ServicePaused,
+				"service %s is paused; stop it first, then start it", name)
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
 		case s.State == win32.SERVICE_STOPPED && !w.over():
@@ -62,7 +64,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 				continue
 			}
 			// Another program was faster, or the service has not quite stopped: the next query shows which.
-			if !hasCode(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
+			if !errdefs.HasCode(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
 				return failService(err, "starting service "+name)
 			}
 		}
@@ -92,7 +94,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 			case err == nil:
 				asked = true
 				continue
-			case hasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL,
+			case errdefs.HasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL,
 				win32.ERROR_DEPENDENT_SERVICES_RUNNING):
 				// It is between two states, or a dependent has started meanwhile: the next query shows which.
 			default:
@@ -116,17 +118,17 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 		return err
 	}
 	if len(dependents) > 0 && !force {
-		return errorf(FailedPrecondition, reason.DependentsRunning,
+		return errdefs.FailedPrecondition.Errorf(reason.DependentsRunning,
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
 	}
 	for _, dependent := range dependents {
 		if err := o.stopService(w, dependent, true); err != nil {
-			var e *Error
+			var e *errdefs.Error
 			if !errors.As(err, &e) {
 				return err
 			}
-			return &Error{Class: e.Class, Reason: e.Reason, Err: err,
-				Message: fmt.Sprintf("service %s must wait: %s", name, e.Message)}
+			return e.Class.Wrapf(err, e.Reason,
+				"service %s must wait: %s", name, e.Message)
 		}
 	}
 	return nil
@@ -152,7 +154,7 @@ func stoppedAgain(name string, s kernel.Service) error {
 	default:
 		what = fmt.Sprintf("with exit code %d: %v", uint32(code), code)
 	}
-	e := errorf(Internal, reason.ServiceFailed, "service %s stopped again while it was starting, %s", name, what)
+	e := errdefs.Internal.Errorf(reason.ServiceFailed, "service %s stopped again while it was starting, %s", name, what)
 	if code != 0 {
 		e.Err = code
 	}
@@ -163,21 +165,19 @@ func stoppedAgain(name string, s kernel.Service) error {
 }
 
 func stillPending(w *serviceWait, verb, name string, s kernel.Service) error {
-	class := DeadlineExceeded
+	class := errdefs.DeadlineExceeded
 	if errors.Is(w.ctx.Err(), context.Canceled) {
-		class = Canceled
+		class = errdefs.Canceled
 	}
-	return &Error{
-		Class: class, Reason: reason.ServicePending, Err: w.ctx.Err(),
-		Message: fmt.Sprintf("service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
-			ServiceStatus(s.State), s.CheckPoint),
-	}
+	return class.Wrapf(w.ctx.Err(), reason.ServicePending,
+		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
+		ServiceStatus(s.State), s.CheckPoint)
 }
 
 // failService is fail with the classes and reasons of services.
 func failService(err error, doing string) error {
-	failed := fail(err, "%s", doing)
-	var e *Error
+	failed := errdefs.Wrapf(err, "%s", doing)
+	var e *errdefs.Error
 	var code win32.Errno
 	if !errors.As(failed, &e) || !errors.As(err, &code) {
 		return failed
@@ -192,16 +192,16 @@ func failService(err error, doing string) error {
 }
 
 // serviceClass returns the class of a code that says more about a service than classOf knows.
-func serviceClass(code win32.Errno) (class Class, known bool) {
+func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
 	switch code {
 	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,
 		win32.ERROR_SERVICE_DEPENDENCY_FAIL, win32.ERROR_SERVICE_DEPENDENCY_DELETED, win32.ERROR_CIRCULAR_DEPENDENCY,
 		win32.ERROR_SERVICE_MARKED_FOR_DELETE, win32.ERROR_INVALID_SERVICE_CONTROL, win32.ERROR_DEPENDENT_SERVICES_RUNNING:
-		return FailedPrecondition, true
+		return errdefs.FailedPrecondition, true
 	case win32.ERROR_SERVICE_DATABASE_LOCKED:
-		return Unavailable, true
+		return errdefs.Unavailable, true
 	case win32.ERROR_SERVICE_START_HANG:
-		return DeadlineExceeded, true
+		return errdefs.DeadlineExceeded, true
 	}
-	return Internal, false
+	return errdefs.Internal, false
 }

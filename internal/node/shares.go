@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -34,7 +35,7 @@ func (o *op) mappings() ([]kernel.SMBGlobalMapping, error) {
 	defer back()
 	mappings, err := o.k.SMBGlobalMappings()
 	if err != nil {
-		return nil, fail(err, "listing the shares that are mapped")
+		return nil, errdefs.Wrapf(err, "listing the shares that are mapped")
 	}
 	return mappings, nil
 }
@@ -82,13 +83,13 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	w.create = false // a caller may not make the link's own target
 	rest := target.Rest
 	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-	if denied(err) && len(rest) > 0 {
+	if errdefs.IsDenied(err) && len(rest) > 0 {
 		root, err = o.openBelowRoot(key, rest[0],
 			w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		rest = rest[1:]
 	}
 	if err != nil {
-		return fail(err, "entering the share %s on the way to %s", key, pl.path)
+		return errdefs.Wrapf(err, "entering the share %s on the way to %s", key, pl.path)
 	}
 	pl.dir, pl.inVolume, pl.inShare = pl.own(root), true, true
 	for _, below := range rest {
@@ -107,7 +108,8 @@ func (o *op) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle,
 	}
 	l, err := lookAt(h)
 	if err == nil && l.reparse != nil {
-		err = errorf(FailedPrecondition, reason.LinkRefused, "%s is a link on the share %s, where workloads write", name, key)
+		err = errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link on the share %s, where workloads write", name, key)
 	}
 	if err != nil {
 		_ = h.Close()

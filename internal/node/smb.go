@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -105,7 +106,7 @@ const (
 // parseRemote parses a remote path. It refuses names that were never those of a mapping.
 func parseRemote(text string) (winpath.UNC, error) {
 	if text == "" {
-		return winpath.UNC{}, errorf(InvalidArgument, reason.InvalidRemotePath, "remote path is empty")
+		return winpath.UNC{}, errdefs.InvalidArgument.Errorf(reason.InvalidRemotePath, "remote path is empty")
 	}
 	if utf8.RuneCountInString(text) > maxRemotePath {
 		return winpath.UNC{}, invalidRemote(text, "it is longer than %d characters", maxRemotePath)
@@ -121,7 +122,7 @@ func parseRemote(text string) (winpath.UNC, error) {
 }
 
 func invalidRemote(text, format string, args ...any) error {
-	return errorf(InvalidArgument, reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text),
+	return errdefs.InvalidArgument.Errorf(reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text),
 		fmt.Sprintf(format, args...))
 }
 
@@ -130,10 +131,10 @@ func invalidRemote(text, format string, args ...any) error {
 func checkCredentials(userName string, password Secret) error {
 	switch {
 	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
-		return errorf(InvalidArgument, reason.InvalidCredentials,
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCredentials,
 			"the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
 	case !utf8.Valid(password) || bytes.IndexByte(password, 0) >= 0 || len(password) > maxPassword*utf8.UTFMax:
-		return errorf(InvalidArgument, reason.InvalidCredentials,
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCredentials,
 			"the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -101,9 +102,9 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 		synctest.Wait() // the first is at work
 		ctx, cancel := context.WithCancel(t.Context())
 		calls.Go(func() {
-			var e *Error
+			var e *errdefs.Error
 			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err,
-				&e) || e.Class != Canceled {
+				&e) || e.Class != errdefs.Canceled {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -262,9 +263,9 @@ func FuzzParseRemote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		share, err := parseRemote(text)
-		var e *Error
+		var e *errdefs.Error
 		if err != nil {
-			if !errors.As(err, &e) || e.Class != InvalidArgument {
+			if !errors.As(err, &e) || e.Class != errdefs.InvalidArgument {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
@@ -284,9 +285,9 @@ func FuzzParseRemote(f *testing.F) {
 func TestSMBErrorKeepsTheCode(t *testing.T) {
 	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
 	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause)
-	var e *Error
-	if !errors.As(err, &e) || e.Class != Unauthenticated || e.Reason != "LOGON_FAILURE" ||
-		!hasCode(err, win32.ERROR_LOGON_FAILURE) {
+	var e *errdefs.Error
+	if !errors.As(err, &e) || e.Class != errdefs.Unauthenticated || e.Reason != "LOGON_FAILURE" ||
+		!errdefs.HasCode(err, win32.ERROR_LOGON_FAILURE) {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -317,7 +318,7 @@ func TestLogTellsNoCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	panics = true
-	var e *Error
+	var e *errdefs.Error
 	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) ||
 		e.Reason != reason.Panic {
 		t.Errorf("got %v", err)

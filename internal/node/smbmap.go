@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -22,7 +23,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 			return err
 		}
 		if userName == "" || len(password) == 0 {
-			return errorf(Unauthenticated, reason.InvalidCredentials,
+			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 				"the share %s is not mapped yet and needs a user name and a password", key)
 		}
 		err = o.mapAnew(key, userName, password)
@@ -32,8 +33,8 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		}
 		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
 		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
-		inTheWay := hasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
-		if !inTheWay && !hasCode(err, win32.ERROR_GEN_FAILURE) {
+		inTheWay := errdefs.HasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+		if !inTheWay && !errdefs.HasCode(err, win32.ERROR_GEN_FAILURE) {
 			return o.notMapped(key, err)
 		}
 		if now, listErr := o.mapping(key); listErr == nil && now != nil && !again {
@@ -48,7 +49,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 
 // unreachable reports whether a code means that the server does not answer now, for whatever reason.
 func unreachable(err error) bool {
-	return hasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE,
+	return errdefs.HasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE,
 		win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
 }
 
@@ -61,11 +62,11 @@ func (o *op) unmap(key string) error {
 	}
 	defer letIn()
 	err = o.k.RemoveSMBGlobalMapping(key)
-	if err == nil || hasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
+	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
 		o.node.mapped.forget(key)
 		return nil
 	}
-	return fail(err, "removing the mapping of %s", key)
+	return errdefs.Wrapf(err, "removing the mapping of %s", key)
 }
 
 // conflict returns an error that names the holder of other credentials for the server. Nothing is removed to make room,
@@ -80,7 +81,7 @@ func (o *op) conflict(key string, cause error) error {
 			break
 		}
 	}
-	return smbError(FailedPrecondition, cause,
+	return smbError(errdefs.FailedPrecondition, cause,
 		"cannot map %s: this node has a session with the server %s under other credentials, and Windows keeps one set for "+
 			"each server: %s; use the same credentials, or end that session first",
 		key, server, holder)
@@ -95,25 +96,27 @@ func serverOf(key string) string {
 // notMapped explains a failure of CreateSMBGlobalMapping. It never names the user.
 func (o *op) notMapped(key string, err error) error {
 	switch {
-	case unreachable(err) || hasCode(err, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_NET_OR_BAD_PATH):
-		return smbError(Unavailable, err, "cannot map %s: the server %s does not answer", key, serverOf(key))
-	case hasCode(err, win32.ERROR_BAD_NET_NAME):
-		return smbError(NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
-	case hasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
-		return smbError(FailedPrecondition, err,
+	case unreachable(err) || errdefs.HasCode(err, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_NET_OR_BAD_PATH):
+		return smbError(errdefs.Unavailable, err, "cannot map %s: the server %s does not answer", key, serverOf(key))
+	case errdefs.HasCode(err, win32.ERROR_BAD_NET_NAME):
+		return smbError(errdefs.NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
+	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
+		return smbError(errdefs.FailedPrecondition, err,
 			"cannot map %s: the server %s cannot encrypt, and this agent requires encryption; its flag -require-privacy=false "+
 				"allows unencrypted mappings", key, serverOf(key))
-	case hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
-		return smbError(PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s", key,
+	case errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
+		return smbError(errdefs.PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s",
+			key,
 			o.privacyHint())
-	case hasCode(err, win32.ERROR_INVALID_PARAMETER):
-		return smbError(InvalidArgument, err,
+	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER):
+		return smbError(errdefs.InvalidArgument, err,
 			"cannot map %s: Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user", key)
 	}
-	failure := fail(err, "cannot map %s", key)
-	var e *Error
-	if errors.As(failure, &e) && e.Class == Unauthenticated {
-		return smbError(Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password", key,
+	failure := errdefs.Wrapf(err, "cannot map %s", key)
+	var e *errdefs.Error
+	if errors.As(failure, &e) && e.Class == errdefs.Unauthenticated {
+		return smbError(errdefs.Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password",
+			key,
 			serverOf(key))
 	}
 	return failure
@@ -128,10 +131,10 @@ func (o *op) privacyHint() string {
 }
 
 // smbError is fail with a class and text of its own; the reason stays that of the code.
-func smbError(class Class, cause error, format string, args ...any) error {
-	e := &Error{Class: class, Reason: "SMB", Message: fmt.Sprintf(format, args...), Err: cause}
-	var plain *Error
-	if errors.As(fail(cause, "smb"), &plain) {
+func smbError(class errdefs.Class, cause error, format string, args ...any) error {
+	e := &errdefs.Error{Class: class, Reason: "SMB", Message: fmt.Sprintf(format, args...), Err: cause}
+	var plain *errdefs.Error
+	if errors.As(errdefs.Wrapf(cause, "smb"), &plain) {
 		e.Reason = plain.Reason
 	}
 	if code := win32.Errno(0); errors.As(cause, &code) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // WMI has few threads for the calls that map shares, and each keeps one until its server has answered.
@@ -23,7 +24,7 @@ func (o *op) mapAnew(key, userName string, password Secret) error {
 	defer cancel()
 	release, err := o.node.maps.acquire(wait, server)
 	if err != nil {
-		return errorf(Unavailable, reason.NotAnswering,
+		return errdefs.Unavailable.Errorf(reason.NotAnswering,
 			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends",
 			key, mapsOfServer, server)
 	}

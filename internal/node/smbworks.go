@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -23,7 +24,7 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 		return false, err
 	}
 	failure := o.openOnShare(shareRoot(key), win32.FILE_DIRECTORY_FILE)
-	answers := failure == nil || denied(failure) && o.onlyRootDenies(share)
+	answers := failure == nil || errdefs.IsDenied(failure) && o.onlyRootDenies(share)
 	// An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
 	for late := (patience{}); mapping.Status != win32.SMB_MAPPING_OK; {
 		if mapping, err = o.mapping(key); mapping == nil || err != nil {
@@ -36,20 +37,21 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	switch {
 	case answers && mapping.Status != win32.SMB_MAPPING_DISCONNECTED:
 		return true, nil
-	case failure == nil, denied(failure), refusesLogon(failure):
+	case failure == nil, errdefs.IsDenied(failure), refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
 		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key,
 			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
-	case hasCode(failure, win32.ERROR_BAD_NET_NAME):
-		return false, smbError(NotFound, failure,
+	case errdefs.HasCode(failure, win32.ERROR_BAD_NET_NAME):
+		return false, smbError(errdefs.NotFound, failure,
 			"the share %s is mapped but its server has no such share; the mapping is kept", key)
-	case unreachable(failure), hasCode(failure, win32.ERROR_NO_LOGON_SERVERS):
-		return false, smbError(Unavailable, failure,
+	case unreachable(failure), errdefs.HasCode(failure, win32.ERROR_NO_LOGON_SERVERS):
+		return false, smbError(errdefs.Unavailable, failure,
 			"the share %s is mapped but its server does not answer; the mapping is kept", key)
 	}
-	return false, smbError(Unavailable, failure, "the share %s is mapped but could not be opened; the mapping is kept",
+	return false, smbError(errdefs.Unavailable, failure,
+		"the share %s is mapped but could not be opened; the mapping is kept",
 		key)
 }
 
@@ -77,17 +79,12 @@ func (o *op) onlyRootDenies(share winpath.UNC) bool {
 		return false
 	}
 	err := o.openOnShare(shareRoot(key)+share.Rest[0], 0)
-	return err == nil || missing(err)
-}
-
-// denied reports whether a code means that the account may not do this. It may be logged on all the same.
-func denied(err error) bool {
-	return hasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED)
+	return err == nil || errdefs.IsMissing(err)
 }
 
 // refusesLogon reports whether a code means that there is no session because of the credentials.
 func refusesLogon(err error) bool {
-	return hasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+	return errdefs.HasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
 		win32.ERROR_NO_SUCH_LOGON_SESSION,
 		win32.ERROR_LOGON_FAILURE, win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS,
 		win32.ERROR_INVALID_WORKSTATION,

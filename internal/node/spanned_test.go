@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -79,7 +80,7 @@ func TestSpannedVolumesAreSparedWhole(t *testing.T) {
 		}
 	}
 	s.volume = ids[0]
-	var e *Error
+	var e *errdefs.Error
 	if err := n.Volumes.FormatVolume(t.Context(), ids[0]); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
 		t.Errorf("a volume on disk 1 and Windows' own disk: %v, want %s", err, reason.SystemDisk)
 	}
@@ -95,7 +96,7 @@ func TestSystemDiskStaysWritable(t *testing.T) {
 	}
 	defer func() { _ = k.Close() }()
 	n := bare(t, k)
-	var e *Error
+	var e *errdefs.Error
 	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
 		t.Errorf("got %v, want %s", err, reason.SystemDisk)
 	}
@@ -145,8 +146,8 @@ func TestVolumeThatMoves(t *testing.T) {
 			must(err)
 			must(k.GrowDisk(1, 11<<30))
 			m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
-			var e *Error
-			if err := call(n, ids[0]); !errors.As(err, &e) || e.Class != Unavailable || e.Reason != reason.DiskChanged {
+			var e *errdefs.Error
+			if err := call(n, ids[0]); !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DiskChanged {
 				t.Errorf("got %v, want %s", err, reason.DiskChanged)
 			}
 			if paths, err := k.VolumePathNames(ids[0]); len(paths) > 0 || err != nil {

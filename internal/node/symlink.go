@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -49,7 +50,7 @@ func (o *op) linkable(source winpath.Path) error {
 		return nil
 	}
 	pl, err := o.locate(source, walk{}) // not at once: the link may be made for a source that is missing
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -57,14 +58,15 @@ func (o *op) linkable(source winpath.Path) error {
 	}
 	defer pl.close()
 	l, err := pl.open(o, 0)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return fail(err, "looking at the link's source %s", source)
+		return errdefs.Wrapf(err, "looking at the link's source %s", source)
 	}
 	if l.isFile() {
-		return errorf(FailedPrecondition, reason.NotADirectory, "%s is a file; links can lead only to directories", source)
+		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
+			"%s is a file; links can lead only to directories", source)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -70,16 +71,15 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 	return read(ctx, s.node, on("GetBIOSSerialNumber"), func(o *op) (string, error) {
 		table, err := o.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 		if err != nil {
-			return "", fail(err, "reading the SMBIOS tables")
+			return "", errdefs.Wrapf(err, "reading the SMBIOS tables")
 		}
 		smbios, err := win32.ParseSMBIOS(table)
 		serial := smbios.SystemSerialNumber()
 		switch {
 		case serial == "" && err != nil:
-			return "", &Error{Class: Internal, Reason: reason.FirmwareTableDamaged,
-				Message: fmt.Sprintf("the SMBIOS tables are damaged: %v", err), Err: err}
+			return "", errdefs.Internal.Wrapf(err, reason.FirmwareTableDamaged, "the SMBIOS tables are damaged: %v", err)
 		case serial == "":
-			return "", errorf(NotFound, reason.NoSerialNumber, "the firmware reports no serial number for the system")
+			return "", errdefs.NotFound.Errorf(reason.NoSerialNumber, "the firmware reports no serial number for the system")
 		case err != nil:
 			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
 		}
@@ -150,7 +150,7 @@ const maxServiceName = 256
 // checkServiceName refuses a text that cannot be the name of a service, before Windows or a log sees it.
 func checkServiceName(name string) error {
 	invalid := func(why string) error {
-		return errorf(InvalidArgument, reason.InvalidServiceName, "the service name %s", why)
+		return errdefs.InvalidArgument.Errorf(reason.InvalidServiceName, "the service name %s", why)
 	}
 	switch {
 	case name == "":

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -63,9 +64,9 @@ func inState(states ...uint32) (answers []kernel.Service) {
 	return answers
 }
 
-func wantError(t *testing.T, err error, class Class, reason string) {
+func wantError(t *testing.T, err error, class errdefs.Class, reason string) {
 	t.Helper()
-	var e *Error
+	var e *errdefs.Error
 	if !errors.As(err, &e) || e.Class != class || e.Reason != reason {
 		t.Errorf("got %v (%+v), want class %v, reason %s", err, e, class, reason)
 	}
@@ -89,7 +90,7 @@ func TestServiceWaitEnds(t *testing.T) {
 				}
 				for range cap(results) {
 					err := <-results
-					wantError(t, err, DeadlineExceeded, reason.ServicePending)
+					wantError(t, err, errdefs.DeadlineExceeded, reason.ServicePending)
 					if !strings.Contains(err.Error(), "it is starting") {
 						t.Errorf("message %q does not give the service's state", err)
 					}
@@ -115,7 +116,7 @@ func TestServiceWaitEndsWithItsCaller(t *testing.T) {
 		go func() { result <- system.StartService(ctx, "slow") }()
 		synctest.Wait()
 		cancel()
-		wantError(t, <-result, Canceled, reason.StillRunning)
+		wantError(t, <-result, errdefs.Canceled, reason.StillRunning)
 		if err := system.node.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -167,7 +168,7 @@ func TestServiceStates(t *testing.T) {
 				k := &scriptedServices{answers: inState(c.states...), control: c.control}
 				err := c.call(k.system(t))
 				reason := ""
-				if e := (*Error)(nil); errors.As(err, &e) {
+				if e := (*errdefs.Error)(nil); errors.As(err, &e) {
 					reason = e.Reason
 				}
 				if reason != c.reason {
@@ -187,15 +188,15 @@ func TestDamagedFirmware(t *testing.T) {
 	for name, c := range map[string]struct {
 		table  []byte
 		serial string
-		class  Class
+		class  errdefs.Class
 		reason string
 	}{
 		"whole": {good, "S1", 0, ""},
 		"damaged behind": {append(append([]byte{0, 3, 0, 0, byte(len(good) - 8 - 6 + 3), 0, 0, 0}, good[8:len(good)-6]...),
 			2, 3, 0), "S1", 0, ""},
-		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", Internal, reason.FirmwareTableDamaged},
-		"empty":           {nil, "", Internal, reason.FirmwareTableDamaged},
-		"no serial":       {win32.SMBIOS{}.Bytes(), "", NotFound, reason.NoSerialNumber},
+		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", errdefs.Internal, reason.FirmwareTableDamaged},
+		"empty":           {nil, "", errdefs.Internal, reason.FirmwareTableDamaged},
+		"no serial":       {win32.SMBIOS{}.Bytes(), "", errdefs.NotFound, reason.NoSerialNumber},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &scriptedServices{firmware: c.table}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -35,14 +36,14 @@ func (o *op) systemVolume() (winpath.VolumeID, error) {
 	}
 	directory, err := o.k.SystemWindowsDirectory()
 	if err != nil {
-		return winpath.VolumeID{}, fail(err, "asking which drive Windows runs from")
+		return winpath.VolumeID{}, errdefs.Wrapf(err, "asking which drive Windows runs from")
 	}
 	if len(directory) < 3 {
 		return winpath.VolumeID{}, fmt.Errorf("the system directory is %q", directory)
 	}
 	name, err := o.k.VolumeNameForMountPoint(directory[:3])
 	if err != nil {
-		return winpath.VolumeID{}, fail(err, "asking for the volume of drive %s", directory[:3])
+		return winpath.VolumeID{}, errdefs.Wrapf(err, "asking for the volume of drive %s", directory[:3])
 	}
 	id, err := winpath.ParseVolumeID(name)
 	if err != nil {

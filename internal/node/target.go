@@ -5,10 +5,10 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -22,7 +22,7 @@ const nothingMounted = "because it does not exist"
 // at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
-	var failure *Error
+	var failure *errdefs.Error
 	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
 		strings.Contains(failure.Message, nothingMounted) {
 		quoted := *failure // only a path in the message can contain the text
@@ -45,11 +45,11 @@ func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
 	links := maxLinks
 	for at := path; ; {
 		s, err := o.stat(at, &links)
-		if missing(err) {
+		if errdefs.IsMissing(err) {
 			return "", notMounted(path, err)
 		}
 		if err != nil {
-			return "", fail(err, "looking for what is mounted at %s", path)
+			return "", errdefs.Wrapf(err, "looking for what is mounted at %s", path)
 		}
 		if s.reparse == nil {
 			return "", notMounted(path, nil)
@@ -64,33 +64,33 @@ func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
 }
 
 func notMounted(path winpath.Path, err error) error {
-	return &Error{
-		Class: NotFound, Reason: reason.NotMounted, Err: err,
-		Message: fmt.Sprintf("cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted),
-	}
+	return errdefs.NotFound.Wrapf(err, reason.NotMounted,
+		"cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted)
 }
 
 // linkTarget returns the target of a link found at a path. The target must itself be acceptable to the path policy.
 func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, error) {
 	if *links--; *links < 0 {
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "%s: too many links on the way", at)
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "%s: too many links on the way", at)
 	}
 	target, err := targetOf(s.reparse)
 	switch {
 	case err != nil:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"the link %s is not followed: %v", at, err)
 	case target.Kind == winpath.TargetUNC:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"the link %s leads to a network share, not to a volume", at)
 	case target.Kind == winpath.TargetRelative:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"the link %s is not followed: it is a relative link", at)
 	case target.Kind == winpath.TargetVolume:
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused,
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
 			"the link %s leads into a volume by its name and is not followed", at)
 	}
 	if _, _, err := o.node.dirs.Check(target.Path); err != nil {
-		return winpath.Path{}, errorf(FailedPrecondition, reason.LinkRefused, "the link %s is not followed: %v", at, err)
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"the link %s is not followed: %v", at, err)
 	}
 	return target.Path, nil
 }
@@ -151,26 +151,24 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 
 func (o *op) volumeHolding(path winpath.Path) (string, error) {
 	pl, l, err := o.follow(path)
-	if missing(err) {
-		return "", &Error{Class: NotFound, Reason: reason.PathNotFound, Err: err, Message: path.String() +
-			" is not there, so no volume holds it"}
+	if errdefs.IsMissing(err) {
+		return "", errdefs.NotFound.Wrapf(err, reason.PathNotFound, "%s is not there, so no volume holds it", path)
 	}
 	if err != nil {
-		return "", fail(err, "looking for the volume that holds %s", path)
+		return "", errdefs.Wrapf(err, "looking for the volume that holds %s", path)
 	}
 	defer pl.close()
 	final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
 	if err != nil && onShare(l) {
-		return "", &Error{Class: FailedPrecondition, Reason: reason.OnShare, Err: err, Message: path.String() +
-			" lies on a network share, not on a volume"}
+		return "", errdefs.FailedPrecondition.Wrapf(err, reason.OnShare, "%s lies on a network share, not on a volume", path)
 	}
 	if err != nil {
-		return "", fail(err, "asking which volume holds %s", path)
+		return "", errdefs.Wrapf(err, "asking which volume holds %s", path)
 	}
 	const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
 	id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
 	if err != nil {
-		return "", fail(err, "asking which volume holds %s", path)
+		return "", errdefs.Wrapf(err, "asking which volume holds %s", path)
 	}
 	return id.String(), nil
 }

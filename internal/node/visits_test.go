@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
@@ -168,7 +169,7 @@ func TestUnmappingIsNotPutOffForEver(t *testing.T) {
 		synctest.Wait()
 		for range 8 {
 			calls.Go(func() {
-				var e *Error
+				var e *errdefs.Error
 				if err := look(); !errors.As(err, &e) || e.Reason != reason.LinkRefused {
 					t.Errorf("a later walk: %v", err)
 				}
@@ -191,7 +192,7 @@ func TestPanicEndsAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSlowShare(t)
 		n.panics.Store(true)
-		var e *Error
+		var e *errdefs.Error
 		if _, err := n.Filesystem.PathExists(t.Context(), testLink+`share\dir`); !errors.As(err, &e) ||
 			e.Reason != reason.Panic {
 			t.Errorf("got %v", err)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -29,7 +30,7 @@ func (o *op) bringPartitionOnline(d *disk, offset int64) error {
 		return err
 	}
 	device := fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, d.number, partition.Number)
-	if err := o.bringDeviceOnline(object{kind: volumeKind, name: device}, device); !missing(err) {
+	if err := o.bringDeviceOnline(object{kind: volumeKind, name: device}, device); !errdefs.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -42,11 +43,11 @@ func (o *op) bringDeviceOnline(volume object, device string) error {
 	}
 	h, err := o.k.OpenDevice(device, readWrite)
 	if err != nil {
-		return fail(err, "opening volume %s to bring it online", volume)
+		return errdefs.Wrapf(err, "opening volume %s to bring it online", volume)
 	}
 	defer h.Close()
 	if _, err := h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil); err != nil {
-		return fail(err, "bringing volume %s online", volume)
+		return errdefs.Wrapf(err, "bringing volume %s online", volume)
 	}
 	klog.FromContext(o.ctx).Info("A volume was offline and is online now", "volume", volume)
 	return nil
@@ -62,9 +63,9 @@ func (o *op) isVolumeOffline(volume object, device string) (bool, error) {
 	defer back()
 	h, err := o.k.OpenDevice(device, 0)
 	if err != nil {
-		return false, fail(err, "opening volume %s", volume)
+		return false, errdefs.Wrapf(err, "opening volume %s", volume)
 	}
 	defer h.Close()
 	_, err = h.DeviceIoControl(win32.IOCTL_VOLUME_IS_OFFLINE, nil, nil)
-	return err == nil || hasCode(err, win32.ERROR_NOT_READY), nil
+	return err == nil || errdefs.HasCode(err, win32.ERROR_NOT_READY), nil
 }

@@ -5,10 +5,10 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -26,16 +26,14 @@ type VolumeStats struct {
 func parseVolumeID(text string) (winpath.VolumeID, error) {
 	id, err := winpath.ParseVolumeID(text)
 	if err != nil {
-		return id, &Error{Class: InvalidArgument, Reason: reason.InvalidVolumeID, Message: err.Error(), Err: err}
+		return id, errdefs.InvalidArgument.Wrapf(err, reason.InvalidVolumeID, "%v", err)
 	}
 	return id, nil
 }
 
 func volumeNotFound(id winpath.VolumeID, err error) error {
-	return &Error{
-		Class: NotFound, Reason: reason.VolumeNotFound, Err: err,
-		Message: fmt.Sprintf("volume %s is not present on this node; its disk may be detached or offline", id),
-	}
+	return errdefs.NotFound.Wrapf(err, reason.VolumeNotFound,
+		"volume %s is not present on this node; its disk may be detached or offline", id)
 }
 
 // extents are the disk areas that a volume occupies.
@@ -60,14 +58,14 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 	}
 	defer back()
 	extents, err := o.deviceExtents(id.Device())
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return nil, volumeNotFound(id, err)
 	}
 	if err != nil {
-		return nil, fail(err, "asking for the disks of volume %s", id)
+		return nil, errdefs.Wrapf(err, "asking for the disks of volume %s", id)
 	}
 	if len(extents) == 0 { // seen under Wine: an empty answer
-		return nil, errorf(Unsupported, reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
+		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
 	}
 	return extents, nil
 }
@@ -82,7 +80,7 @@ func (o *op) deviceExtents(device string) (extents, error) {
 	buffer := make([]byte, 32)
 	for {
 		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
-		if hasCode(err, win32.ERROR_MORE_DATA) {
+		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
 			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
 			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
 				buffer = make([]byte, needed)
@@ -104,7 +102,7 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 		return win32.DiskExtent{}, err
 	}
 	if len(all) != 1 {
-		return win32.DiskExtent{}, errorf(FailedPrecondition, reason.VolumeSpansDisks,
+		return win32.DiskExtent{}, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks,
 			"volume %s has %d extents; only volumes of one partition are supported", id, len(all))
 	}
 	return all[0], nil
@@ -123,7 +121,7 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 		}
 		disks := extents.disks()
 		if len(disks) != 1 {
-			return 0, errorf(FailedPrecondition, reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
+			return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
 		}
 		return disks[0], nil
 	})
@@ -146,16 +144,16 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	name, err := o.k.VolumeInformation(id.String())
 	switch {
-	case hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return "", nil
-	case missing(err):
+	case errdefs.IsMissing(err):
 		return "", volumeNotFound(id, err)
 	case err != nil:
-		return "", fail(err, "asking for the file system of volume %s", id)
+		return "", errdefs.Wrapf(err, "asking for the file system of volume %s", id)
 	case name == "RAW":
 		return "", nil
 	case name == "":
-		return "", errorf(Internal, reason.NoFileSystemName,
+		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
 			"Windows mounted volume %s but does not name its file system", id)
 	default:
 		return name, nil
@@ -175,14 +173,14 @@ func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeSt
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
 	total, free, err := o.k.DiskFreeSpace(id.String())
 	switch {
-	case hasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return VolumeStats{}, nil
-	case missing(err):
+	case errdefs.IsMissing(err):
 		return VolumeStats{}, volumeNotFound(id, err)
 	case err != nil:
-		return VolumeStats{}, fail(err, "reading the sizes of volume %s", id)
+		return VolumeStats{}, errdefs.Wrapf(err, "reading the sizes of volume %s", id)
 	case free > total:
-		return VolumeStats{}, errorf(Internal, reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
+		return VolumeStats{}, errdefs.Internal.Errorf(reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
 	}
 	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
 }
@@ -201,14 +199,14 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 // flushVolume writes cached data. A write-protected volume has none to write.
 func (o *op) flushVolume(id winpath.VolumeID) error {
 	h, err := o.k.OpenDevice(id.Device(), readWrite)
-	if missing(err) {
+	if errdefs.IsMissing(err) {
 		return volumeNotFound(id, err)
 	}
 	if err == nil {
 		err = errors.Join(h.Flush(), h.Close())
 	}
-	if err != nil && !hasCode(err, win32.ERROR_WRITE_PROTECT) {
-		return fail(err, "flushing volume %s", id)
+	if err != nil && !errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return errdefs.Wrapf(err, "flushing volume %s", id)
 	}
 	return nil
 }

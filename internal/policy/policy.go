@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -112,7 +112,7 @@ func (r *Rule) refuse(format string, args ...any) error {
 }
 
 func refuse(format string, args ...any) error {
-	return &node.Error{Class: node.PermissionDenied, Reason: reason.Policy, Message: fmt.Sprintf(format, args...)}
+	return &errdefs.Error{Class: errdefs.PermissionDenied, Reason: reason.Policy, Message: fmt.Sprintf(format, args...)}
 }
 
 func allows(what, list string) string {

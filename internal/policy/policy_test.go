@@ -14,8 +14,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
@@ -103,8 +103,8 @@ func TestWhoAClientIs(t *testing.T) {
 // wantPolicy checks that an error is a refusal of the policy.
 func wantPolicy(t *testing.T, err error) {
 	t.Helper()
-	var e *node.Error
-	if !errors.As(err, &e) || e.Class != node.PermissionDenied || e.Reason != reason.Policy {
+	var e *errdefs.Error
+	if !errors.As(err, &e) || e.Class != errdefs.PermissionDenied || e.Reason != reason.Policy {
 		t.Errorf("got %v, want PermissionDenied with the reason POLICY", err)
 	}
 }

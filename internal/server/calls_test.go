@@ -22,8 +22,8 @@ import (
 	"k8s.io/klog/v2"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -55,14 +55,14 @@ func TestErrorsOnTheWire(t *testing.T) {
 	}{
 		{
 			name: "with a Win32 code",
-			err: &node.Error{Class: node.PermissionDenied, Reason: "DENIED", Message: "no",
+			err: &errdefs.Error{Class: errdefs.PermissionDenied, Reason: "DENIED", Message: "no",
 				Err: fmt.Errorf("wrapped: %w", call)},
 			want: answer{codes.PermissionDenied, "no", "csi-proxy", "DENIED",
 				map[string]string{"win32": "5", "function": "CreateFileW"}},
 		},
 		{
 			name: "without",
-			err:  fmt.Errorf("outer: %w", &node.Error{Class: node.FailedPrecondition, Reason: "BUSY", Message: "inner"}),
+			err:  fmt.Errorf("outer: %w", &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: "BUSY", Message: "inner"}),
 			want: answer{codes.FailedPrecondition, "outer: inner", "csi-proxy", "BUSY", nil},
 		},
 		{name: "an unclassified kernel error", err: call,
@@ -88,17 +88,17 @@ func TestErrorsOnTheWire(t *testing.T) {
 }
 
 func TestEveryClassHasItsCode(t *testing.T) {
-	for class, want := range map[node.Class]codes.Code{
-		node.Internal: codes.Internal, node.InvalidArgument: codes.InvalidArgument, node.NotFound: codes.NotFound,
-		node.AlreadyExists: codes.AlreadyExists, node.PermissionDenied: codes.PermissionDenied,
-		node.Unauthenticated:    codes.Unauthenticated,
-		node.FailedPrecondition: codes.FailedPrecondition, node.OutOfRange: codes.OutOfRange,
-		node.ResourceExhausted: codes.ResourceExhausted,
-		node.Unavailable:       codes.Unavailable, node.Unsupported: codes.Unimplemented,
-		node.DeadlineExceeded: codes.DeadlineExceeded,
-		node.DataLoss:         codes.DataLoss, node.Canceled: codes.Canceled,
+	for class, want := range map[errdefs.Class]codes.Code{
+		errdefs.Internal: codes.Internal, errdefs.InvalidArgument: codes.InvalidArgument, errdefs.NotFound: codes.NotFound,
+		errdefs.AlreadyExists: codes.AlreadyExists, errdefs.PermissionDenied: codes.PermissionDenied,
+		errdefs.Unauthenticated:    codes.Unauthenticated,
+		errdefs.FailedPrecondition: codes.FailedPrecondition, errdefs.OutOfRange: codes.OutOfRange,
+		errdefs.ResourceExhausted: codes.ResourceExhausted,
+		errdefs.Unavailable:       codes.Unavailable, errdefs.Unsupported: codes.Unimplemented,
+		errdefs.DeadlineExceeded: codes.DeadlineExceeded,
+		errdefs.DataLoss:         codes.DataLoss, errdefs.Canceled: codes.Canceled,
 	} {
-		f := start(t, func(context.Context, string) (bool, error) { return false, &node.Error{Class: class, Message: "x"} })
+		f := start(t, func(context.Context, string) (bool, error) { return false, &errdefs.Error{Class: class, Message: "x"} })
 		if _, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{}); status.Code(err) != want {
 			t.Errorf("class %d: got %v, want %v", class, status.Code(err), want)
 		}
@@ -134,7 +134,7 @@ func TestRequestIDLeadsToTheLog(t *testing.T) {
 		if path == "" {
 			return false, nil
 		}
-		return false, &node.Error{Class: node.NotFound, Reason: "X", Message: "no such thing"}
+		return false, &errdefs.Error{Class: errdefs.NotFound, Reason: "X", Message: "no such thing"}
 	})
 	ids := map[string]bool{}
 	for _, path := range []string{"", "fails"} {
@@ -206,7 +206,7 @@ func TestDeadlines(t *testing.T) {
 
 func TestSizeLimits(t *testing.T) {
 	f := start(t, func(_ context.Context, path string) (bool, error) {
-		return false, &node.Error{Class: node.InvalidArgument, Reason: "LONG", Message: fmt.Sprint(len(path), path)}
+		return false, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "LONG", Message: fmt.Sprint(len(path), path)}
 	})
 	_, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{Path: strings.Repeat("x", 32<<10)})
 	if status.Code(err) != codes.InvalidArgument || info(t, err).GetReason() != "LONG" {

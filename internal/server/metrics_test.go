@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -32,7 +32,7 @@ func TestCallsAreCounted(t *testing.T) {
 				func(_ context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
 					switch r.GetPath() {
 					case "":
-						return nil, &node.Error{Class: node.InvalidArgument, Message: "empty"}
+						return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Message: "empty"}
 					case "panic":
 						panic("as asked")
 					case "wait":

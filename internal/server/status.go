@@ -16,8 +16,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -28,20 +28,20 @@ const Domain = "csi-proxy"
 const maxMessage = 4096
 
 // codeOf maps classes of errors to gRPC codes; the default is Internal.
-var codeOf = map[node.Class]codes.Code{
-	node.InvalidArgument:    codes.InvalidArgument,
-	node.NotFound:           codes.NotFound,
-	node.AlreadyExists:      codes.AlreadyExists,
-	node.PermissionDenied:   codes.PermissionDenied,
-	node.Unauthenticated:    codes.Unauthenticated,
-	node.FailedPrecondition: codes.FailedPrecondition,
-	node.OutOfRange:         codes.OutOfRange,
-	node.ResourceExhausted:  codes.ResourceExhausted,
-	node.Unavailable:        codes.Unavailable,
-	node.Unsupported:        codes.Unimplemented,
-	node.DeadlineExceeded:   codes.DeadlineExceeded,
-	node.DataLoss:           codes.DataLoss,
-	node.Canceled:           codes.Canceled,
+var codeOf = map[errdefs.Class]codes.Code{
+	errdefs.InvalidArgument:    codes.InvalidArgument,
+	errdefs.NotFound:           codes.NotFound,
+	errdefs.AlreadyExists:      codes.AlreadyExists,
+	errdefs.PermissionDenied:   codes.PermissionDenied,
+	errdefs.Unauthenticated:    codes.Unauthenticated,
+	errdefs.FailedPrecondition: codes.FailedPrecondition,
+	errdefs.OutOfRange:         codes.OutOfRange,
+	errdefs.ResourceExhausted:  codes.ResourceExhausted,
+	errdefs.Unavailable:        codes.Unavailable,
+	errdefs.Unsupported:        codes.Unimplemented,
+	errdefs.DeadlineExceeded:   codes.DeadlineExceeded,
+	errdefs.DataLoss:           codes.DataLoss,
+	errdefs.Canceled:           codes.Canceled,
 }
 
 // toStatus is the one place where an error becomes a gRPC status: a code that a program can act on, an ErrorInfo with
@@ -54,7 +54,7 @@ func toStatus(err error) error {
 	if call := (*kernel.Error)(nil); errors.As(err, &call) {
 		metadata["function"] = call.Function
 	}
-	e, argument := (*node.Error)(nil), (*versions.ArgumentError)(nil)
+	e, argument := (*errdefs.Error)(nil), (*versions.ArgumentError)(nil)
 	code, why := codes.Internal, reason.Internal
 	_, already := status.FromError(err)
 	switch {

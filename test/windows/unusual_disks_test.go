@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -123,8 +124,8 @@ func unusualDisks(t *testing.T, s Subject) {
 			}
 			defer h.Close()
 			err = n.Disks.PartitionDisk(t.Context(), d.Number())
-			var failed *node.Error
-			if refused := errors.As(err, &failed) && failed.Class == node.FailedPrecondition; refused != test.refused ||
+			var failed *errdefs.Error
+			if refused := errors.As(err, &failed) && failed.Class == errdefs.FailedPrecondition; refused != test.refused ||
 				!refused && err != nil {
 				t.Errorf("partitioning: %v", err)
 			}

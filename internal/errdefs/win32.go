@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package errdefs
 
 import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -44,5 +44,31 @@ func classOf(code win32.Errno) Class {
 		return Unauthenticated
 	default:
 		return classOfISCSI(code)
+	}
+}
+
+// classOfISCSI returns the class of a code of the iSCSI initiator service.
+func classOfISCSI(code win32.Errno) Class {
+	switch code {
+	case win32.ISDSC_CONNECTION_FAILED, win32.ISDSC_SERVICE_UNAVAILABLE, win32.ISDSC_TRANSPORT_ERROR,
+		win32.ISDSC_SERVICE_DID_NOT_RESPOND,
+		win32.ISDSC_DNS_NAME_UNRESOLVED, win32.ISDSC_NO_CONNECTION_AVAILABLE, win32.ISDSC_SESSION_BUSY,
+		win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED:
+		return Unavailable
+	case win32.ISDSC_AUTHENTICATION_FAILURE, win32.ISDSC_AUTHORIZATION_FAILURE, win32.ISDSC_LOGON_FAILED,
+		win32.ISDSC_LOGIN_USER_INFO_BAD,
+		win32.ISDSC_TARGET_AUTHINFO_UNAVAILABLE, win32.ISDSC_NO_AUTH_INFO_AVAILABLE:
+		return Unauthenticated
+	case win32.ISDSC_NOT_FOUND, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_PORTAL_NOT_FOUND:
+		return NotFound
+	case win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ISDSC_SERVICE_NOT_RUNNING, win32.ISDSC_RESTRICTED_BY_GROUP_POLICY:
+		return FailedPrecondition
+	case win32.ISDSC_INVALID_CHAP_SECRET, win32.ISDSC_INVALID_TARGET_CHAP_SECRET,
+		win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET,
+		win32.ISDSC_INVALID_CHAP_USER_NAME, win32.ISDSC_INVALID_LOGON_AUTH_TYPE, win32.ISDSC_INVALID_ISCSI_NAME,
+		win32.ISDSC_INVALID_PARAMETER:
+		return InvalidArgument
+	default:
+		return Internal
 	}
 }
