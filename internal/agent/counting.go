@@ -8,14 +8,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
 // counting is the parts that count the agent's work. The zero value counts nothing and costs calls nothing.
 type counting struct {
 	metrics    *metrics.Metrics
-	calls      *server.Metrics // of the server
-	operations node.Observer   // of the node
+	calls      *server.Metrics    // of the server
+	operations operation.Observer // of the node
 }
 
 // count sets up the counting, if Config asks for it.

@@ -49,20 +49,20 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 			}),
 		server.Unary("Unstage", server.LimitLong,
 			func(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
-				step := node.Step{Verb: "Unstage", Target: r.GetTargetPath()}
-				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.UnstageResponse, error) {
+				step := node.Composite{Verb: "Unstage", Target: r.GetTargetPath()}
+				response, err := node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.UnstageResponse, error) {
 					return &api.UnstageResponse{}, unstage(ctx, n, m, target)
 				})
 				return response, stepError(err)
 			}),
 		server.Unary("Publish", server.LimitWrite,
 			func(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
-				source, err := n.At(r.GetSourcePath())
+				source, err := n.ParsePath(r.GetSourcePath())
 				if err != nil {
 					return nil, err
 				}
-				step := node.Step{Verb: "Publish", Target: r.GetTargetPath(), Arguments: "source=" + source}
-				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.PublishResponse, error) {
+				step := node.Composite{Verb: "Publish", Target: r.GetTargetPath(), Arguments: "source=" + source}
+				response, err := node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.PublishResponse, error) {
 					return &api.PublishResponse{}, m.Publish(ctx, source, target)
 				})
 				return response, stepError(err)
@@ -73,8 +73,9 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 					return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: reason.NegativeSize,
 						Message: fmt.Sprintf("the size %d is negative", r.GetSizeBytes())}
 				}
-				step := node.Step{Verb: "Expand", Target: r.GetTargetPath(), Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
-				response, err := node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.ExpandResponse, error) {
+				step := node.Composite{Verb: "Expand", Target: r.GetTargetPath(),
+					Arguments: fmt.Sprintf("size=%d", r.GetSizeBytes())}
+				response, err := node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.ExpandResponse, error) {
 					size, err := m.ExpandTo(ctx, target, r.GetSizeBytes())
 					return &api.ExpandResponse{DiskBytes: size.Disk, TotalBytes: size.FileSystem}, err
 				})
@@ -102,7 +103,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 		return nil, err
 	}
 	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
-	target, err := n.At(r.GetTargetPath())
+	target, err := n.ParsePath(r.GetTargetPath())
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +115,11 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 			return nil, err
 		}
 	}
-	step := node.Step{
+	step := node.Composite{
 		Verb: "StageDisk", Target: target,
 		Arguments: fmt.Sprintf("%s, read-only=%t, keep-size=%t", match.String(), options.ReadOnly, options.KeepSize),
 	}
-	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageDiskResponse, error) {
+	return node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.StageDiskResponse, error) {
 		device, err := m.StageAttached(ctx, match, target, options)
 		if err != nil {
 			return nil, err
@@ -139,7 +140,7 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 	if err := shortTexts(r.GetRemotePath()); err != nil {
 		return nil, err
 	}
-	if _, err := n.At(r.GetTargetPath()); err != nil { // before anything is made
+	if _, err := n.ParsePath(r.GetTargetPath()); err != nil { // before anything is made
 		return nil, err
 	}
 	shares, err := sharesOf(n, m)
@@ -147,12 +148,12 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 		return nil, err
 	}
 	credentials := staging.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
-	step := node.Step{
+	step := node.Composite{
 		Verb: "StageShare", Target: r.GetTargetPath(), Arguments: r.GetRemotePath(), User: r.GetUsername(),
 		Password: node.Secret(r.GetPassword()),
 	}
 	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
-	return node.Do(ctx, n, step, func(ctx context.Context, target string) (*api.StageShareResponse, error) {
+	return node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.StageShareResponse, error) {
 		return &api.StageShareResponse{}, shares.Stage(ctx, r.GetRemotePath(), target, credentials)
 	})
 }
@@ -236,7 +237,7 @@ func matchOf(r *api.StageDiskRequest) (match staging.Match) {
 
 func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
-	target, err := n.At(r.GetTargetPath())
+	target, err := n.ParsePath(r.GetTargetPath())
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,11 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // Operations counts the node's operations. These are fewer than the calls, as identical calls share one operation, and
-// one may go on after its callers gave up. Its Observe is a node.Observer.
+// one may go on after its callers gave up. Its Observe is a operation.Observer.
 type Operations struct {
 	waiting, running *prometheus.GaugeVec
 	joined, expired  *prometheus.CounterVec
@@ -38,24 +38,24 @@ func NewOperations() *Operations {
 	}
 }
 
-// Observe is the node.Observer.
-func (o *Operations) Observe(name string, event node.Event) {
+// Observe is the operation.Observer.
+func (o *Operations) Observe(name string, event operation.Event) {
 	waiting, running := o.waiting.WithLabelValues(name), o.running.WithLabelValues(name)
 	// they exist as 0 from the first event on
 	joined, expired := o.joined.WithLabelValues(name), o.expired.WithLabelValues(name)
 	switch event {
-	case node.Queued:
+	case operation.Queued:
 		waiting.Inc()
-	case node.Begun:
+	case operation.Begun:
 		waiting.Dec()
 		running.Inc()
-	case node.Ended:
+	case operation.Ended:
 		running.Dec()
-	case node.Dropped:
+	case operation.Dropped:
 		waiting.Dec()
-	case node.Joined:
+	case operation.Joined:
 		joined.Inc()
-	case node.GaveUp:
+	case operation.GaveUp:
 		expired.Inc()
 	}
 }

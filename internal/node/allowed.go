@@ -46,7 +46,7 @@ func (o *op) checkDirs(path winpath.Path) (root winpath.Path, rest []string, err
 	if root, rest, err = o.node.dirs.Check(path); err != nil {
 		return root, rest, outside(err)
 	}
-	if a := allowed(o.ctx); a != nil {
+	if a := allowed(o.Context); a != nil {
 		err = a.Path(path)
 	}
 	return root, rest, err
@@ -54,7 +54,7 @@ func (o *op) checkDirs(path winpath.Path) (root winpath.Path, rest []string, err
 
 // checkServer returns the refusal of a file server that a link leads to.
 func (o *op) checkServer(name string) error {
-	if a := allowed(o.ctx); a != nil {
+	if a := allowed(o.Context); a != nil {
 		return a.Server(name)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -23,17 +24,25 @@ func TestOnlyEqualRightsAreJoined(t *testing.T) {
 		n := bare(t, nil)
 		runs, proceed := 0, make(chan struct{})
 		f := func(*op) (int, error) { runs++; run := runs; <-proceed; return run, nil }
-		what := on("test", diskObject(1))
-		var results []func() (int, error)
+		what := operation.On("test", operation.Disk(1))
+		type result struct {
+			run int
+			err error
+		}
+		var results []chan result
 		for _, ctx := range []context.Context{t.Context(), WithAllowed(t.Context(), rights("a")),
 			WithAllowed(t.Context(), rights("b")), WithAllowed(t.Context(), rights("a"))} {
-			results = append(results, startChange(ctx, n, what, f))
+			results = append(results, make(chan result, 1))
+			go func(answer chan<- result) {
+				run, err := changeTo(ctx, n, what, f)
+				answer <- result{run, err}
+			}(results[len(results)-1])
 			synctest.Wait()
 		}
 		close(proceed)
 		for i, want := range []int{1, 2, 3, 2} {
-			if run, err := results[i](); run != want || err != nil {
-				t.Errorf("call %d got run %d, %v, want %d", i, run, err, want)
+			if got := <-results[i]; got.run != want || got.err != nil {
+				t.Errorf("call %d got run %d, %v, want %d", i, got.run, got.err, want)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/signature"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -40,7 +41,7 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 		}
 	}
 	if found == "" {
-		if found, err = contentOf(d, diskObject(d.number), probes); err != nil {
+		if found, err = contentOf(d, operation.Disk(d.number), probes); err != nil {
 			return errdefs.Wrapf(err, "looking at what disk %d holds", d.number)
 		}
 	}
@@ -76,7 +77,7 @@ func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 const blankTime = 20 * time.Second
 
 // contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.
-func contentOf(h kernel.Handle, what object, probes []span) (string, error) {
+func contentOf(h kernel.Handle, what operation.Object, probes []span) (string, error) {
 	began := time.Now()
 	buffer := make([]byte, 1<<20)
 	for _, p := range probes {

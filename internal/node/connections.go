@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -18,7 +19,7 @@ type SMBMapping struct {
 
 // Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.
 func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
-	return read(ctx, s.node, on("ListSMBMappings", smbMappings), func(o *op) ([]SMBMapping, error) {
+	return read(ctx, s.node, operation.On("ListSMBMappings", operation.SMBMappings), func(o *op) ([]SMBMapping, error) {
 		mappings, err := o.mappings()
 		if err != nil {
 			return nil, err
@@ -40,19 +41,20 @@ type ISCSISession struct {
 
 // Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service is not running.
 func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
-	return read(ctx, s.node, on("ListISCSISessions", iscsiInitiator), func(o *op) ([]ISCSISession, error) {
-		all, err := o.initiator().sessions()
-		if err != nil && o.iscsiStopped(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, errdefs.Wrapf(err, "listing the iSCSI sessions")
-		}
-		sessions := make([]ISCSISession, 0, len(all))
-		for _, session := range all {
-			sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
-		}
-		sort.Slice(sessions, func(i, j int) bool { return sessions[i].Target < sessions[j].Target })
-		return sessions, nil
-	})
+	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
+		func(o *op) ([]ISCSISession, error) {
+			all, err := o.initiator().sessions()
+			if err != nil && o.iscsiStopped(err) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, errdefs.Wrapf(err, "listing the iSCSI sessions")
+			}
+			sessions := make([]ISCSISession, 0, len(all))
+			for _, session := range all {
+				sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+			}
+			sort.Slice(sessions, func(i, j int) bool { return sessions[i].Target < sessions[j].Target })
+			return sessions, nil
+		})
 }

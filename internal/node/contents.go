@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -19,7 +20,7 @@ func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, f.node, on("Contents", pathObject(parsed)), func(o *op) ([]string, error) {
+	return read(ctx, f.node, operation.On("Contents", operation.Path(parsed)), func(o *op) ([]string, error) {
 		pl, err := o.locate(parsed, walk{})
 		if errdefs.IsMissing(err) {
 			return nil, pathNotFound(parsed, err)
@@ -57,7 +58,7 @@ func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, f.node, on("ShareOf", pathObject(parsed)), func(o *op) (string, error) {
+	return read(ctx, f.node, operation.On("ShareOf", operation.Path(parsed)), func(o *op) (string, error) {
 		links := maxLinks
 		s, err := o.stat(parsed, &links)
 		if errdefs.IsMissing(err) {
@@ -80,8 +81,8 @@ func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, v.node, on("MountPoints", volumeObject(id)), func(o *op) ([]string, error) {
-		paths, err := o.k.VolumePathNames(id.String())
+	return read(ctx, v.node, operation.On("MountPoints", operation.Volume(id)), func(o *op) ([]string, error) {
+		paths, err := o.Kernel.VolumePathNames(id.String())
 		if errdefs.IsMissing(err) {
 			return nil, nil // the volume has gone
 		}

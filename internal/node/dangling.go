@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -45,7 +46,7 @@ const (
 // Dangling searches the working directories for mount points and links that lead nowhere. It does not enter mounted
 // volumes. It returns what it found, and the error if one ended the search early.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
-	search, err := read(ctx, f.node, on("Dangling"), func(o *op) (*danglingSearch, error) {
+	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*danglingSearch, error) {
 		return o.dangling(false), nil
 	})
 	if err != nil {
@@ -199,7 +200,7 @@ func (o *op) isGhost(path string) bool {
 	if isDriveRoot(path) {
 		return false
 	}
-	_, err := o.k.VolumeNameForMountPoint(path)
+	_, err := o.Kernel.VolumeNameForMountPoint(path)
 	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,7 +22,7 @@ type disk struct {
 
 // openDisk opens a disk by number. Access 0 is enough for queries.
 func (o *op) openDisk(number, access uint32) (*disk, error) {
-	h, err := o.k.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
+	h, err := o.Kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
 	if errdefs.IsMissing(err) {
 		return nil, errdefs.NotFound.Wrapf(err, reason.DiskNotFound, "disk %d is not present on this node", number)
 	}
@@ -36,10 +37,10 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 //
 // https://github.com/microsoft/WSL/blob/master/src/windows/common/disk.cpp
 func (o *op) openDiskToChange(number uint32) (*disk, error) {
-	var p patience
+	var p operation.Backoff
 	for {
 		d, err := o.openDisk(number, readWrite)
-		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.wait(openTime) {
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.Wait(openTime) {
 			return d, err
 		}
 	}

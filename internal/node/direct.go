@@ -217,7 +217,7 @@ func refusesLinks(k kernel.Kernel) (err error) {
 // find.
 func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, decided bool, err error) {
 	how.NoReparse = true
-	h, err = o.k.OpenFile(nil, native, how)
+	h, err = o.Kernel.OpenFile(nil, native, how)
 	if err != nil {
 		// Nothing above it is missing. Any other error the walk meets again, and explains.
 		decided = errdefs.HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_ALREADY_EXISTS)
@@ -230,9 +230,9 @@ func (o *op) openDirectly(native string, how kernel.OpenHow) (h kernel.Handle, d
 	if err == nil {
 		// Somebody renamed a directory on the way, a filter driver sent the call elsewhere, or this system has stopped
 		// refusing links.
-		klog.FromContext(o.ctx).Info("What was opened is not at the path that was asked for, which is walked now", "path",
+		klog.FromContext(o.Context).Info("What was opened is not at the path that was asked for, which is walked now", "path",
 			native, "opened", final)
-		o.node.proveDirectOpens(o.ctx, o.k)
+		o.node.proveDirectOpens(o.Context, o.Kernel)
 	}
 	if how.Disposition == win32.FILE_CREATE {
 		unseen := err

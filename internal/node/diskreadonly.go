@@ -8,12 +8,13 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // GetDiskReadOnly reports whether a disk is read-only.
 func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
-	return read(ctx, d.node, on("GetDiskReadOnly", diskObject(number)), func(o *op) (bool, error) {
+	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)), func(o *op) (bool, error) {
 		d, err := o.openDisk(number, 0)
 		if err != nil {
 			return false, err
@@ -27,8 +28,8 @@ func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bo
 // SetDiskReadOnly makes a disk read-only or writable, and does not bring it online. A disk that is so already is left
 // alone. A disk that Windows needs is not made read-only.
 func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly bool) error {
-	what := on("SetDiskReadOnly", diskObject(number))
-	what.arguments = fmt.Sprintf("readOnly=%t", readOnly)
+	what := operation.On("SetDiskReadOnly", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("readOnly=%t", readOnly)
 	return d.node.change(ctx, what, func(o *op) error {
 		d, err := o.openDiskToChange(number)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -32,9 +33,9 @@ type DiskIDs struct {
 // ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does not
 // have, or does not report, is empty.
 func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
-	return read(ctx, d.node, on("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
+	return read(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
 		ids := map[uint32]DiskIDs{}
-		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.ctx), nil })
+		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.Context), nil })
 		for _, disk := range found {
 			ids[disk.number] = disk.value
 		}
@@ -122,15 +123,15 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
 func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
-	return read(ctx, d.node, on("GetDiskStats", diskObject(number)), func(o *op) (int64, error) {
+	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)), func(o *op) (int64, error) {
 		// A driver in the field ends with its process on any error here, so a disk that is just not ready gets time.
-		var p patience
+		var p operation.Backoff
 		for {
 			size, err := o.diskSize(number)
 			if err == nil {
 				return size, nil
 			}
-			if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.wait(transientTime) {
+			if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.Wait(transientTime) {
 				return 0, errdefs.Wrapf(err, "reading the size of disk %d", number)
 			}
 		}
@@ -143,7 +144,7 @@ func (o *op) diskSize(number uint32) (int64, error) {
 		d, err = o.openDisk(number, 0)
 	} else if err == nil {
 		if err := d.updateSize(); err != nil {
-			klog.FromContext(o.ctx).V(2).Info("A disk's size is read without asking the device again",
+			klog.FromContext(o.Context).V(2).Info("A disk's size is read without asking the device again",
 				"disk", number, "err", err)
 		}
 	}
@@ -158,8 +159,9 @@ func (o *op) diskSize(number uint32) (int64, error) {
 // Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so and has installed
 // those that it never saw.
 func (d *Disks) Rescan(ctx context.Context) error {
-	what := on("Rescan", devices)
-	what.fresh = true // a rescan that began before this call may have missed the very disk that the caller waits for
+	what := operation.On("Rescan", operation.Devices)
+	// a rescan that began before this call may have missed the very disk that the caller waits for
+	what.JoinQueuedOnly = true
 	return d.node.change(ctx, what, func(o *op) error {
 		if err := o.lookForDevices(); err != nil {
 			return err
@@ -175,16 +177,16 @@ func (d *Disks) Rescan(ctx context.Context) error {
 // lookForDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
 // that are being installed: Azure's driver looks for its disk once after this.
 func (o *op) lookForDevices() error {
-	if refused := o.k.ReenumerateDevices(); refused != nil {
-		if err := o.k.UpdateStorageCache(); err != nil {
+	if refused := o.Kernel.ReenumerateDevices(); refused != nil {
+		if err := o.Kernel.UpdateStorageCache(); err != nil {
 			return errdefs.Wrapf(refused, "looking for devices (and for storage: %v)", err)
 		}
-		klog.FromContext(o.ctx).Info("Windows does not enumerate its devices again, and has looked for storage instead",
+		klog.FromContext(o.Context).Info("Windows does not enumerate its devices again, and has looked for storage instead",
 			"err", refused)
 	}
-	if err := o.k.WaitForDeviceInstalls(installTime); err != nil {
+	if err := o.Kernel.WaitForDeviceInstalls(installTime); err != nil {
 		// It may be another device that takes so long.
-		klog.FromContext(o.ctx).Info("Windows may still be installing devices", "err", err)
+		klog.FromContext(o.Context).Info("Windows may still be installing devices", "err", err)
 	}
 	return nil
 }
@@ -199,6 +201,6 @@ func (o *op) refresh(number uint32) {
 		}
 	}
 	if err != nil {
-		klog.FromContext(o.ctx).V(2).Info("A disk was not refreshed", "disk", number, "err", err)
+		klog.FromContext(o.Context).V(2).Info("A disk was not refreshed", "disk", number, "err", err)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // GetDiskState reports whether a disk is online.
 func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
-	return read(ctx, d.node, on("GetDiskState", diskObject(number)), func(o *op) (bool, error) {
+	return read(ctx, d.node, operation.On("GetDiskState", operation.Disk(number)), func(o *op) (bool, error) {
 		d, err := o.openDisk(number, 0)
 		if err != nil {
 			return false, err
@@ -31,8 +32,8 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	what := on("SetDiskState", diskObject(number))
-	what.arguments = fmt.Sprintf("online=%t", online)
+	what := operation.On("SetDiskState", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("online=%t", online)
 	return d.node.change(ctx, what, func(o *op) error {
 		d, err := o.openDiskToChange(number)
 		if err != nil {
@@ -70,7 +71,7 @@ func (o *op) bringOnline(d *disk) error {
 	if !state.writable {
 		// Disks arrive read-only because of SAN policy or as clones. Media that is read-only by nature stays so.
 		if err := d.makeWritable(); err != nil {
-			klog.FromContext(o.ctx).Info("A disk came online read-only", "disk", d.number, "err", err)
+			klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
 		}
 	}
 	layout, err := d.layout()
@@ -152,13 +153,13 @@ func (o *op) dismountVolumes(d *disk) (release func()) {
 		if handles[v.id] != nil {
 			continue // another extent of it
 		}
-		h, err := o.k.OpenDevice(v.id.Device(), readWrite)
+		h, err := o.Kernel.OpenDevice(v.id.Device(), readWrite)
 		if err == nil {
 			handles[v.id] = h
 			err = o.dismountOrFlush(h, v.id)
 		}
 		if err != nil {
-			klog.FromContext(o.ctx).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+			klog.FromContext(o.Context).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
 		}
 	}
 	return func() {
@@ -176,7 +177,7 @@ func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
 	if err == nil {
 		return nil
 	}
-	klog.FromContext(o.ctx).Info("A volume is in use while its disk goes offline: later writes are lost",
+	klog.FromContext(o.Context).Info("A volume is in use while its disk goes offline: later writes are lost",
 		"volume", id, "err", err)
 	if err = h.Flush(); errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
 		return nil
@@ -189,7 +190,8 @@ func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
 func (o *op) flushDisk(d *disk) {
 	for _, v := range o.presentVolumes(d) {
 		if err := o.flushVolume(v.id); err != nil {
-			klog.FromContext(o.ctx).Info("A volume of a disk that becomes read-only was not flushed", "volume", v.id, "err", err)
+			klog.FromContext(o.Context).Info("A volume of a disk that becomes read-only was not flushed",
+				"volume", v.id, "err", err)
 		}
 	}
 }
@@ -198,7 +200,7 @@ func (o *op) flushDisk(d *disk) {
 func (o *op) presentVolumes(d *disk) []diskVolume {
 	volumes, err := o.volumesOf(d)
 	if err != nil {
-		klog.FromContext(o.ctx).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
+		klog.FromContext(o.Context).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}
 	return volumes
 }

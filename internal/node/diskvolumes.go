@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -20,7 +21,7 @@ import (
 // never empty: a raw or offline disk, or one without a data partition, is an error. It waits for a volume that has yet
 // to arrive.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
-	return read(ctx, v.node, on("ListVolumesOnDisk", diskObject(disk)),
+	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
 		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
 }
 
@@ -146,7 +147,7 @@ func (o *op) volumes() ([]diskVolume, error) {
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
-	names, err := o.k.VolumeNames()
+	names, err := o.Kernel.VolumeNames()
 	if err != nil {
 		return nil, errdefs.Wrapf(err, "listing the volumes")
 	}
@@ -154,7 +155,7 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	for _, name := range names {
 		id, err := winpath.ParseVolumeID(name)
 		if err != nil {
-			klog.FromContext(o.ctx).Info("Windows lists a volume under an unexpected name", "name", name)
+			klog.FromContext(o.Context).Info("Windows lists a volume under an unexpected name", "name", name)
 			continue
 		}
 		ids = append(ids, id)
@@ -165,16 +166,16 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 // whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be
 // offline.
 func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
-	objects := make([]object, len(ids))
+	objects := make([]operation.Object, len(ids))
 	for i, id := range ids {
-		objects[i] = volumeObject(id)
+		objects[i] = operation.Volume(id)
 	}
-	for i, a := range askEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
-		if a.err != nil {
-			klog.FromContext(o.ctx).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.err)
-			offline = offline || errdefs.HasCode(a.err, win32.ERROR_NOT_READY)
+	for i, a := range forEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
+		if a.Err != nil {
+			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
+			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
 		}
-		for _, extent := range a.value {
+		for _, extent := range a.Value {
 			all = append(all, diskVolume{ids[i], extent})
 		}
 	}
@@ -205,7 +206,7 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
 		return hinted, nil
 	}
-	var p patience
+	var p operation.Backoff
 	for {
 		found, late, offline, err := o.searchVolumes(d.number, partitions)
 		if err != nil || late == nil {

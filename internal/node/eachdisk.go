@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -20,23 +21,23 @@ type ofDisk[T any] struct {
 // eachDisk asks every disk that is present, side by side. A disk that fails or does not answer is left out, because it
 // may just be going; the listing fails only if every disk does.
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
-	paths, err := o.k.DiskInterfaces()
+	paths, err := o.Kernel.DiskInterfaces()
 	if err != nil {
 		return nil, errdefs.Wrapf(err, "listing the disks")
 	}
-	objects := make([]object, len(paths))
+	objects := make([]operation.Object, len(paths))
 	for i, path := range paths {
-		objects[i] = interfaceObject(path)
+		objects[i] = operation.DeviceInterface(path)
 	}
-	answers := askEach(o, objects, func(o *op, i int) (ofDisk[T], error) { return oneDisk(o, paths[i], f) })
+	answers := forEach(o, objects, func(o *op, i int) (ofDisk[T], error) { return oneDisk(o, paths[i], f) })
 	var found []ofDisk[T]
 	for i, a := range answers {
-		if a.err != nil {
-			klog.FromContext(o.ctx).Info("A disk is left out of the list", "device", paths[i], "err", a.err)
-			err = a.err
+		if a.Err != nil {
+			klog.FromContext(o.Context).Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
+			err = a.Err
 			continue
 		}
-		found = append(found, a.value)
+		found = append(found, a.Value)
 	}
 	if err != nil && len(found) == 0 {
 		return nil, errdefs.Wrapf(err, "no disk could be read")
@@ -45,7 +46,7 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], err
 }
 
 func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (found ofDisk[T], err error) {
-	h, err := o.k.OpenDevice(path, 0)
+	h, err := o.Kernel.OpenDevice(path, 0)
 	if err != nil {
 		return found, err
 	}
@@ -57,11 +58,11 @@ func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (foun
 	if number.DeviceType != win32.FILE_DEVICE_DISK {
 		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
 	}
-	back, err := o.reach(diskObject(number.DeviceNumber))
+	restore, err := o.TrackObject(operation.Disk(number.DeviceNumber))
 	if err != nil {
 		return found, err
 	}
-	defer back()
+	defer restore()
 	found.number = number.DeviceNumber
 	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber})
 	return found, err

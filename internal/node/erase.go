@@ -35,7 +35,7 @@ func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 func (o *op) mayBeErased(id winpath.VolumeID) error {
-	h, err := o.k.OpenDevice(id.Device(), readWrite)
+	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return errdefs.Wrapf(err, "opening volume %s to lock it", id)
 	}
@@ -48,7 +48,7 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
 			return errdefs.Wrapf(err, "locking volume %s to erase it", id)
 		}
-		if !o.sharingPatience.wait(sharingTime) {
+		if !o.WaitShared() {
 			return errdefs.FailedPrecondition.Wrapf(err, reason.VolumeInUse,
 				"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
 					"does not lock it (%s). End the program that uses it and try again", id, err)
@@ -58,7 +58,7 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 
 // holdsFiles reports whether the root of a volume's file system has an entry that Windows does not make by itself.
 func (o *op) holdsFiles(id winpath.VolumeID) (bool, error) {
-	h, err := o.k.OpenFile(nil, id.String(), toList())
+	h, err := o.Kernel.OpenFile(nil, id.String(), toList())
 	if err != nil {
 		return false, err
 	}
@@ -94,7 +94,7 @@ func (o *op) holdsDeletedFiles(root *leaf, name string) (bool, error) {
 // childHas reports whether a directory in a directory has an entry for which f is true.
 func (o *op) childHas(parent *leaf, name string, f func(in *leaf, entry win32.DirectoryEntry) (bool, error)) (bool,
 	error) {
-	h, err := o.k.OpenFile(parent.Handle, name, toList())
+	h, err := o.Kernel.OpenFile(parent.Handle, name, toList())
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -19,7 +20,7 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, f.node, on("PathExists", pathObject(parsed)), func(o *op) (bool, error) {
+	return read(ctx, f.node, operation.On("PathExists", operation.Path(parsed)), func(o *op) (bool, error) {
 		err := o.find(parsed)
 		if errdefs.IsMissing(err) {
 			return false, nil
@@ -38,7 +39,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, f.node, on("IsSymlink", pathObject(parsed)), func(o *op) (bool, error) {
+	return read(ctx, f.node, operation.On("IsSymlink", operation.Path(parsed)), func(o *op) (bool, error) {
 		links := maxLinks
 		s, err := o.stat(parsed, &links)
 		if errdefs.IsMissing(err) {
@@ -75,12 +76,12 @@ func (o *op) targetExists(s stat, at winpath.Path) bool {
 
 // volumePresent reports whether a volume is present, formatted or not.
 func (o *op) volumePresent(id winpath.VolumeID) bool {
-	back, err := o.reach(volumeObject(id))
+	restore, err := o.TrackObject(operation.Volume(id))
 	if err != nil {
 		return true // a volume that does not answer is present
 	}
-	defer back()
-	h, err := o.k.OpenDevice(id.Device(), 0)
+	defer restore()
+	h, err := o.Kernel.OpenDevice(id.Device(), 0)
 	if err != nil {
 		return false
 	}
@@ -94,7 +95,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return f.node.change(ctx, on("Mkdir", pathObject(parsed)), func(o *op) error { return o.mkdir(parsed) })
+	return f.node.change(ctx, operation.On("Mkdir", operation.Path(parsed)), func(o *op) error { return o.mkdir(parsed) })
 }
 
 func (o *op) mkdir(path winpath.Path) error {

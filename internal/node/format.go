@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -23,20 +24,21 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 	if err != nil {
 		return err
 	}
-	return v.node.change(ctx, on("FormatVolume", volumeObject(id)), func(o *op) error { return o.formatVolume(id) })
+	return v.node.change(ctx, operation.On("FormatVolume", operation.Volume(id)),
+		func(o *op) error { return o.formatVolume(id) })
 }
 
 // formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
 // Windows' storage provider has not learned of it yet. It looks at the volume again before each: what made it busy may
 // have written to it, and the attempt that failed may have formatted it.
 func (o *op) formatVolume(id winpath.VolumeID) error {
-	var p patience
+	var p operation.Backoff
 	for {
 		needed, err := o.formatNeeded(id)
 		if err != nil || !needed {
 			return err
 		}
-		if err = o.k.FormatVolume(id.String(), "NTFS"); err == nil {
+		if err = o.Kernel.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
 		unknown := errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
@@ -49,13 +51,13 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		switch {
 		case !unknown && !errdefs.HasCode(err, win32.ERROR_BUSY):
 			return errdefs.Wrapf(err, "formatting volume %s", id)
-		case !p.wait(formatTime):
+		case !p.Wait(formatTime):
 			return errdefs.Wrapf(err, "formatting volume %s, which Windows did not do within %v", id, formatTime)
 		}
-		log := klog.FromContext(o.ctx)
+		log := klog.FromContext(o.Context)
 		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)
 		if unknown {
-			if err := o.k.UpdateStorageCache(); err != nil {
+			if err := o.Kernel.UpdateStorageCache(); err != nil {
 				log.Info("Windows' storage provider does not look for volumes again", "err", err)
 			}
 		}
@@ -130,7 +132,7 @@ func (o *op) blankVolume(id winpath.VolumeID) error {
 
 // volumeContent names the content of a volume, or returns "" when it is blank.
 func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
-	h, err := o.k.OpenDevice(id.Device(), win32.GENERIC_READ)
+	h, err := o.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ)
 	if err != nil {
 		return "", err
 	}
@@ -139,5 +141,5 @@ func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return contentOf(h, volumeObject(id), probesOf(length.Length))
+	return contentOf(h, operation.Volume(id), probesOf(length.Length))
 }

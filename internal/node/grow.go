@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -18,7 +19,7 @@ const resizeSlack = 1 << 20
 // learn of a disk's new size one after the other, and until the last has, the partition does not grow. If it never
 // does, Windows' storage management is asked, which has ways of its own and extends the file system as well.
 func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, error) {
-	var p patience
+	var p operation.Backoff
 	for {
 		partition, target, err := d.growthOf(offset, wanted)
 		if err != nil || target == partition.Length {
@@ -26,7 +27,7 @@ func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, erro
 		}
 		err = d.grow(partition.Number, target-partition.Length)
 		if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
-			if p.wait(growTime) {
+			if p.Wait(growTime) {
 				continue
 			}
 			err = o.resizePartition(d, partition, target, err)
@@ -39,9 +40,9 @@ func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, erro
 }
 
 func (o *op) resizePartition(d *disk, partition win32.Partition, target int64, refused error) error {
-	err := o.k.UpdateStorageCache() // or it may not know the new size either
+	err := o.Kernel.UpdateStorageCache() // or it may not know the new size either
 	if err == nil {
-		err = o.k.ResizePartition(d.number, partition.StartingOffset, target)
+		err = o.Kernel.ResizePartition(d.number, partition.StartingOffset, target)
 	}
 	if err != nil {
 		return fmt.Errorf("%w (and otherwise: %w)", refused, err)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -61,7 +62,7 @@ var (
 
 // patiently calls a function until it succeeds or fails with a code that does not pass.
 func (i initiatorService) patiently(function string, f func() error) error {
-	waits := map[win32.Errno]*patience{}
+	waits := map[win32.Errno]*operation.Backoff{}
 	for {
 		err := f()
 		var code win32.Errno
@@ -69,15 +70,15 @@ func (i initiatorService) patiently(function string, f func() error) error {
 			return err
 		}
 		if code.IsISCSIWarning() {
-			klog.FromContext(i.op.ctx).Info("The iSCSI initiator service did what was asked, with a warning", "function",
+			klog.FromContext(i.op.Context).Info("The iSCSI initiator service did what was asked, with a warning", "function",
 				function, "remark", err)
 			return nil
 		}
 		limit := transientCodes[function][code]
 		if waits[code] == nil {
-			waits[code] = &patience{}
+			waits[code] = &operation.Backoff{}
 		}
-		if limit == 0 || !waits[code].wait(limit) {
+		if limit == 0 || !waits[code].Wait(limit) {
 			return err
 		}
 	}
@@ -98,38 +99,40 @@ func list[T any](i initiatorService, function string, f func() ([]byte, int, err
 
 func (i initiatorService) addPortal(p portal) error {
 	return i.patiently("AddIScsiSendTargetPortalW",
-		func() error { return i.op.k.AddISCSISendTargetPortal(p.win32().Bytes()) })
+		func() error { return i.op.Kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
 func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
-	return list(i, "ReportIScsiSendTargetPortalsW", i.op.k.ReportISCSISendTargetPortals, win32.ParseISCSITargetPortalInfos)
+	return list(i, "ReportIScsiSendTargetPortalsW", i.op.Kernel.ReportISCSISendTargetPortals,
+		win32.ParseISCSITargetPortalInfos)
 }
 
 func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
 	return i.patiently("RefreshIScsiSendTargetPortalW", func() error {
-		return i.op.k.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		return i.op.Kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
 	return i.patiently("RemoveIScsiSendTargetPortalW", func() error {
-		return i.op.k.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		return i.op.Kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) targets() (names []string, err error) {
-	err = i.patiently("ReportIScsiTargetsW", func() (err error) { names, err = i.op.k.ReportISCSITargets(); return err })
+	err = i.patiently("ReportIScsiTargetsW",
+		func() (err error) { names, err = i.op.Kernel.ReportISCSITargets(); return err })
 	return names, err
 }
 
 func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
-	ask := func() ([]byte, int, error) { return i.op.k.ReportISCSITargetPortals(target) }
+	ask := func() ([]byte, int, error) { return i.op.Kernel.ReportISCSITargetPortals(target) }
 	return list(i, "ReportIScsiTargetPortalsW", ask, win32.ParseISCSITargetPortals)
 }
 
 func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
 	err = i.patiently("GetIScsiTargetInformationW", func() (err error) {
-		mechanisms, err = i.op.k.ISCSIDiscoveryMechanisms(target)
+		mechanisms, err = i.op.Kernel.ISCSIDiscoveryMechanisms(target)
 		return err
 	})
 	return mechanisms, err
@@ -137,7 +140,8 @@ func (i initiatorService) discoveryMechanisms(target string) (mechanisms []strin
 
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 	var found kernel.ISCSISessions
-	err := i.patiently("GetIScsiSessionListW", func() (err error) { found, err = i.op.k.ISCSISessionList(); return err })
+	err := i.patiently("GetIScsiSessionListW",
+		func() (err error) { found, err = i.op.Kernel.ISCSISessionList(); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -145,29 +149,29 @@ func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 }
 
 func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
-	ask := func() ([]byte, int, error) { return i.op.k.DevicesForISCSISession(session) }
+	ask := func() ([]byte, int, error) { return i.op.Kernel.DevicesForISCSISession(session) }
 	return list(i, "GetDevicesForIScsiSessionW", ask, win32.ParseISCSIDevices)
 }
 
 func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
-	return list(i, "ReportIScsiPersistentLoginsW", i.op.k.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+	return list(i, "ReportIScsiPersistentLoginsW", i.op.Kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
 }
 
 func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
 	return i.patiently("RemoveIScsiPersistentTargetW", func() error {
-		return i.op.k.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
+		return i.op.Kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.patiently("LoginIScsiTargetW", func() error { _, err := i.op.k.LoginISCSITarget(l); return err })
+	return i.patiently("LoginIScsiTargetW", func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
 }
 
 func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.patiently("LogoutIScsiTarget", func() error { return i.op.k.LogoutISCSITarget(session) })
+	return i.patiently("LogoutIScsiTarget", func() error { return i.op.Kernel.LogoutISCSITarget(session) })
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
 	return i.patiently("SetIScsiInitiatorCHAPSharedSecret",
-		func() error { return i.op.k.SetISCSIInitiatorCHAPSharedSecret(secret) })
+		func() error { return i.op.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }

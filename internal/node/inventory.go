@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,7 +22,7 @@ type DiskCondition struct{ Online, ReadOnly bool }
 
 // Disks counts the disks that are present. A disk that does not answer is left out, unless none does.
 func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
-	return read(ctx, i.node, on("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
+	return read(ctx, i.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
 		found, err := eachDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
 		for _, disk := range found {
@@ -34,22 +35,22 @@ func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
 // Volumes counts the volumes that have a mount point or a drive letter, and those that have neither. A volume that does
 // not answer is left out, unless none does.
 func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err error) {
-	counts, err := read(ctx, i.node, on("CountVolumes"), func(o *op) (counts [2]int, err error) {
-		names, err := o.k.VolumeNames()
+	counts, err := read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts [2]int, err error) {
+		names, err := o.Kernel.VolumeNames()
 		if err != nil {
 			return counts, errdefs.Wrapf(err, "listing the volumes")
 		}
-		objects := make([]object, len(names))
+		objects := make([]operation.Object, len(names))
 		for i, name := range names {
-			objects[i] = object{kind: volumeKind, name: name}
+			objects[i] = operation.VolumeDevice(name)
 		}
-		answers := askEach(o, objects, func(o *op, i int) ([]string, error) { return o.k.VolumePathNames(names[i]) })
+		answers := forEach(o, objects, func(o *op, i int) ([]string, error) { return o.Kernel.VolumePathNames(names[i]) })
 		for i, a := range answers {
 			switch {
-			case errdefs.IsMissing(a.err): // it has gone meanwhile
-			case a.err != nil:
-				err = errdefs.Wrapf(a.err, "asking where volume %s is mounted", names[i])
-			case len(a.value) > 0:
+			case errdefs.IsMissing(a.Err): // it has gone meanwhile
+			case a.Err != nil:
+				err = errdefs.Wrapf(a.Err, "asking where volume %s is mounted", names[i])
+			case len(a.Value) > 0:
 				counts[0]++
 			default:
 				counts[1]++
@@ -66,7 +67,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 // SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such
 // words, and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
-	return read(ctx, i.node, on("CountSMBMappings", smbMappings), func(o *op) (map[string]int, error) {
+	return read(ctx, i.node, operation.On("CountSMBMappings", operation.SMBMappings), func(o *op) (map[string]int, error) {
 		mappings, err := o.mappings()
 		if err != nil {
 			return nil, err
@@ -82,7 +83,7 @@ func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 // ISCSISessions counts the iSCSI sessions. Running is false when the iSCSI initiator service is not running, as on most
 // nodes, and nothing can be counted.
 func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
-	count, err = read(ctx, i.node, on("CountISCSISessions", iscsiInitiator), func(o *op) (int, error) {
+	count, err = read(ctx, i.node, operation.On("CountISCSISessions", operation.ISCSIInitiator), func(o *op) (int, error) {
 		sessions, err := o.initiator().sessions()
 		if err != nil && o.iscsiStopped(err) {
 			return -1, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -51,7 +52,8 @@ func (o *op) undoAdd(p portal) {
 		err = o.forgetPortals(p, left)
 	}
 	if err != nil {
-		klog.FromContext(o.ctx).Error(err, "A target portal may still be registered although registering it failed", "portal",
+		klog.FromContext(o.Context).Error(err, "A target portal may still be registered although registering it failed",
+			"portal",
 			p.String())
 	}
 }
@@ -83,7 +85,8 @@ func (s *ISCSI) atPortal(ctx context.Context, verb string, at TargetPortal, f fu
 	if err != nil {
 		return err
 	}
-	return s.node.change(ctx, on(verb, portalObject(p)), func(o *op) error { return f(o, p) })
+	return s.node.change(ctx, operation.On(verb, operation.Portal(p.String(), p.key())),
+		func(o *op) error { return f(o, p) })
 }
 
 // DiscoverTargetPortal asks a registered portal for its targets and returns their names.
@@ -92,9 +95,9 @@ func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]st
 	if err != nil {
 		return nil, err
 	}
-	what := on("DiscoverTargetPortal", portalObject(p))
-	what.fresh = true // a discovery that began earlier may have missed the target that the caller waits for
-	return changeTo(ctx, s.node, what, nil, func(o *op) ([]string, error) { return o.discover(p) })
+	what := operation.On("DiscoverTargetPortal", operation.Portal(p.String(), p.key()))
+	what.JoinQueuedOnly = true // a discovery that began earlier may have missed the target that the caller waits for
+	return changeTo(ctx, s.node, what, func(o *op) ([]string, error) { return o.discover(p) })
 }
 
 func (o *op) discover(p portal) ([]string, error) {
@@ -162,7 +165,7 @@ func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target 
 	if told {
 		return false
 	}
-	klog.FromContext(o.ctx).Info("The initiator service does not tell which portal named a target", "target", target,
+	klog.FromContext(o.Context).Info("The initiator service does not tell which portal named a target", "target", target,
 		"mechanisms", mechanisms, "err", err)
 	return !slices.ContainsFunc(portals, func(w win32.ISCSITargetPortal) bool {
 		return slices.ContainsFunc(registered,
@@ -177,21 +180,22 @@ func isIP(address string) bool {
 
 // ListTargetPortals lists all registered portals, also those that other programs registered.
 func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
-	return read(ctx, s.node, on("ListTargetPortals", iscsiInitiator), func(o *op) ([]TargetPortal, error) {
-		all, err := o.allPortals()
-		if err != nil {
-			return nil, err
-		}
-		portals := make([]TargetPortal, 0, len(all))
-		for _, p := range all {
-			portals = append(portals, TargetPortal{Address: p.Portal.Address, Port: uint32(p.Portal.Socket)})
-		}
-		sort.Slice(portals, func(i, j int) bool {
-			a, b := portals[i], portals[j]
-			return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port
+	return read(ctx, s.node, operation.On("ListTargetPortals", operation.ISCSIInitiator),
+		func(o *op) ([]TargetPortal, error) {
+			all, err := o.allPortals()
+			if err != nil {
+				return nil, err
+			}
+			portals := make([]TargetPortal, 0, len(all))
+			for _, p := range all {
+				portals = append(portals, TargetPortal{Address: p.Portal.Address, Port: uint32(p.Portal.Socket)})
+			}
+			sort.Slice(portals, func(i, j int) bool {
+				a, b := portals[i], portals[j]
+				return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port
+			})
+			return slices.Compact(portals), nil // one portal may be registered for several initiators
 		})
-		return slices.Compact(portals), nil // one portal may be registered for several initiators
-	})
 }
 
 func (o *op) allPortals() ([]win32.ISCSITargetPortalInfo, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -22,19 +23,20 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, s.node, on("GetTargetDisks", targetObject(name)), func(o *op) ([]uint32, error) {
-		var p patience
-		for {
-			found, err := o.targetDisks(name)
-			if err != nil || found.sessions == 0 {
-				return []uint32{}, err
+	return read(ctx, s.node, operation.On("GetTargetDisks", operation.Target(string(name))),
+		func(o *op) ([]uint32, error) {
+			var p operation.Backoff
+			for {
+				found, err := o.targetDisks(name)
+				if err != nil || found.sessions == 0 {
+					return []uint32{}, err
+				}
+				if len(found.disks) > 0 && found.late == 0 || !found.connected ||
+					!p.Wait(time.Until(o.node.logins.disksUntil(name))) {
+					return found.disks, nil
+				}
 			}
-			if len(found.disks) > 0 && found.late == 0 || !found.connected ||
-				!p.wait(time.Until(o.node.logins.disksUntil(name))) {
-				return found.disks, nil
-			}
-		}
-	})
+		})
 }
 
 // targetDisks are the disks that the sessions with a target brought.
@@ -86,12 +88,12 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 	number := device.Number
 	if device.InterfaceName != "" {
-		back, err := o.reach(interfaceObject(device.InterfaceName))
+		restore, err := o.TrackObject(operation.DeviceInterface(device.InterfaceName))
 		if err != nil {
 			return math.MaxUint32
 		}
-		defer back()
-		if h, err := o.k.OpenDevice(device.InterfaceName, 0); err == nil {
+		defer restore()
+		if h, err := o.Kernel.OpenDevice(device.InterfaceName, 0); err == nil {
 			defer h.Close()
 			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber); err == nil {
 				number = asked
@@ -113,7 +115,8 @@ func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target st
 	if err != nil {
 		return err
 	}
-	return s.node.change(ctx, on("DisconnectTarget", targetObject(name)), func(o *op) error { return o.disconnect(name) })
+	return s.node.change(ctx, operation.On("DisconnectTarget", operation.Target(string(name))),
+		func(o *op) error { return o.disconnect(name) })
 }
 
 func (o *op) disconnect(name targetName) error {
@@ -165,18 +168,18 @@ func (o *op) settleDisks(name targetName) error {
 		}
 		volumes = append(volumes, on...)
 	}
-	var locked []object
+	var locked []operation.Object
 	for _, v := range volumes {
-		locked = append(locked, volumeObject(v.id))
+		locked = append(locked, operation.Volume(v.id))
 	}
 	for _, number := range found.disks {
-		locked = append(locked, diskObject(number))
+		locked = append(locked, operation.Disk(number))
 	}
-	if err := o.lock(locked...); err != nil {
+	if err := o.Lock(locked...); err != nil {
 		return err
 	}
 	for _, v := range volumes {
-		paths, err := o.k.VolumePathNames(v.id.String())
+		paths, err := o.Kernel.VolumePathNames(v.id.String())
 		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isGhost(path) })
 		switch {
 		case err != nil && !o.volumePresent(v.id):
@@ -197,7 +200,7 @@ func (o *op) settleDisks(name targetName) error {
 		if o.volumePresent(v.id) {
 			return err
 		}
-		klog.FromContext(o.ctx).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
+		klog.FromContext(o.Context).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
 		found.unseen = true
 	}
 	if found.unseen {
@@ -209,11 +212,11 @@ func (o *op) settleDisks(name targetName) error {
 // disksToSettle returns the disks of a target. If somebody may miss one that it does not see, it waits for those that
 // arrive after a recent login.
 func (o *op) disksToSettle(name targetName) (targetDisks, error) {
-	var p patience
+	var p operation.Backoff
 	for {
 		found, err := o.targetDisks(name)
 		if err != nil || !found.unseen || !found.connected || o.nobodyMisses(name) == nil ||
-			!p.wait(time.Until(o.node.logins.disksUntil(name))) {
+			!p.Wait(time.Until(o.node.logins.disksUntil(name))) {
 			return found, err
 		}
 	}

@@ -32,6 +32,6 @@ func (o *op) iscsiStopped(err error) bool {
 	if !errdefs.HasCode(err, win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED) {
 		return false
 	}
-	service, err := o.k.QueryService(iscsiService)
+	service, err := o.Kernel.QueryService(iscsiService)
 	return err == nil && service.State == win32.SERVICE_STOPPED
 }

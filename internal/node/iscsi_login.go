@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -53,10 +54,11 @@ func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target strin
 		login.Secret.Wipe()
 		return err
 	}
-	what := on("ConnectTarget", targetObject(name))
-	what.arguments = fmt.Sprintf("%s, authentication %d", p, login.Authentication)
-	what.sealed = s.node.seal.of(login.Username, login.Secret)
-	return s.node.changeWith(ctx, what, login.Secret.Wipe, func(o *op) error { return o.connect(p, name, login) })
+	what := operation.On("ConnectTarget", operation.Target(string(name)))
+	what.Arguments = fmt.Sprintf("%s, authentication %d", p, login.Authentication)
+	what.Credentials = s.node.operations.CredentialKey(login.Username, login.Secret)
+	what.Cleanup = login.Secret.Wipe
+	return s.node.change(ctx, what, func(o *op) error { return o.connect(p, name, login) })
 }
 
 func parseTarget(at TargetPortal, target string) (portal, targetName, error) {
@@ -144,9 +146,10 @@ func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
 		secret.Wipe()
 		return err
 	}
-	what := on("SetMutualChapSecret", iscsiInitiator)
-	what.sealed = s.node.seal.of("", secret)
-	return s.node.changeWith(ctx, what, secret.Wipe, func(o *op) error {
+	what := operation.On("SetMutualChapSecret", operation.ISCSIInitiator)
+	what.Credentials = s.node.operations.CredentialKey("", secret)
+	what.Cleanup = secret.Wipe
+	return s.node.change(ctx, what, func(o *op) error {
 		if err := o.initiator().setCHAPSecret(secret); err != nil {
 			return o.failISCSI(err, "setting the secret for mutual CHAP")
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -34,7 +35,7 @@ type placedDisk struct {
 // that a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows
 // needs, nor one beside the disk that Windows starts from, where the machine has another adapter for data disks.
 func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
-	return read(ctx, d.node, on("ListDiskLocations"),
+	return read(ctx, d.node, operation.On("ListDiskLocations"),
 		func(o *op) (map[uint32]DiskLocation, error) { return o.diskLocations() })
 }
 
@@ -156,22 +157,22 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]st
 // adaptersOn counts the adapters with a bus type. One that does not answer counts too: no LUN is better than a wrong
 // one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
-	paths, err := o.k.AdapterInterfaces()
+	paths, err := o.Kernel.AdapterInterfaces()
 	if err != nil {
 		return 0, errdefs.Wrapf(err, "listing the storage adapters")
 	}
-	objects := make([]object, len(paths))
+	objects := make([]operation.Object, len(paths))
 	for i, path := range paths {
-		objects[i] = interfaceObject(path)
+		objects[i] = operation.DeviceInterface(path)
 	}
-	for i, a := range askEach(o, objects,
+	for i, a := range forEach(o, objects,
 		func(o *op, i int) (win32.StorageAdapter, error) { return o.adapter(paths[i]) }) {
 		switch {
-		case unknownRequest(a.err):
-		case a.err != nil:
-			klog.FromContext(o.ctx).Info("A storage adapter does not report its bus type", "device", paths[i], "err", a.err)
+		case unknownRequest(a.Err):
+		case a.Err != nil:
+			klog.FromContext(o.Context).Info("A storage adapter does not report its bus type", "device", paths[i], "err", a.Err)
 			count++
-		case uint32(a.value.BusType) == busType:
+		case uint32(a.Value.BusType) == busType:
 			count++
 		}
 	}
@@ -179,7 +180,7 @@ func (o *op) adaptersOn(busType uint32) (count int, err error) {
 }
 
 func (o *op) adapter(path string) (win32.StorageAdapter, error) {
-	h, err := o.k.OpenDevice(path, 0)
+	h, err := o.Kernel.OpenDevice(path, 0)
 	if err != nil {
 		return win32.StorageAdapter{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -45,7 +46,8 @@ func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath strin
 	if err != nil {
 		return err
 	}
-	return v.node.change(ctx, on(verb, pathObject(path), volumeObject(id)), func(o *op) error { return f(o, id, path) })
+	return v.node.change(ctx, operation.On(verb, operation.Path(path), operation.Volume(id)),
+		func(o *op) error { return f(o, id, path) })
 }
 
 func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
@@ -86,11 +88,11 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	if err != nil {
 		return nil, err
 	}
-	var objects []object
+	var objects []operation.Object
 	for _, number := range before.disks() {
-		objects = append(objects, diskObject(number))
+		objects = append(objects, operation.Disk(number))
 	}
-	if err := o.lock(objects...); err != nil {
+	if err := o.Lock(objects...); err != nil {
 		return nil, err
 	}
 	// Disk numbers are reused when disks go.
@@ -175,7 +177,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	text, err := mountPointText(l)
 	if err == nil {
-		err = o.k.DeleteVolumeMountPoint(text)
+		err = o.Kernel.DeleteVolumeMountPoint(text)
 	}
 	return o.removedMountPoint(l, text, path.String(), err)
 }
@@ -193,17 +195,17 @@ func (o *op) flushBeforeUnmount(id winpath.VolumeID) error {
 		return nil
 	}
 	// The code of the failed flush does not distinguish a device that has gone from a passing error; a second query does.
-	_, queryErr := o.k.VolumeInformation(id.String())
+	_, queryErr := o.Kernel.VolumeInformation(id.String())
 	if errdefs.HasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
 		if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
 			// There is no file system that caches, and the device has no cache.
-			klog.FromContext(o.ctx).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
+			klog.FromContext(o.Context).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
 			return nil
 		}
 		return err
 	}
 	if queryErr != nil {
-		klog.FromContext(o.ctx).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
+		klog.FromContext(o.Context).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
 			err, "query", queryErr)
 		return nil
 	}

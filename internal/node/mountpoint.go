@@ -31,11 +31,11 @@ func (o *op) setMountPoint(pl *place, directory *leaf, id winpath.VolumeID) erro
 	if err != nil {
 		return errdefs.Wrapf(err, "mounting at %s", pl.path)
 	}
-	err = o.k.SetVolumeMountPoint(text, id.String())
+	err = o.Kernel.SetVolumeMountPoint(text, id.String())
 	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
 	if !held {
 		pl.release(directory.Handle)
-		err = o.k.SetVolumeMountPoint(text, id.String())
+		err = o.Kernel.SetVolumeMountPoint(text, id.String())
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
@@ -68,7 +68,7 @@ func (o *op) seeMounted(pl *place, id winpath.VolumeID) error {
 			there = "a link to " + l.reparse.SubstituteName
 		}
 	}
-	klog.FromContext(o.ctx).Info("A directory was replaced while a volume was mounted there",
+	klog.FromContext(o.Context).Info("A directory was replaced while a volume was mounted there",
 		"path", pl.path, "volume", id, "there", there)
 	return errdefs.FailedPrecondition.Errorf(why,
 		"%s was replaced while volume %s was mounted there, and has %s; mountvol shows where the volume is mounted",
@@ -97,7 +97,7 @@ func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 	if ok {
 		told = o.tellOfDeletedMountPoint(text, id)
 	}
-	klog.FromContext(o.ctx).Info("A mount point is gone although its removal failed",
+	klog.FromContext(o.Context).Info("A mount point is gone although its removal failed",
 		"path", path, "err", err, "mountManagerErr", told)
 	return nil
 }
@@ -107,7 +107,7 @@ func (o *op) removedMountPoint(l *leaf, text, path string, err error) error {
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
 func (o *op) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
-	manager, err := o.k.OpenDevice(kernel.MountManager, win32.GENERIC_READ|win32.GENERIC_WRITE)
+	manager, err := o.Kernel.OpenDevice(kernel.MountManager, win32.GENERIC_READ|win32.GENERIC_WRITE)
 	if err != nil {
 		return err
 	}
@@ -122,6 +122,6 @@ func (o *op) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
 
 // volumeAnswers reports whether a volume is present and answers a query of its file system.
 func (o *op) volumeAnswers(id winpath.VolumeID) bool {
-	_, err := o.k.VolumeInformation(id.String())
+	_, err := o.Kernel.VolumeInformation(id.String())
 	return err == nil || errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }

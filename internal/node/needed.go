@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -49,7 +50,7 @@ const (
 // windowsNeeds returns the parts of disks that Windows itself uses: what it runs and boots from, its page files and its
 // dump files. They are compared by their extents, because a volume may have several names.
 func (o *op) windowsNeeds() (needs, error) {
-	directory, err := o.k.SystemWindowsDirectory()
+	directory, err := o.Kernel.SystemWindowsDirectory()
 	if err != nil {
 		return needs{}, errdefs.Wrapf(err, "asking which drive Windows runs from")
 	}
@@ -71,7 +72,7 @@ func (o *op) windowsNeeds() (needs, error) {
 		{crashKey, "DedicatedDumpFile", dumpsTo},
 		{crashKey, "DumpFile", dumpsTo},
 	} {
-		paths, err := o.k.RegistryStrings(place.key, place.value)
+		paths, err := o.Kernel.RegistryStrings(place.key, place.value)
 		if err != nil {
 			return needs{}, errdefs.Wrapf(err, "asking what Windows needs (%s)", place.value)
 		}
@@ -103,11 +104,11 @@ func (n *needs) add(e extents, what string) {
 
 // extentsInUse returns the extents of a volume that Windows uses.
 func (o *op) extentsInUse(device string) (extents, error) {
-	back, err := o.reach(object{kind: volumeKind, name: device})
+	restore, err := o.TrackObject(operation.VolumeDevice(device))
 	if err != nil {
 		return nil, err
 	}
-	defer back()
+	defer restore()
 	extents, err := o.deviceExtents(device)
 	if err == nil && len(extents) == 0 {
 		err = errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk %s lies on", device)
@@ -197,7 +198,7 @@ func (o *op) sparesDisk(d *disk, done string) error {
 	}
 	layout, err := d.layout()
 	if err != nil { // a disk that fails must still go offline
-		klog.FromContext(o.ctx).Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
+		klog.FromContext(o.Context).Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
 	}
 	if what := n.why(d.number, layout); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so it is not %s", what, d.number, done)

@@ -6,10 +6,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/running"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -33,15 +32,9 @@ type Config struct {
 	// empty: shares cannot be staged.
 	Records string
 	// Observer is told the progress of operations. It may be nil.
-	Observer Observer
-	// Hold is called with the context of a call when an operation is about to begin on its behalf. Its result is released
-	// when the operation is over, which may be long after the call. Hold and its result may be nil.
-	Hold func(ctx context.Context) Held
-}
-
-// Held is something that a call keeps while the operation that it began is running.
-type Held interface {
-	Release()
+	Observer operation.Observer
+	// Lease is taken for each operation: see operation.Config.
+	Lease func(ctx context.Context) operation.Lease
 }
 
 // Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
@@ -55,8 +48,6 @@ type Node struct {
 
 	kernel         kernel.Kernel
 	around         kernel.Interceptor
-	observer       Observer
-	hold           func(context.Context) Held
 	dirs           winpath.WorkingDirs
 	requirePrivacy bool
 	eraseOnFormat  bool
@@ -64,20 +55,13 @@ type Node struct {
 	// names of services that no caller may stop
 	protectedServices []string
 
-	locks  keyedLocks
+	operations *operation.Runner
+
 	visits visits
-	maps   keyedLocks     // calls that map shares, by server
-	busy   sync.WaitGroup // the goroutines of operations
-
-	mu      sync.Mutex
-	flights map[string]*flight // running changes that may be joined, by key
-
-	tasks          running.Set[task]
-	abandonedReads atomic.Int64 // how many of the tasks are reads whose callers have given up
+	maps   operation.KeyedLocks // calls that map shares, by server
 
 	missing []Privilege // set by EnablePrivileges
 
-	seal   seal // of credentials that distinguish calls
 	system systemVolumeCache
 	hints  volumeHints
 	direct directOpens
@@ -98,10 +82,12 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
 	n := &Node{
-		kernel: k, maps: keyedLocks{size: mapsOfServer}, around: c.Interceptor, observer: c.Observer, hold: c.Hold,
+		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
 		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
 		protectedServices: protected, records: c.Records,
-		flights: map[string]*flight{}, seal: newSeal(),
+		operations: operation.NewRunner(operation.Config{
+			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
+		}),
 	}
 	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}
 	n.SMB, n.ISCSI, n.System = &SMB{n}, &ISCSI{n}, &System{n}
@@ -112,13 +98,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 func (n *Node) Records() string { return n.records }
 
 // Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
-func (n *Node) Drain(ctx context.Context) error {
-	idle := make(chan struct{})
-	go func() { n.busy.Wait(); close(idle) }()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return abandoned(ctx, "waiting for running operations")
-	}
-}
+func (n *Node) Drain(ctx context.Context) error { return n.operations.Drain(ctx) }
+
+// Running lists the operations that have not ended, the oldest first.
+func (n *Node) Running() []operation.Running { return n.operations.Running() }

@@ -4,97 +4,51 @@ package node
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
 
-	"k8s.io/klog/v2"
-
-	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/running"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
-// op is a running operation as its steps see it. The steps are its methods.
+// How long operations wait for Windows. The agent's deadlines are longer than any of them.
+const (
+	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
+	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
+	answerTime    = 10 * time.Second // until a file server answers a query
+	statusTime    = 2 * time.Second  // until the mapping of a share that answers is no longer listed as disconnected
+	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
+	formatTime    = 10 * time.Second // until a new volume can be formatted
+	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed
+	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
+	transientTime = time.Second      // until a disk that is "not ready" answers
+)
+
+// op is a running operation. Its steps are its methods.
 type op struct {
-	ctx      context.Context // values and log of the first caller; ends only while a change has not begun
-	k        kernel.Kernel
-	node     *Node
-	deadline time.Time // of the first caller; zero: none
-	unlocks  []func()
-
-	caller    context.Context //nolint:containedctx // ends when nobody waits for an operation that has not begun
-	flight    *flight         // of a change; nil for a read
-	acted     bool            // it has begun a kernel call
-	operation operation
-	entry     *running.Entry[task]
-	reads     bool // it changes nothing
-	part      bool // of another operation, which may give it up
-	// sharingPatience is the time left to wait for other programs to close files.
-	sharingPatience patience
+	*operation.Operation
+	node *Node
 }
 
-// newOp returns an operation that is about to run on behalf of a call.
-func (n *Node) newOp(ctx context.Context, what operation, entry *running.Entry[task]) *op {
-	deadline, _ := ctx.Deadline()
-	inside := context.WithoutCancel(ctx)
-	o := &op{
-		ctx: inside, caller: ctx, node: n, deadline: deadline,
-		operation: what, entry: entry,
-	}
-	o.k = o.kernelFor(inside, 0)
-	return o
+// read runs an operation that changes nothing: see operation.Read.
+func read[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	return operation.Read(ctx, n.operations, request,
+		func(o *operation.Operation) (T, error) { return f(&op{o, n}) })
 }
 
-// kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor
-// learns, or with 0 for an operation that asks no other.
-func (o *op) kernelFor(ctx context.Context, part int) kernel.Kernel {
-	around := o.node.around
-	if around != nil && part != 0 {
-		around = func(ctx context.Context, call kernel.Call, do func() error) error {
-			call.Part = part
-			return o.node.around(ctx, call, do)
-		}
-	}
-	return kernel.InterceptAfter(ctx, o.node.kernel, o.mayCall, around)
+// changeTo runs an operation that changes something and has a result: see operation.Change.
+func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	request.Scope = allowedName(ctx)
+	return operation.Change(ctx, n.operations, request,
+		func(o *operation.Operation) (T, error) { return f(&op{o, n}) })
 }
 
-// mayCall refuses a kernel call of an operation that was given up before its first one. An operation that has begun to
-// ask Windows goes on; a part of another operation can be given up between its calls.
-func (o *op) mayCall() error {
-	given := (!o.acted || o.part) && o.caller.Err() != nil
-	if given || !o.acted && o.flight != nil && !o.node.act(o.flight) {
-		return abandonedRead(o.caller, o.operation.String())
-	}
-	o.acted = true
-	return nil
+// change runs an operation that changes something.
+func (n *Node) change(ctx context.Context, request operation.Request, f func(o *op) error) error {
+	_, err := changeTo(ctx, n, request, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
+	return err
 }
 
-// run runs f and turns a panic into an error.
-func (o *op) run(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			klog.FromContext(o.ctx).Error(nil, "Panic in an operation", "call", o.operation, "panic", fmt.Sprint(p),
-				"stack", string(debug.Stack()))
-			err = errdefs.Internal.Errorf(reason.Panic, "%s: internal error; the agent's log has the details", o.operation)
-		}
-		for i := len(o.unlocks) - 1; i >= 0; i-- {
-			o.unlocks[i]()
-		}
-	}()
-	return f()
-}
-
-// lock takes further locks for the rest of the operation. An operation locks nothing twice, and the kinds of the
-// objects that it locks ascend.
-func (o *op) lock(objects ...object) error {
-	for _, key := range inLockOrder(objects) {
-		unlock, err := o.node.locks.acquire(o.ctx, key)
-		if err != nil {
-			return abandoned(o.ctx, o.operation.String())
-		}
-		o.unlocks = append(o.unlocks, unlock)
-	}
-	return nil
+// forEach asks each object, side by side: see operation.ForEach.
+func forEach[T any](o *op, objects []operation.Object, f func(o *op, i int) (T, error)) []operation.Answer[T] {
+	return operation.ForEach(o.Operation, objects,
+		func(child *operation.Operation, i int) (T, error) { return f(&op{child, o.node}, i) })
 }

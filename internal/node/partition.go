@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -21,7 +22,7 @@ const msrLength = 16 << 20
 // ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
 // call left without a data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	return d.node.change(ctx, on("PartitionDisk", diskObject(number)),
+	return d.node.change(ctx, operation.On("PartitionDisk", operation.Disk(number)),
 		func(o *op) error { return o.partitionDisk(number) })
 }
 
@@ -80,7 +81,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 	if err := d.updateProperties(); err != nil {
 		return win32.DriveLayout{}, errdefs.Wrapf(err, "initialising disk %d", d.number)
 	}
-	var p patience
+	var p operation.Backoff
 	for {
 		layout, err := d.layout()
 		if err != nil {
@@ -90,7 +91,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 			return win32.DriveLayout{}, errdefs.Internal.Errorf(reason.NotInitialized,
 				"disk %d has no GPT although Windows reported success in writing one", d.number)
 		}
-		if len(layout.Partitions) > 0 || !p.wait(reservedTime) {
+		if len(layout.Partitions) > 0 || !p.Wait(reservedTime) {
 			return layout, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -144,8 +145,8 @@ func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*
 // enterRoot opens a working directory. It may itself lie behind a link; that is the operator's choice.
 func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 	var h kernel.Handle
-	err := o.whileShared(func() (err error) {
-		h, err = o.k.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	err := o.RetryShared(func() (err error) {
+		h, err = o.Kernel.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 		return err
 	})
 	if err != nil {
@@ -153,7 +154,7 @@ func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 	}
 	pl.dir = pl.own(h)
 	if !o.node.direct.knows(root) {
-		o.node.learnRoot(o.k, root, h)
+		o.node.learnRoot(o.Kernel, root, h)
 	}
 	return nil
 }
@@ -178,8 +179,8 @@ func (o *op) enter(pl *place, name string, w walk) (link *winpath.Path, err erro
 		disposition = win32.FILE_OPEN_IF
 	}
 	var h kernel.Handle
-	err = o.whileShared(func() (err error) {
-		h, err = o.k.OpenFile(pl.dir, name, w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
+	err = o.RetryShared(func() (err error) {
+		h, err = o.Kernel.OpenFile(pl.dir, name, w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		return err
 	})
 	if errdefs.HasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
@@ -240,10 +241,11 @@ func (o *op) enterVolume(target winpath.Target, w walk) (kernel.Handle, error) {
 	if system == target.Volume {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "it is the system volume")
 	}
-	if _, err := o.reach(volumeObject(target.Volume)); err != nil { // from here on, that volume's file system answers
+	// from here on, that volume's file system answers
+	if _, err := o.TrackObject(operation.Volume(target.Volume)); err != nil {
 		return nil, err
 	}
-	h, err := o.k.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	h, err := o.Kernel.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if errdefs.IsMissing(err) { // not a missing path: there is a mount point, and its volume may come back
 		return nil, errdefs.FailedPrecondition.Errorf(reason.VolumeGone,
 			"the volume %s, which is mounted on the way, is not present", target.Volume)

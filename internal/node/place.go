@@ -49,11 +49,11 @@ func (pl *place) release(h kernel.Handle) {
 // visit begins a visit to a share: until the place is closed, or at the latest the operation is over, the share's
 // mapping is not removed.
 func (pl *place) visit(o *op, share string) error {
-	leave, err := o.node.visits.enter(o.ctx, share)
+	leave, err := o.node.visits.enter(o.Context, share)
 	if err != nil {
-		return abandoned(o.ctx, o.operation.String())
+		return o.GaveUp()
 	}
-	o.unlocks = append(o.unlocks, leave) // a panic leaves places open
+	o.AtEnd(leave) // a panic leaves places open
 	pl.opened = append(pl.opened, ending(leave))
 	return nil
 }
@@ -113,8 +113,8 @@ func (pl *place) handle(o *op, how kernel.OpenHow) (h kernel.Handle, err error) 
 	if err := pl.arrive(); err != nil {
 		return nil, err
 	}
-	err = o.whileShared(func() (err error) {
-		h, err = o.k.OpenFile(pl.dir, pl.name, how)
+	err = o.RetryShared(func() (err error) {
+		h, err = o.Kernel.OpenFile(pl.dir, pl.name, how)
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -123,7 +124,7 @@ func (s slow) ReadAt(p []byte, _ int64) (int, error) {
 func TestLookingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		found, err := contentOf(slow{each: time.Second}, diskObject(7), probesOf(10*gib))
+		found, err := contentOf(slow{each: time.Second}, operation.Disk(7), probesOf(10*gib))
 		var refused *errdefs.Error
 		if !errors.As(err, &refused) || refused.Class != errdefs.DeadlineExceeded || refused.Reason != "NOT_SEEN_BLANK" ||
 			!strings.Contains(refused.Message, "disk 7") {
@@ -132,14 +133,14 @@ func TestLookingIsBounded(t *testing.T) {
 		if took := time.Since(began); took > blankTime+2*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if found, err := contentOf(slow{each: 100 * time.Millisecond}, diskObject(7), probesOf(10*gib)); found != "" ||
+		if found, err := contentOf(slow{each: 100 * time.Millisecond}, operation.Disk(7), probesOf(10*gib)); found != "" ||
 			err != nil {
 			t.Errorf("a disk with 100 ms a read: %q, %v", found, err)
 		}
-		if _, err := contentOf(slow{fails: true}, diskObject(7), probesOf(10*gib)); !errdefs.HasCode(err, win32.ERROR_CRC) {
+		if _, err := contentOf(slow{fails: true}, operation.Disk(7), probesOf(10*gib)); !errdefs.HasCode(err, win32.ERROR_CRC) {
 			t.Errorf("a disk that cannot be read: %v", err)
 		}
-		if _, err := contentOf(slow{ends: true}, diskObject(7), probesOf(10*gib)); !errors.Is(err, io.EOF) {
+		if _, err := contentOf(slow{ends: true}, operation.Disk(7), probesOf(10*gib)); !errors.Is(err, io.EOF) {
 			t.Errorf("a disk that ends before its end: %v", err)
 		}
 	})

@@ -68,7 +68,7 @@ func (r *removal) tree(pl *place, path fmt.Stringer, force bool, isFile error) (
 			return true, err
 		}
 		// A program that still fills the directory gets as long as one that keeps a file open.
-		if round > 1 && !r.sharingPatience.wait(sharingTime) {
+		if round > 1 && !r.WaitShared() {
 			return true, beingFilled(path, err)
 		}
 		if err := r.contentsAt(pl, path); err != nil {
@@ -109,7 +109,7 @@ func (r *removal) contents(directory *leaf, path fmt.Stringer) error {
 		case r.again && r.gone:
 			continue
 		}
-		if rounds++; rounds > 2 && !r.sharingPatience.wait(sharingTime) {
+		if rounds++; rounds > 2 && !r.WaitShared() {
 			if r.err != nil {
 				return r.err
 			}
@@ -204,8 +204,8 @@ func (r *removal) moveUp(pl *place, path fmt.Stringer) bool {
 		return false
 	}
 	name := "csi-proxy-" + rand.Text()
-	if err := r.whileShared(func() error { return l.Rename(r.levels[0].directory.Handle, name) }); err != nil {
-		klog.FromContext(r.ctx).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
+	if err := r.RetryShared(func() error { return l.Rename(r.levels[0].directory.Handle, name) }); err != nil {
+		klog.FromContext(r.Context).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
 		return false
 	}
 	r.gone, r.again = true, true

@@ -34,7 +34,7 @@ func (r *removal) object(pl *place, path fmt.Stringer, isFile error) (found bool
 			return true, nil // another program was faster
 		case at == nil:
 			return found, err
-		case round > 1 && !r.sharingPatience.wait(sharingTime):
+		case round > 1 && !r.WaitShared():
 			return true, beingFilled(path, nil)
 		}
 		if err := r.unmount(pl, *at, path); err != nil {
@@ -59,7 +59,7 @@ func (r *removal) removeOnce(pl *place, path fmt.Stringer, isFile error) (at *mo
 	if l.isFile() && isFile != nil {
 		return nil, true, isFile
 	}
-	if err := r.whileShared(l.remove); err != nil && !errdefs.IsMissing(err) {
+	if err := r.RetryShared(l.remove); err != nil && !errdefs.IsMissing(err) {
 		return nil, true, errdefs.Wrapf(err, "removing %s", path)
 	}
 	return nil, true, nil
@@ -77,7 +77,7 @@ func (r *removal) mountedAt(l *leaf) *mounted {
 	if err != nil {
 		return nil // on a share
 	}
-	names, err := r.k.VolumePathNames(id.String())
+	names, err := r.Kernel.VolumePathNames(id.String())
 	if err != nil { // the volume is gone, or does not answer: the mount manager may know it still
 		return &mounted{volume: id, text: text}
 	}
@@ -93,7 +93,8 @@ func (r *removal) mountedAt(l *leaf) *mounted {
 func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
 		if err := r.flushBeforeUnmount(at.volume); err != nil {
-			klog.FromContext(r.ctx).Info("A volume was not flushed before the removal of its mount point", "volume", at.volume,
+			klog.FromContext(r.Context).Info("A volume was not flushed before the removal of its mount point", "volume",
+				at.volume,
 				"path", path, "err", err)
 		}
 		if r.flushed == nil {
@@ -116,7 +117,7 @@ func (r *removal) unmount(pl *place, at mounted, path fmt.Stringer) error {
 	if text, err := mountPointText(l); err != nil || text != at.text {
 		return nil
 	}
-	return r.removedMountPoint(l, at.text, path.String(), r.k.DeleteVolumeMountPoint(at.text))
+	return r.removedMountPoint(l, at.text, path.String(), r.Kernel.DeleteVolumeMountPoint(at.text))
 }
 
 // openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.

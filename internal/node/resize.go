@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -26,9 +27,9 @@ func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes i
 	if err != nil {
 		return err
 	}
-	what := on("ResizeVolume", volumeObject(id))
-	what.arguments = fmt.Sprintf("%d bytes", sizeBytes)
-	what.fresh = true // the disk may have grown after a running call looked
+	what := operation.On("ResizeVolume", operation.Volume(id))
+	what.Arguments = fmt.Sprintf("%d bytes", sizeBytes)
+	what.JoinQueuedOnly = true // the disk may have grown after a running call looked
 	return v.node.change(ctx, what, func(o *op) error { return o.resizeVolume(id, sizeBytes) })
 }
 
@@ -49,7 +50,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	if err := o.lock(diskObject(extent.DiskNumber)); err != nil {
+	if err := o.Lock(operation.Disk(extent.DiskNumber)); err != nil {
 		return err
 	}
 	d, err := o.openDiskToChange(extent.DiskNumber)
@@ -94,7 +95,7 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 
 // extendFileSystem makes the file system fill its partition.
 func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
-	h, err := o.k.OpenDevice(id.Device(), readWrite)
+	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return errdefs.Wrapf(err, "opening volume %s to extend it", id)
 	}
@@ -124,7 +125,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 // awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown.
 // If the time is over, the file system is extended all the same: the volume knows best whether it has room.
 func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
-	var p patience
+	var p operation.Backoff
 	for {
 		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
 		if err != nil || length.Length >= partitionLength || !o.waitForVolumes(&p, disk, growTime) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -26,8 +27,8 @@ func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	if err := f.node.notWorkingDir(parsed, "removed"); err != nil {
 		return err
 	}
-	what := on("Rmdir", pathObject(parsed))
-	what.arguments = fmt.Sprintf("force=%t", force)
+	what := operation.On("Rmdir", operation.Path(parsed))
+	what.Arguments = fmt.Sprintf("force=%t", force)
 	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
 }
 
@@ -70,7 +71,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	if err := f.node.notWorkingDir(parsed, "emptied"); err != nil {
 		return err
 	}
-	return f.node.change(ctx, on("RmdirContents", pathObject(parsed)),
+	return f.node.change(ctx, operation.On("RmdirContents", operation.Path(parsed)),
 		func(o *op) error { return o.rmdirContents(parsed) })
 }
 

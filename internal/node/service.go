@@ -58,7 +58,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
 		case s.State == win32.SERVICE_STOPPED && !w.over():
-			err := o.k.StartService(name)
+			err := o.Kernel.StartService(name)
 			if err == nil {
 				asked = true
 				continue
@@ -89,7 +89,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 			if err := o.stopDependents(w, name, force); err != nil {
 				return err
 			}
-			err := o.k.StopService(name)
+			err := o.Kernel.StopService(name)
 			switch {
 			case err == nil:
 				asked = true
@@ -110,7 +110,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 // stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
 // or a protected service is among them.
 func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
-	dependents, err := o.k.DependentServices(name)
+	dependents, err := o.Kernel.DependentServices(name)
 	if err != nil {
 		return failService(err, "listing what depends on service "+name)
 	}
@@ -135,7 +135,7 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 }
 
 func (o *op) queryService(name string) (kernel.Service, error) {
-	s, err := o.k.QueryService(name)
+	s, err := o.Kernel.QueryService(name)
 	if err != nil {
 		return s, failService(err, "asking about service "+name)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -28,12 +29,12 @@ func shareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
 
 // mappings lists the global mappings. It asks Windows, never a file server.
 func (o *op) mappings() ([]kernel.SMBGlobalMapping, error) {
-	back, err := o.reach(smbMappings)
+	restore, err := o.TrackObject(operation.SMBMappings)
 	if err != nil {
 		return nil, err
 	}
-	defer back()
-	mappings, err := o.k.SMBGlobalMappings()
+	defer restore()
+	mappings, err := o.Kernel.SMBGlobalMappings()
 	if err != nil {
 		return nil, errdefs.Wrapf(err, "listing the shares that are mapped")
 	}
@@ -67,7 +68,8 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	if err := o.checkServer(target.Server); err != nil {
 		return err
 	}
-	if _, err := o.reach(shareObject(key)); err != nil { // from here on, the server answers, or the removal of its mapping
+	// from here on, the server answers, or the removal of its mapping
+	if _, err := o.TrackObject(operation.Share(key)); err != nil {
 		return err
 	}
 	if err := pl.visit(o, key); err != nil {
@@ -82,7 +84,7 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 	}
 	w.create = false // a caller may not make the link's own target
 	rest := target.Rest
-	root, err := o.k.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	root, err := o.Kernel.OpenFile(nil, shareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if errdefs.IsDenied(err) && len(rest) > 0 {
 		root, err = o.openBelowRoot(key, rest[0],
 			w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
@@ -102,7 +104,7 @@ func (o *op) enterShare(pl *place, name string, target winpath.Target, w walk) e
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
 func (o *op) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle, error) {
-	h, err := o.k.OpenFile(nil, shareRoot(key)+name, how)
+	h, err := o.Kernel.OpenFile(nil, shareRoot(key)+name, how)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +123,10 @@ func (o *op) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle,
 // shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than
 // answerTime; callers that come meanwhile wait for the same answer.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
-	ctx, cancel := context.WithTimeout(o.ctx, answerTime)
+	ctx, cancel := context.WithTimeout(o.Context, answerTime)
 	defer cancel()
 	where := strings.Join(append([]string{shareKey(target.Server, target.Share)}, target.Rest...), `\`)
-	err := o.node.change(ctx, on("AskShare", contactObject(where)), func(o *op) error {
+	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)), func(o *op) error {
 		pl := &place{path: at}
 		defer pl.close()
 		return o.enterShare(pl, at.Base(), target, walk{})

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -46,13 +47,14 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 		return err
 	}
 	key := shareKey(share.Server, share.Share)
-	what := on("NewSmbGlobalMapping", shareObject(key))
-	what.arguments = strings.Join(share.Rest, `\`)
-	what.sealed = s.node.seal.of(userName, password)
+	what := operation.On("NewSmbGlobalMapping", operation.Share(key))
+	what.Arguments = strings.Join(share.Rest, `\`)
+	what.Credentials = s.node.operations.CredentialKey(userName, password)
 	if link != nil {
-		what.objects = append(what.objects, pathObject(link.at))
+		what.Objects = append(what.Objects, operation.Path(link.at))
 	}
-	return s.node.changeWith(ctx, what, password.Wipe, func(o *op) error {
+	what.Cleanup = password.Wipe
+	return s.node.change(ctx, what, func(o *op) error {
 		if link == nil {
 			return o.ensureMapped(share, userName, password)
 		}
@@ -74,7 +76,8 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 		return err
 	}
 	key := shareKey(share.Server, share.Share)
-	return s.node.change(ctx, on("RemoveSmbGlobalMapping", shareObject(key)), func(o *op) error { return o.unmap(key) })
+	return s.node.change(ctx, operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
+		func(o *op) error { return o.unmap(key) })
 }
 
 // link returns the link at a local path to a share. Programs that read it see the plain \\server\share\dir\, from which

@@ -128,18 +128,6 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	})
 }
 
-// Calls with different credentials are different calls.
-func TestSealedCredentials(t *testing.T) {
-	s := newSeal()
-	seen := map[string]bool{}
-	for _, c := range [][2]string{{"a", "b"}, {"a", "c"}, {"b", "b"}, {"ab", ""}, {"", "ab"}, {"a:", "b"}, {"a", ":b"}} {
-		seen[s.of(c[0], Secret(c[1]))] = true
-	}
-	if len(seen) != 7 || !seen[s.of("a", Secret("b"))] || seen[newSeal().of("a", Secret("b"))] {
-		t.Error("credentials are mixed up, or sealed the same way in every process")
-	}
-}
-
 // A server that hangs does not make IsSymlink hang, and however many callers ask meanwhile, the server is asked once.
 func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		}
 		err = o.mapAnew(key, userName, password)
 		if err == nil {
-			o.node.mapped.note(key, o.operation.sealed)
+			o.node.mapped.note(key, o.Request.Credentials)
 			return nil
 		}
 		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
@@ -56,12 +56,12 @@ func unreachable(err error) bool {
 // unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
 // up: what it opens next would go to the server without the mapping.
 func (o *op) unmap(key string) error {
-	letIn, err := o.node.visits.keepOut(o.ctx, key)
+	letIn, err := o.node.visits.keepOut(o.Context, key)
 	if err != nil {
-		return abandoned(o.ctx, o.operation.String())
+		return o.GaveUp()
 	}
 	defer letIn()
-	err = o.k.RemoveSMBGlobalMapping(key)
+	err = o.Kernel.RemoveSMBGlobalMapping(key)
 	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
 		o.node.mapped.forget(key)
 		return nil

@@ -20,9 +20,9 @@ const (
 // mapping, whatever its state, so that goes first.
 func (o *op) mapAnew(key, userName string, password Secret) error {
 	server := serverOf(key)
-	wait, cancel := context.WithTimeout(o.ctx, mapsWait)
+	wait, cancel := context.WithTimeout(o.Context, mapsWait)
 	defer cancel()
-	release, err := o.node.maps.acquire(wait, server)
+	release, err := o.node.maps.Acquire(wait, server)
 	if err != nil {
 		return errdefs.Unavailable.Errorf(reason.NotAnswering,
 			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends",
@@ -32,5 +32,5 @@ func (o *op) mapAnew(key, userName string, password Secret) error {
 	if err := o.unmap(key); err != nil {
 		return err
 	}
-	return o.k.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
+	return o.Kernel.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
 }

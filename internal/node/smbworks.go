@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -26,11 +27,11 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	failure := o.openOnShare(shareRoot(key), win32.FILE_DIRECTORY_FILE)
 	answers := failure == nil || errdefs.IsDenied(failure) && o.onlyRootDenies(share)
 	// An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
-	for late := (patience{}); mapping.Status != win32.SMB_MAPPING_OK; {
+	for late := (operation.Backoff{}); mapping.Status != win32.SMB_MAPPING_OK; {
 		if mapping, err = o.mapping(key); mapping == nil || err != nil {
 			return false, err
 		}
-		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.wait(statusTime) {
+		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
 			break
 		}
 	}
@@ -40,7 +41,8 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	case failure == nil, errdefs.IsDenied(failure), refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
-		klog.FromContext(o.ctx).Info("A share is mapped but its credentials do not work; it is mapped again", "share", key,
+		klog.FromContext(o.Context).Info("A share is mapped but its credentials do not work; it is mapped again", "share",
+			key,
 			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	case errdefs.HasCode(failure, win32.ERROR_BAD_NET_NAME):
@@ -57,7 +59,7 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 
 // openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.
 func (o *op) openOnShare(path string, options uint32) error {
-	h, err := o.k.OpenFile(nil, path, kernel.OpenHow{
+	h, err := o.Kernel.OpenFile(nil, path, kernel.OpenHow{
 		Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN,
 		Options: options | win32.FILE_OPEN_REPARSE_POINT,
 	})
@@ -72,7 +74,7 @@ func (o *op) openOnShare(path string, options uint32) error {
 // may use its folders are common.
 func (o *op) onlyRootDenies(share winpath.UNC) bool {
 	key := shareKey(share.Server, share.Share)
-	if o.node.mapped.was(key, o.operation.sealed) {
+	if o.node.mapped.was(key, o.Request.Credentials) {
 		return true
 	}
 	if len(share.Rest) == 0 {

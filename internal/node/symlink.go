@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -29,8 +30,8 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath s
 	if err := f.node.notWorkingDir(link, "made a link"); err != nil {
 		return err
 	}
-	what := on("CreateSymlink", pathObject(link))
-	what.arguments = "to " + source.String()
+	what := operation.On("CreateSymlink", operation.Path(link))
+	what.Arguments = "to " + source.String()
 	return f.node.change(ctx, what, func(o *op) error { return o.createSymlink(source, link) })
 }
 

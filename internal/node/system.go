@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -68,8 +69,8 @@ func (s ServiceStatus) String() string {
 // GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
 // of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
 func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
-	return read(ctx, s.node, on("GetBIOSSerialNumber"), func(o *op) (string, error) {
-		table, err := o.k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+	return read(ctx, s.node, operation.On("GetBIOSSerialNumber"), func(o *op) (string, error) {
+		table, err := o.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 		if err != nil {
 			return "", errdefs.Wrapf(err, "reading the SMBIOS tables")
 		}
@@ -81,7 +82,7 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 		case serial == "":
 			return "", errdefs.NotFound.Errorf(reason.NoSerialNumber, "the firmware reports no serial number for the system")
 		case err != nil:
-			klog.FromContext(o.ctx).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
+			klog.FromContext(o.Context).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
 		}
 		return serial, nil
 	})
@@ -92,7 +93,7 @@ func (s *System) GetService(ctx context.Context, name string) (Service, error) {
 	if err := checkServiceName(name); err != nil {
 		return Service{}, err
 	}
-	return read(ctx, s.node, on("GetService", serviceObject(name)), func(o *op) (Service, error) {
+	return read(ctx, s.node, operation.On("GetService", operation.Service(name)), func(o *op) (Service, error) {
 		found, err := o.queryService(name)
 		if err != nil {
 			return Service{}, err
@@ -111,7 +112,7 @@ func (s *System) StartService(ctx context.Context, name string) error {
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
-	return s.control(ctx, on("StartService", serviceObject(name)),
+	return s.control(ctx, operation.On("StartService", operation.Service(name)),
 		func(o *op, w *serviceWait) error { return o.startService(w, name) })
 }
 
@@ -126,16 +127,16 @@ func (s *System) StopService(ctx context.Context, name string, force bool) error
 	if err := s.node.mayStop(name); err != nil {
 		return err
 	}
-	return s.control(ctx, on("StopService", serviceObject(name)),
+	return s.control(ctx, operation.On("StopService", operation.Service(name)),
 		func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
 }
 
 // control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
 // of its own, and the second finds the service in the state that the first brought about.
-func (s *System) control(ctx context.Context, what operation, f func(o *op, w *serviceWait) error) error {
+func (s *System) control(ctx context.Context, what operation.Request, f func(o *op, w *serviceWait) error) error {
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
-	what.alone = true
+	what.NoJoin = true
 	return s.node.change(ctx, what, func(o *op) error { return f(o, &serviceWait{ctx: limited}) })
 }
 

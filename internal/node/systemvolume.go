@@ -34,14 +34,14 @@ func (o *op) systemVolume() (winpath.VolumeID, error) {
 	if id, known := o.node.system.get(); known {
 		return id, nil
 	}
-	directory, err := o.k.SystemWindowsDirectory()
+	directory, err := o.Kernel.SystemWindowsDirectory()
 	if err != nil {
 		return winpath.VolumeID{}, errdefs.Wrapf(err, "asking which drive Windows runs from")
 	}
 	if len(directory) < 3 {
 		return winpath.VolumeID{}, fmt.Errorf("the system directory is %q", directory)
 	}
-	name, err := o.k.VolumeNameForMountPoint(directory[:3])
+	name, err := o.Kernel.VolumeNameForMountPoint(directory[:3])
 	if err != nil {
 		return winpath.VolumeID{}, errdefs.Wrapf(err, "asking for the volume of drive %s", directory[:3])
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -37,7 +38,7 @@ func (v *Volumes) volumeIDFromTargetPath(ctx context.Context, targetPath string)
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.node, on("GetVolumeIDFromTargetPath", pathObject(path)),
+	return read(ctx, v.node, operation.On("GetVolumeIDFromTargetPath", operation.Path(path)),
 		func(o *op) (string, error) { return o.volumeMountedAt(path) })
 }
 
@@ -145,7 +146,7 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 	if err != nil {
 		return "", err
 	}
-	return read(ctx, v.node, on("GetClosestVolumeIDFromTargetPath", pathObject(path)),
+	return read(ctx, v.node, operation.On("GetClosestVolumeIDFromTargetPath", operation.Path(path)),
 		func(o *op) (string, error) { return o.volumeHolding(path) })
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -56,7 +57,7 @@ type TreeVolume struct {
 
 // Tree reads the storage of the node. It is too costly for polling: it asks every disk and volume.
 func (n *Node) Tree(ctx context.Context) (*Tree, error) {
-	return read(ctx, n, on("Tree"), func(o *op) (*Tree, error) { return o.tree() })
+	return read(ctx, n, operation.On("Tree"), func(o *op) (*Tree, error) { return o.tree() })
 }
 
 func (o *op) tree() (*Tree, error) {
@@ -106,7 +107,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	if err != nil {
 		return TreeDisk{}, err
 	}
-	ids := d.ids(o.ctx)
+	ids := d.ids(o.Context)
 	branch := TreeDisk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     !state.writable,
@@ -142,19 +143,19 @@ func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 			partitions[diskOffset{tree.Disks[i].Number, p.OffsetBytes}] = p
 		}
 	}
-	objects := make([]object, len(volumes))
+	objects := make([]operation.Object, len(volumes))
 	for i, v := range volumes {
-		objects[i] = volumeObject(v.id)
+		objects[i] = operation.Volume(v.id)
 	}
-	for i, a := range askEach(o, objects,
+	for i, a := range forEach(o, objects,
 		func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
 		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
 		case p == nil: // its disk has come or gone meanwhile
-		case a.err != nil:
+		case a.Err != nil:
 			p.Volume = &TreeVolume{ID: volumes[i].id.String()}
 		default:
-			p.Volume = a.value
+			p.Volume = a.Value
 		}
 	}
 }
@@ -169,7 +170,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	if stats, err := o.volumeStats(id); err == nil {
 		volume.TotalBytes, volume.UsedBytes = stats.TotalBytes, stats.UsedBytes
 	}
-	if volume.MountPoints, err = o.k.VolumePathNames(id.String()); err != nil {
+	if volume.MountPoints, err = o.Kernel.VolumePathNames(id.String()); err != nil {
 		o.skipped("the mount points of a volume are not known", err)
 	}
 	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isGhost)
@@ -178,5 +179,5 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 }
 
 func (o *op) skipped(what string, err error) {
-	klog.FromContext(o.ctx).Info("The tree is incomplete: "+what, "err", err)
+	klog.FromContext(o.Context).Info("The tree is incomplete: "+what, "err", err)
 }

@@ -5,6 +5,8 @@ package node
 import (
 	"context"
 	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // visits makes the look at a share's mapping and the opening of files there one step with regard to the removal of the
@@ -14,7 +16,7 @@ import (
 // Each share is on its own: a server that hangs holds up the removal of its own mapping only. A removal that waits lets
 // no further walk in, so walks that follow one another without a gap cannot keep it waiting for ever.
 type visits struct {
-	gates keyedLocks // by share; a walk passes, a removal stays
+	gates operation.KeyedLocks // by share; a walk passes, a removal stays
 
 	mu     sync.Mutex
 	shares map[string]*visited
@@ -28,7 +30,7 @@ type visited struct {
 
 // enter begins a walk's visit to a share, once no removal is in the way. Leave may be called more than once.
 func (v *visits) enter(ctx context.Context, share string) (leave func(), err error) {
-	pass, err := v.gates.acquire(ctx, share)
+	pass, err := v.gates.Acquire(ctx, share)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (v *visits) leave(share string, there *visited) {
 
 // keepOut returns when nobody visits the share, and lets nobody in until release is called.
 func (v *visits) keepOut(ctx context.Context, share string) (release func(), err error) {
-	release, err = v.gates.acquire(ctx, share)
+	release, err = v.gates.Acquire(ctx, share)
 	if err != nil {
 		return nil, err
 	}

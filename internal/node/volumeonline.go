@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -17,7 +18,7 @@ import (
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
 func (o *op) bringVolumeOnline(id winpath.VolumeID) error {
-	return o.bringDeviceOnline(volumeObject(id), id.Device())
+	return o.bringDeviceOnline(operation.Volume(id), id.Device())
 }
 
 // bringPartitionOnline brings the volume of the partition that begins at an offset online, if it has arrived. By one of
@@ -30,18 +31,18 @@ func (o *op) bringPartitionOnline(d *disk, offset int64) error {
 		return err
 	}
 	device := fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, d.number, partition.Number)
-	if err := o.bringDeviceOnline(object{kind: volumeKind, name: device}, device); !errdefs.IsMissing(err) {
+	if err := o.bringDeviceOnline(operation.VolumeDevice(device), device); !errdefs.IsMissing(err) {
 		return err
 	}
 	return nil
 }
 
-func (o *op) bringDeviceOnline(volume object, device string) error {
+func (o *op) bringDeviceOnline(volume operation.Object, device string) error {
 	offline, err := o.isVolumeOffline(volume, device)
 	if err != nil || !offline {
 		return err
 	}
-	h, err := o.k.OpenDevice(device, readWrite)
+	h, err := o.Kernel.OpenDevice(device, readWrite)
 	if err != nil {
 		return errdefs.Wrapf(err, "opening volume %s to bring it online", volume)
 	}
@@ -49,19 +50,19 @@ func (o *op) bringDeviceOnline(volume object, device string) error {
 	if _, err := h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil); err != nil {
 		return errdefs.Wrapf(err, "bringing volume %s online", volume)
 	}
-	klog.FromContext(o.ctx).Info("A volume was offline and is online now", "volume", volume)
+	klog.FromContext(o.Context).Info("A volume was offline and is online now", "volume", volume)
 	return nil
 }
 
 // isVolumeOffline reports whether a volume is offline. Windows answers with success for yes and with an error for no. A
 // volume that is not ready may be one that refuses every control code, and counts as offline.
-func (o *op) isVolumeOffline(volume object, device string) (bool, error) {
-	back, err := o.reach(volume)
+func (o *op) isVolumeOffline(volume operation.Object, device string) (bool, error) {
+	restore, err := o.TrackObject(volume)
 	if err != nil {
 		return false, err
 	}
-	defer back()
-	h, err := o.k.OpenDevice(device, 0)
+	defer restore()
+	h, err := o.Kernel.OpenDevice(device, 0)
 	if err != nil {
 		return false, errdefs.Wrapf(err, "opening volume %s", volume)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -52,11 +53,11 @@ func (e extents) disks() []uint32 {
 
 // volumeExtents asks Windows which disks a volume lies on.
 func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
-	back, err := o.reach(volumeObject(id))
+	restore, err := o.TrackObject(operation.Volume(id))
 	if err != nil {
 		return nil, err
 	}
-	defer back()
+	defer restore()
 	extents, err := o.deviceExtents(id.Device())
 	if errdefs.IsMissing(err) {
 		return nil, volumeNotFound(id, err)
@@ -72,7 +73,7 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 
 // deviceExtents asks Windows which disks a volume lies on that is named as a device.
 func (o *op) deviceExtents(device string) (extents, error) {
-	h, err := o.k.OpenDevice(device, 0)
+	h, err := o.Kernel.OpenDevice(device, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 	if err != nil {
 		return 0, err
 	}
-	return read(ctx, v.node, on("GetDiskNumberFromVolumeID", volumeObject(id)), func(o *op) (uint32, error) {
+	return read(ctx, v.node, operation.On("GetDiskNumberFromVolumeID", operation.Volume(id)), func(o *op) (uint32, error) {
 		extents, err := o.volumeExtents(id)
 		if err != nil {
 			return 0, err
@@ -134,7 +135,7 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 	if err != nil {
 		return false, err
 	}
-	return read(ctx, v.node, on("IsVolumeFormatted", volumeObject(id)), func(o *op) (bool, error) {
+	return read(ctx, v.node, operation.On("IsVolumeFormatted", operation.Volume(id)), func(o *op) (bool, error) {
 		fileSystem, err := o.fileSystem(id)
 		return fileSystem != "", err
 	})
@@ -142,7 +143,7 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 
 // fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
-	name, err := o.k.VolumeInformation(id.String())
+	name, err := o.Kernel.VolumeInformation(id.String())
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return "", nil
@@ -166,12 +167,12 @@ func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeSt
 	if err != nil {
 		return VolumeStats{}, err
 	}
-	return read(ctx, v.node, on("GetVolumeStats", volumeObject(id)),
+	return read(ctx, v.node, operation.On("GetVolumeStats", operation.Volume(id)),
 		func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
-	total, free, err := o.k.DiskFreeSpace(id.String())
+	total, free, err := o.Kernel.DiskFreeSpace(id.String())
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return VolumeStats{}, nil
@@ -191,14 +192,14 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	if err != nil {
 		return err
 	}
-	what := on("WriteVolumeCache", volumeObject(id))
-	what.fresh = true
+	what := operation.On("WriteVolumeCache", operation.Volume(id))
+	what.JoinQueuedOnly = true
 	return v.node.change(ctx, what, func(o *op) error { return o.flushVolume(id) })
 }
 
 // flushVolume writes cached data. A write-protected volume has none to write.
 func (o *op) flushVolume(id winpath.VolumeID) error {
-	h, err := o.k.OpenDevice(id.Device(), readWrite)
+	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
 	if errdefs.IsMissing(err) {
 		return volumeNotFound(id, err)
 	}

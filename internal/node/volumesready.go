@@ -3,24 +3,24 @@
 package node
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // waitForVolumes is p.wait for something that the volumes of a disk bring. A pause ends early when Windows says that
 // they are ready.
-func (o *op) waitForVolumes(p *patience, disk uint32, limit time.Duration) bool {
-	if p.until.IsZero() {
-		p.early = o.volumesReady(disk)
+func (o *op) waitForVolumes(p *operation.Backoff, disk uint32, limit time.Duration) bool {
+	if !p.Begun() {
+		p.Early = o.volumesReady(disk)
 	}
-	return p.wait(limit)
+	return p.Wait(limit)
 }
 
-// volumesReady returns a channel that is closed if Windows says within askTime that a disk's volumes are ready for use.
+// volumesReady returns a channel that is closed if Windows says in time that a disk's volumes are ready for use.
 // The call has a handle of its own, which it blocks, and an object of its own: if it hangs, the disk does not. While it
 // runs, no other is made for the disk, and the channel is nil.
 //
@@ -30,20 +30,19 @@ func (o *op) volumesReady(disk uint32) <-chan struct{} {
 		return nil
 	}
 	ready := make(chan struct{})
-	volumes := object{kind: volumeArrival, name: fmt.Sprintf("volumes of disk %d", disk)}
-	o.node.busy.Go(func() {
-		err := o.ask(volumes, 1, func(o *op) error {
-			defer o.node.awaited.Delete(disk)
-			d, err := o.openDisk(disk, win32.GENERIC_READ)
-			if err != nil {
-				return err
-			}
-			defer d.Close()
-			_, err = d.DeviceIoControl(win32.IOCTL_DISK_ARE_VOLUMES_READY, nil, nil)
-			return err
-		})
+	o.node.operations.Go(func() {
+		_, err := operation.Child(o.Operation, operation.VolumeArrival(disk), 1,
+			func(child *operation.Operation) (n int, err error) {
+				defer o.node.awaited.Delete(disk)
+				d, err := (&op{child, o.node}).openDisk(disk, win32.GENERIC_READ)
+				if err != nil {
+					return 0, err
+				}
+				defer d.Close()
+				return d.DeviceIoControl(win32.IOCTL_DISK_ARE_VOLUMES_READY, nil, nil)
+			})
 		if err != nil {
-			klog.FromContext(o.ctx).V(4).Info("Windows does not say when the volumes of a disk are ready",
+			klog.FromContext(o.Context).V(4).Info("Windows does not say when the volumes of a disk are ready",
 				"disk", disk, "err", err)
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/limits"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -61,7 +61,7 @@ func (c *call) client() transport.Peer {
 
 // Hold keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until Release,
 // it counts as one of its client's running calls. It returns nil for a context without such a call.
-func Hold(ctx context.Context) node.Held {
+func Hold(ctx context.Context) operation.Lease {
 	if c := callOf(ctx); c != nil && c.slot != nil {
 		c.slot.Retain()
 		return c.slot

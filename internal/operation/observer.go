@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
-// Observer is told the progress of the operations of a Node, for metrics. The operation is the name of a method, such
-// as "MountVolume", without arguments, so there are as many names as this package has verbs. An Observer is called by
-// many goroutines at once, some of which hold locks: it must be quick and must not call the Node.
+// Observer is told the progress of operations, for metrics. The operation is the name of a method, such
+// as "MountVolume", without arguments, so there are as many names as there are verbs. An Observer is called by
+// many goroutines at once, some of which hold locks: it must be quick and must not call the Runner.
 type Observer func(operation string, event Event)
 
 // Event is a step of an operation. An operation is Queued, then either Begun and in the end Ended, or Dropped. Joined
@@ -27,8 +27,8 @@ const (
 )
 
 // tell tells the observer, if there is one.
-func (n *Node) tell(what operation, event Event) {
-	if n.observer != nil {
-		n.observer(what.verb, event)
+func (r *Runner) tell(request Request, event Event) {
+	if r.config.Observer != nil {
+		r.config.Observer(request.Verb, event)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 // An operation that waited for another keeps out the ones after it.
 func TestALockIsKeptForThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		atWork := 0
 		begin := func(verb string) (end func()) {
 			proceed := make(chan struct{})
-			result := startChange(t.Context(), n, on(verb, diskObject(1)), func(*op) (int, error) {
+			result := startChange(t.Context(), n, On(verb, Disk(1)), func(*Operation) (int, error) {
 				if atWork++; atWork > 1 {
 					t.Errorf("%d operations are at work on one disk", atWork)
 				}
@@ -52,13 +52,13 @@ func TestALockIsKeptForThoseWhoWait(t *testing.T) {
 func TestWhoGivesUpWaitingHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &holder{}
-		n := bare(t, nil)
-		n.hold = h.hold
+		n := NewRunner(Config{})
+		n.config.Lease = h.hold
 		proceed := make(chan struct{})
-		first := startChange(t.Context(), n, on("first", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		first := startChange(t.Context(), n, On("first", Disk(1)), func(*Operation) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, giveUp := context.WithCancel(t.Context())
-		queued := startChange(ctx, n, on("queued", diskObject(1)), func(*op) (int, error) { return 0, nil })
+		queued := startChange(ctx, n, On("queued", Disk(1)), func(*Operation) (int, error) { return 0, nil })
 		synctest.Wait()
 		giveUp()
 		_, _ = queued()
@@ -73,17 +73,17 @@ func TestWhoGivesUpWaitingHoldsNothing(t *testing.T) {
 
 // Whatever order a request names its objects in, and however it spells them, they are locked once and in one order.
 func TestObjectsAreLockedInOneOrder(t *testing.T) {
-	path := func(text string) object {
+	path := func(text string) Object {
 		parsed, err := winpath.Parse(text, winpath.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return pathObject(parsed)
+		return Path(parsed)
 	}
-	volume := volumeObject(mustVolumeID(`\\?\Volume{00000000-0000-0000-0000-000000000001}\`))
-	one := []object{path(`C:\pods\a`), path(`C:\pods\b`), volume, diskObject(1), diskObject(2), serviceObject("msiscsi")}
-	other := []object{
-		serviceObject("MSiSCSI"), diskObject(2), diskObject(1), diskObject(2), volume, path(`c:\Pods\B`),
+	volume := Volume(mustVolumeID(`\\?\Volume{00000000-0000-0000-0000-000000000001}\`))
+	one := []Object{path(`C:\pods\a`), path(`C:\pods\b`), volume, Disk(1), Disk(2), Service("msiscsi")}
+	other := []Object{
+		Service("MSiSCSI"), Disk(2), Disk(1), Disk(2), volume, path(`c:\Pods\B`),
 		path(`C:\PODS\A`), path(`C:\pods\a`),
 	}
 	first, second := inLockOrder(one), inLockOrder(other)
@@ -99,14 +99,14 @@ func TestObjectsAreLockedInOneOrder(t *testing.T) {
 // Of two callers that wait for one operation, one gives up: the other gets the result.
 func TestACallerThatGivesUpLeavesTheOthersTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		proceed := make(chan struct{})
-		holder := startChange(t.Context(), n, on("holder", diskObject(1)),
-			func(*op) (int, error) { <-proceed; return 0, nil })
+		holder := startChange(t.Context(), n, On("holder", Disk(1)),
+			func(*Operation) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, giveUp := context.WithCancel(t.Context())
 		queued := func(ctx context.Context) func() (int, error) {
-			return startChange(ctx, n, on("queued", diskObject(1)), func(*op) (int, error) { return 5, nil })
+			return startChange(ctx, n, On("queued", Disk(1)), func(*Operation) (int, error) { return 5, nil })
 		}
 		first := queued(ctx)
 		synctest.Wait()
@@ -126,18 +126,18 @@ func TestACallerThatGivesUpLeavesTheOthersTheirs(t *testing.T) {
 
 // Calls are one only if nothing distinguishes them.
 func TestOperationsThatDiffer(t *testing.T) {
-	with := func(change func(w *operation)) string {
-		w := on("Rmdir", diskObject(1))
-		w.arguments, w.sealed = "force=true", "a"
+	with := func(change func(w *Request)) string {
+		w := On("Rmdir", Disk(1))
+		w.Arguments, w.Credentials = "force=true", "a"
 		change(&w)
 		return w.key()
 	}
-	same := func(*operation) {}
+	same := func(*Request) {}
 	keys := []string{
-		with(same), with(func(w *operation) { w.verb = "RmdirContents" }),
-		with(func(w *operation) { w.objects[0] = diskObject(2) }),
-		with(func(w *operation) { w.arguments = "force=false" }), with(func(w *operation) { w.sealed = "b" }),
-		with(func(w *operation) { w.alone = true }),
+		with(same), with(func(w *Request) { w.Verb = "RmdirContents" }),
+		with(func(w *Request) { w.Objects[0] = Disk(2) }),
+		with(func(w *Request) { w.Arguments = "force=false" }), with(func(w *Request) { w.Credentials = "b" }),
+		with(func(w *Request) { w.NoJoin = true }),
 	}
 	if keys[0] != with(same) {
 		t.Error("two identical calls are two")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
 import (
 	"context"
@@ -14,29 +14,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Objects asked side by side answer in order. One that hangs is left out after a while, is listed as running, is not
 // asked again and again, and delays no caller once it is known to hang.
 func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		hang := make(chan struct{})
 		var begun atomic.Int32
 		list := func() (numbers []int, took time.Duration) {
 			since := time.Now()
-			numbers, err := read(t.Context(), n, on("List"), func(o *op) ([]int, error) {
+			numbers, err := Read(t.Context(), n, On("List"), func(o *Operation) ([]int, error) {
 				var answered []int
-				objects := []object{diskObject(0), diskObject(1), diskObject(2)}
-				for _, a := range askEach(o, objects, func(_ *op, i int) (int, error) {
+				objects := []Object{Disk(0), Disk(1), Disk(2)}
+				for _, a := range ForEach(o, objects, func(_ *Operation, i int) (int, error) {
 					if i == 1 {
 						begun.Add(1)
 						<-hang
 					}
 					return i, nil
 				}) {
-					if a.err == nil {
-						answered = append(answered, a.value)
+					if a.Err == nil {
+						answered = append(answered, a.Value)
 					}
 				}
 				return answered, nil
@@ -47,18 +48,18 @@ func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 			return numbers, time.Since(since)
 		}
 		for range 2 {
-			if got, took := list(); !cmp.Equal(got, []int{0, 2}) || took != askTime {
-				t.Errorf("got %v after %v, want 0 and 2 after %v", got, took, askTime)
+			if got, took := list(); !cmp.Equal(got, []int{0, 2}) || took != childTime {
+				t.Errorf("got %v after %v, want 0 and 2 after %v", got, took, childTime)
 			}
 		}
-		time.Sleep(lateAfter)
+		time.Sleep(stuckAfter)
 		for range 10 {
 			if got, took := list(); !cmp.Equal(got, []int{0, 2}) || took != 0 {
 				t.Errorf("got %v after %v, want 0 and 2 at once", got, took)
 			}
 		}
-		if begun.Load() != lateMost {
-			t.Errorf("what hangs was asked %d times, want %d", begun.Load(), lateMost)
+		if begun.Load() != maxStuck {
+			t.Errorf("what hangs was asked %d times, want %d", begun.Load(), maxStuck)
 		}
 		var names []string
 		for _, r := range n.Running() {
@@ -78,15 +79,15 @@ func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
 // A caller with a short deadline still gets the answers of the others.
 func TestAskingEndsBeforeItsCallersDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		hang := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*askTimeLeast)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*minChild)
 		defer cancel()
-		count, err := read(ctx, n, on("Count"), func(o *op) (int, error) {
+		count, err := Read(ctx, n, On("Count"), func(o *Operation) (int, error) {
 			failed := 0
-			for _, a := range askEach(o, []object{diskObject(0), diskObject(1)},
-				func(_ *op, i int) (int, error) { <-hang; return i, nil }) {
-				if a.err != nil {
+			for _, a := range ForEach(o, []Object{Disk(0), Disk(1)},
+				func(_ *Operation, i int) (int, error) { <-hang; return i, nil }) {
+				if a.Err != nil {
 					failed++
 				}
 			}
@@ -101,21 +102,21 @@ func TestAskingEndsBeforeItsCallersDeadline(t *testing.T) {
 
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
-		objects := make([]object, 5*askWidth)
+		n := NewRunner(Config{})
+		objects := make([]Object, 5*maxParallel)
 		for i := range objects {
-			objects[i] = diskObject(uint32(i))
+			objects[i] = Disk(uint32(i))
 		}
 		release, begun := make(chan struct{}), make(chan struct{}, len(objects))
 		go func() {
-			_, _ = read(t.Context(), n, on("List"), func(o *op) (int, error) {
-				return len(askEach(o, objects, func(_ *op, i int) (int, error) { begun <- struct{}{}; <-release; return i, nil })),
+			_, _ = Read(t.Context(), n, On("List"), func(o *Operation) (int, error) {
+				return len(ForEach(o, objects, func(_ *Operation, i int) (int, error) { begun <- struct{}{}; <-release; return i, nil })),
 					nil
 			})
 		}()
 		synctest.Wait()
-		if len(begun) != askWidth {
-			t.Errorf("%d are asked at once, want %d", len(begun), askWidth)
+		if len(begun) != maxParallel {
+			t.Errorf("%d are asked at once, want %d", len(begun), maxParallel)
 		}
 		close(release)
 	})
@@ -125,18 +126,18 @@ func TestAskingIsBounded(t *testing.T) {
 // only those.
 func TestHangingCountsWhereItHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		hang := make(chan struct{})
 		through := func(path, share string, wait <-chan struct{}) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := read(ctx, n, on("PathExists", object{kind: pathKind, name: path}), func(o *op) (bool, error) {
-				back, err := o.reach(volumeObject(system))
+			_, err := Read(ctx, n, On("PathExists", Object{class: pathClass, name: path}), func(o *Operation) (bool, error) {
+				back, err := o.TrackObject(Volume(system))
 				if err != nil {
 					return false, err
 				}
 				back()
-				if _, err := o.reach(shareObject(share)); err != nil {
+				if _, err := o.TrackObject(Share(share)); err != nil {
 					return false, err
 				}
 				if wait != nil {
@@ -146,12 +147,12 @@ func TestHangingCountsWhereItHangs(t *testing.T) {
 			})
 			return err
 		}
-		for i := range lateMost {
+		for i := range maxStuck {
 			if err := through(fmt.Sprintf(`C:\dir%d`, i), `\\dead\share`, hang); err == nil {
 				t.Fatal("got an answer")
 			}
 		}
-		time.Sleep(lateAfter)
+		time.Sleep(stuckAfter)
 		var e *errdefs.Error
 		if err := through(`C:\another`, `\\dead\share`, nil); !errors.As(err, &e) || e.Class != errdefs.Unavailable {
 			t.Errorf("another path through the share: %v, want Unavailable", err)
@@ -159,8 +160,8 @@ func TestHangingCountsWhereItHangs(t *testing.T) {
 		if err := through(`C:\another`, `\\living\share`, nil); err != nil {
 			t.Errorf("the same path through another share: %v", err)
 		}
-		if _, err := read(t.Context(), n, on("GetVolumeStats", volumeObject(system)),
-			func(*op) (int, error) { return 0, nil }); err != nil {
+		if _, err := Read(t.Context(), n, On("GetVolumeStats", Volume(system)),
+			func(*Operation) (int, error) { return 0, nil }); err != nil {
 			t.Errorf("a volume that was passed on the way: %v", err)
 		}
 		close(hang)
@@ -168,3 +169,11 @@ func TestHangingCountsWhereItHangs(t *testing.T) {
 }
 
 var system = mustVolumeID(`\\?\Volume{11111111-1111-1111-1111-111111111111}\`)
+
+func mustVolumeID(text string) winpath.VolumeID {
+	id, err := winpath.ParseVolumeID(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 )
 
 // startChange runs change in the background and returns a function that waits for its result.
-func startChange(ctx context.Context, n *Node, what operation, f func(o *op) (int, error)) func() (int, error) {
+func startChange(ctx context.Context, n *Runner, request Request, f func(o *Operation) (int, error)) func() (int, error) {
 	type result struct {
 		value int
 		err   error
 	}
 	results := make(chan result, 1)
 	go func() {
-		value, err := changeTo(ctx, n, what, nil, f)
+		value, err := Change(ctx, n, request, f)
 		results <- result{value, err}
 	}()
 	return func() (int, error) { r := <-results; return r.value, r.err }
@@ -29,10 +29,10 @@ func startChange(ctx context.Context, n *Node, what operation, f func(o *op) (in
 
 func TestIdenticalCallsShareOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		runs, proceed := 0, make(chan struct{})
-		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
-		j := on("test", diskObject(1))
+		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
+		j := On("test", Disk(1))
 		first := startChange(t.Context(), n, j, f)
 		synctest.Wait()
 		second := startChange(t.Context(), n, j, f)
@@ -52,11 +52,11 @@ func TestIdenticalCallsShareOneRun(t *testing.T) {
 
 func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		runs, proceed := 0, make(chan struct{})
-		f := func(*op) (int, error) { runs++; <-proceed; return runs, nil }
-		j := on("test", diskObject(1))
-		j.fresh = true
+		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
+		j := On("test", Disk(1))
+		j.JoinQueuedOnly = true
 		begun := startChange(t.Context(), n, j, f)
 		synctest.Wait()
 		queued := startChange(t.Context(), n, j, f)
@@ -74,11 +74,11 @@ func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
 
 func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		proceed, finished := make(chan struct{}), false
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		slow := startChange(ctx, n, on("slow", diskObject(1)), func(*op) (int, error) {
+		slow := startChange(ctx, n, On("slow", Disk(1)), func(*Operation) (int, error) {
 			<-proceed
 			finished = true
 			return 0, nil
@@ -88,13 +88,13 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != errdefs.DeadlineExceeded {
 			t.Fatalf("got %v, want DeadlineExceeded", err)
 		}
-		next := startChange(t.Context(), n, on("next", diskObject(1)), func(*op) (int, error) {
+		next := startChange(t.Context(), n, On("next", Disk(1)), func(*Operation) (int, error) {
 			if !finished {
 				t.Error("the next operation began before the abandoned one had ended")
 			}
 			return 0, nil
 		})
-		other := startChange(t.Context(), n, on("other", diskObject(2)), func(*op) (int, error) { return 7, nil })
+		other := startChange(t.Context(), n, On("other", Disk(2)), func(*Operation) (int, error) { return 7, nil })
 		if value, err := other(); value != 7 || err != nil {
 			t.Errorf("another disk: %d, %v", value, err)
 		}
@@ -108,20 +108,20 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 
 func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		proceed := make(chan struct{})
-		holder := startChange(t.Context(), n, on("holder", diskObject(1)),
-			func(*op) (int, error) { <-proceed; return 0, nil })
+		holder := startChange(t.Context(), n, On("holder", Disk(1)),
+			func(*Operation) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
-		j := on("queued", diskObject(1))
-		given := startChange(ctx, n, j, func(*op) (int, error) { t.Error("began although no caller waits"); return 0, nil })
+		j := On("queued", Disk(1))
+		given := startChange(ctx, n, j, func(*Operation) (int, error) { t.Error("began although no caller waits"); return 0, nil })
 		synctest.Wait()
 		cancel()
 		if _, err := given(); err == nil {
 			t.Error("a cancelled call succeeded")
 		}
-		again := startChange(t.Context(), n, j, func(*op) (int, error) { return 5, nil })
+		again := startChange(t.Context(), n, j, func(*Operation) (int, error) { return 5, nil })
 		synctest.Wait()
 		close(proceed)
 		if value, err := again(); value != 5 || err != nil {
@@ -133,14 +133,14 @@ func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
 
 func TestPanicEndsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
-		j := on("test", diskObject(1))
-		_, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { panic("boom") })
+		n := NewRunner(Config{})
+		j := On("test", Disk(1))
+		_, err := Change(t.Context(), n, j, func(*Operation) (int, error) { panic("boom") })
 		var failure *errdefs.Error
 		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
 			t.Fatalf("got %v, want Internal, PANIC", err)
 		}
-		if value, err := changeTo(t.Context(), n, j, nil, func(*op) (int, error) { return 3, nil }); value != 3 ||
+		if value, err := Change(t.Context(), n, j, func(*Operation) (int, error) { return 3, nil }); value != 3 ||
 			err != nil {
 			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
 		}
@@ -149,10 +149,10 @@ func TestPanicEndsOneCall(t *testing.T) {
 
 func TestDrainWaitsForWhatCallersLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := bare(t, nil)
+		n := NewRunner(Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		proceed := make(chan struct{})
-		left := startChange(ctx, n, on("left", diskObject(1)), func(*op) (int, error) { <-proceed; return 0, nil })
+		left := startChange(ctx, n, On("left", Disk(1)), func(*Operation) (int, error) { <-proceed; return 0, nil })
 		synctest.Wait()
 		cancel()
 		_, _ = left()

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
 import (
 	"context"
 	"sync"
 )
 
-// keyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it. With a size they are
+// KeyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it. With a Size they are
 // semaphores, which so many may hold.
-type keyedLocks struct {
-	size  int // 0: 1
+type KeyedLocks struct {
+	Size  int // 0: 1
 	mu    sync.Mutex
 	locks map[string]*keyedLock
 }
@@ -20,15 +20,15 @@ type keyedLock struct {
 	users int
 }
 
-// acquire waits for the lock of a key, or for the context's end.
-func (l *keyedLocks) acquire(ctx context.Context, key string) (release func(), err error) {
+// Acquire waits for the lock of a key, or for the context's end.
+func (l *KeyedLocks) Acquire(ctx context.Context, key string) (release func(), err error) {
 	l.mu.Lock()
 	if l.locks == nil {
 		l.locks = make(map[string]*keyedLock)
 	}
 	lock := l.locks[key]
 	if lock == nil {
-		lock = &keyedLock{held: make(chan struct{}, max(1, l.size))}
+		lock = &keyedLock{held: make(chan struct{}, max(1, l.Size))}
 		l.locks[key] = lock
 	}
 	lock.users++

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package operation
 
 import (
 	"context"
@@ -40,8 +40,8 @@ func (o *told) what() (events []string) {
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o told
-		n := bare(t, nil)
-		n.observer = o.observe
+		n := NewRunner(Config{})
+		n.config.Observer = o.observe
 		expect := func(when string, want ...string) {
 			t.Helper()
 			synctest.Wait()
@@ -50,15 +50,15 @@ func TestObserver(t *testing.T) {
 			}
 		}
 		proceed := make(chan struct{})
-		stay := func(*op) (int, error) { <-proceed; return 0, nil }
+		stay := func(*Operation) (int, error) { <-proceed; return 0, nil }
 		id, _ := winpath.ParseVolumeID(`\\?\Volume{11111111-1111-1111-1111-111111111111}\`)
-		mount := on("Mount", volumeObject(id))
+		mount := On("Mount", Volume(id))
 		first := startChange(t.Context(), n, mount, stay)
 		expect("alone", "Mount queued", "Mount begun")
 		second := startChange(t.Context(), n, mount, stay)
 		expect("identical", "Mount joined")
 		short, cancel := context.WithCancel(t.Context())
-		other := startChange(short, n, on("Unmount", volumeObject(id)), stay)
+		other := startChange(short, n, On("Unmount", Volume(id)), stay)
 		expect("another on the same volume", "Unmount queued")
 		cancel()
 		_, _ = other()
@@ -74,11 +74,11 @@ func TestObserver(t *testing.T) {
 		_, _ = second()
 		expect("the end", "Mount ended")
 
-		_, _ = read(t.Context(), n, on("GetService", serviceObject("secret-name")), func(*op) (int, error) { return 0, nil })
+		_, _ = Read(t.Context(), n, On("GetService", Service("secret-name")), func(*Operation) (int, error) { return 0, nil })
 		expect("a read", "GetService queued", "GetService begun", "GetService ended")
-		_, _ = changeTo(t.Context(), n, mount, nil, func(*op) (int, error) { panic("boom") })
+		_, _ = Change(t.Context(), n, mount, func(*Operation) (int, error) { panic("boom") })
 		expect("a panic", "Mount queued", "Mount begun", "Mount ended")
-		_, _ = read(t.Context(), n, on("Look"), func(*op) (int, error) { return 0, fmt.Errorf("no") })
+		_, _ = Read(t.Context(), n, On("Look"), func(*Operation) (int, error) { return 0, fmt.Errorf("no") })
 		expect("a failure", "Look queued", "Look begun", "Look ended")
 	})
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+)
+
+// A change runs on a goroutine of its own, so that a caller can give up at its deadline while a kernel call that cannot
+// be abandoned runs to its end and keeps its locks.
+
+// call is a change under way, with the callers that wait for its result.
+type call struct {
+	done      chan struct{}
+	value     any
+	err       error
+	waiting   int
+	begun     bool               // it has its locks
+	committed bool               // it has asked Windows something and now runs to its end
+	cancel    context.CancelFunc // ends the wait for locks once the last caller has left
+}
+
+// Change runs an operation that changes something and holds the locks of its objects meanwhile. A caller joins an
+// identical operation that is already running: that one holds or awaits the same locks, so nothing that this caller saw
+// finish can lie between its steps.
+func Change[T any](ctx context.Context, r *Runner, request Request,
+	f func(o *Operation) (T, error)) (value T, err error) {
+	c := r.do(ctx, request, func(o *Operation) (any, error) { return f(o) })
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		r.abandon(request, c)
+		r.tell(request, GaveUp)
+		return value, gaveUpChange(ctx, request)
+	}
+	if c.err != nil {
+		return value, c.err
+	}
+	return c.value.(T), nil //nolint:forcetypeassert // one key belongs to one operation, hence to one type
+}
+
+// do joins an identical change, or starts one.
+func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (any, error)) *call {
+	key := request.key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.calls[key]; c != nil && key != "" {
+		c.waiting++
+		request.cleanup()
+		klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", request)
+		r.tell(request, Joined)
+		return c
+	}
+	entry, lease := r.register(ctx, request)
+	o := r.newOperation(ctx, request, entry)
+	c := &call{done: make(chan struct{}), waiting: 1}
+	o.Context, c.cancel = context.WithCancel(o.Context)
+	o.caller, o.call = o.Context, c
+	if key != "" {
+		r.calls[key] = c
+	}
+	r.tell(request, Queued)
+	r.busy.Go(func() {
+		defer c.cancel()
+		c.err = o.run(func() (err error) { c.value, err = o.perform(f); return err })
+		request.cleanup() // before the answer: its receiver may rely on that
+		r.tell(request, c.outcome())
+		r.deregister(entry, lease) // first: a caller that has its answer must not find the operation still running
+		close(c.done)
+	})
+	return c
+}
+
+func (r Request) cleanup() {
+	if r.Cleanup != nil {
+		r.Cleanup()
+	}
+}
+
+// perform takes the locks and runs f. No caller joins any more before the locks are released: others may overtake the
+// operation then.
+func (o *Operation) perform(f func(o *Operation) (any, error)) (value any, err error) {
+	r, request, c := o.runner, o.Request, o.call
+	defer r.forget(request, c)
+	if err := o.Lock(request.Objects...); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	c.begun = c.waiting > 0
+	r.mu.Unlock()
+	if !c.begun {
+		return nil, gaveUpChange(o.Context, request)
+	}
+	r.tell(request, Begun)
+	o.entry.Update(func(t *task) { t.begun = true })
+	if request.JoinQueuedOnly {
+		r.forget(request, c)
+	}
+	return f(o)
+}
+
+// outcome returns how a finished call ended.
+func (c *call) outcome() Event {
+	if c.begun {
+		return Ended
+	}
+	return Dropped
+}
+
+// forget lets no caller join a call any more.
+func (r *Runner) forget(request Request, c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgetLocked(request, c)
+}
+
+func (r *Runner) forgetLocked(request Request, c *call) {
+	if key := request.key(); r.calls[key] == c {
+		delete(r.calls, key)
+	}
+}
+
+// commit notes that a call's first kernel call is about to begin. It reports false if the call has been cancelled.
+func (r *Runner) commit(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.committed = c.waiting > 0
+	return c.committed
+}
+
+// abandon removes one waiting caller from a call. When no caller is left and the call has asked Windows nothing yet, it
+// is cancelled and cannot be joined any more.
+func (r *Runner) abandon(request Request, c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.waiting--; c.waiting > 0 || c.committed {
+		return
+	}
+	r.forgetLocked(request, c)
+	c.cancel()
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/running"
+)
+
+// Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread
+// of its own. Another read of the same object would only add one more; reads of other objects are not affected.
+const (
+	stuckAfter = 2 * time.Second // how long after its caller gave up a read counts as stuck
+	maxStuck   = 2               // reads of one object that may be stuck
+)
+
+// abandonRead notes that the caller of a read has given up.
+func (r *Runner) abandonRead(entry *running.Entry[task]) {
+	entry.Update(func(t *task) {
+		if !t.over {
+			t.left = time.Now()
+			r.abandonedReads.Add(1)
+		}
+	})
+}
+
+// refuseStuck refuses a read when the allowed number of reads of the object are stuck already.
+func (r *Runner) refuseStuck(request Request, x Object) error {
+	if r.abandonedReads.Load() == 0 {
+		return nil // the usual case
+	}
+	count, oldest := 0, time.Duration(0)
+	r.tasks.Each(func(since time.Time, t *task) {
+		if t.stuckAt(x) {
+			count, oldest = count+1, max(oldest, time.Since(since))
+		}
+	})
+	if count < maxStuck {
+		return nil
+	}
+	return errdefs.Unavailable.Errorf(reason.NotAnswering,
+		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of "+
+			"them ends", request, x, count, oldest.Round(time.Second))
+}
+
+// stuckAt reports whether a task is a read that is stuck at an object.
+func (t *task) stuckAt(x Object) bool {
+	if t.left.IsZero() || time.Since(t.left) < stuckAfter {
+		return false
+	}
+	same := func(y Object) bool { return y.key() == x.key() }
+	return same(t.at) || slices.ContainsFunc(t.request.stuckObjects(), same)
+}
+
+// TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,
+// and refuses if that object is stuck. Until restore is called, a hang counts against that object.
+func (o *Operation) TrackObject(x Object) (restore func(), err error) {
+	if o.reads {
+		if err := o.runner.refuseStuck(o.Request, x); err != nil {
+			return nil, err
+		}
+	}
+	var before Object
+	o.entry.Update(func(t *task) { before, t.at = t.at, x })
+	return func() { o.entry.Update(func(t *task) { t.at = before }) }, nil
+}
