@@ -64,9 +64,7 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
-	starting := klog.NewContext(context.Background(), o.Logger)
-	n.EnablePrivileges(starting)
-	n.ProveDirectOpens(starting)
+	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
 	opened := &Node{node: n, readOnly: csiproxy.Typed(local, "disk")}
 	opened.client = csiproxy.Over(connection{local, opened})

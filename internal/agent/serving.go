@@ -31,9 +31,7 @@ func (a *Agent) serve() error {
 	if err != nil {
 		return err
 	}
-	starting := klog.NewContext(context.Background(), a.config.Logger)
-	n.EnablePrivileges(starting)
-	n.ProveDirectOpens(starting)
+	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
 	o := server.Options{

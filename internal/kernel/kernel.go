@@ -70,8 +70,8 @@ type Devices interface {
 type Files interface {
 	// OpenFile opens or creates one file or directory (NtCreateFile, synchronous, for backup intent). With a nil
 	// dir, name is an absolute \\?\ path, or a native one as FinalPath returns it for win32.VOLUME_NAME_NT; otherwise
-	// it is exactly one path component below the directory dir and is not interpreted further: . and .. are not special,
-	// and the kernel expands no short names.
+	// it is exactly one path component below the directory dir, or with NoReparse several, and is not interpreted
+	// further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenHow) (Handle, error)
 
 	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes

@@ -20,12 +20,6 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 		Access: access, Share: share,
 		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	}
-	if l, decided := pl.makeDirectly(o, how); decided {
-		return l, nil
-	}
-	if err := pl.arrive(); err != nil {
-		return nil, err
-	}
 	h, err := pl.handle(o, how)
 	if errdefs.HasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
 		return nil, errdefs.FailedPrecondition.Wrapf(err, reason.NotADirectory, "%s is a file, not a directory", pl.path)
@@ -38,26 +32,6 @@ func (pl *place) makeDirectory(o *op) (*leaf, error) {
 		return nil, errdefs.Wrapf(err, "looking at the directory %s", pl.path)
 	}
 	return l, nil
-}
-
-// makeDirectly is makeDirectory for a path that need not be walked. What it makes is known to be new, so it can be
-// removed if it is not where the path leads.
-func (pl *place) makeDirectly(o *op, how kernel.OpenHow) (l *leaf, decided bool) {
-	how.Disposition = win32.FILE_OPEN
-	h, decided, err := pl.openDirectly(o, how)
-	if decided && err == nil {
-		l, err := lookAt(h)
-		return l, err == nil
-	}
-	if !decided || !errdefs.IsMissing(err) {
-		return nil, false
-	}
-	how.Disposition, how.Access = win32.FILE_CREATE, how.Access|win32.DELETE
-	h, decided, err = pl.openDirectly(o, how)
-	if !decided || err != nil {
-		return nil, false
-	}
-	return &leaf{Handle: h, stat: stat{attributes: win32.FILE_ATTRIBUTE_DIRECTORY}}, true
 }
 
 // remove deletes the open object: an empty directory, a file, or a link itself. The name is free once the handle is

@@ -21,13 +21,15 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 		return false, err
 	}
 	return read(ctx, f.node, operation.On("PathExists", operation.Path(parsed)), func(o *op) (bool, error) {
-		err := o.find(parsed)
+		links := maxLinks
+		pl, _, err := o.lookUp(parsed, &links)
 		if errdefs.IsMissing(err) {
 			return false, nil
 		}
 		if err != nil {
 			return false, errdefs.Wrapf(err, "looking at %s", parsed)
 		}
+		pl.close()
 		return true, nil
 	})
 }
@@ -99,7 +101,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 }
 
 func (o *op) mkdir(path winpath.Path) error {
-	pl, err := o.locate(path, walk{create: true, late: true})
+	pl, err := o.locate(path, walk{create: true})
 	if err != nil {
 		return err
 	}

@@ -50,28 +50,18 @@ type leaf struct {
 	stat
 }
 
-// stat walks to a path and examines the object there.
+// stat examines the object at a path.
 func (o *op) stat(path winpath.Path, links *int) (stat, error) {
-	pl, err := o.locateWithin(path, walk{late: true}, links)
+	pl, h, err := o.lookUp(path, links)
 	if err != nil {
 		return stat{}, err
 	}
 	defer pl.close()
-	l, err := pl.open(o, 0)
+	l, err := lookAt(h)
 	if err != nil {
 		return stat{}, err
 	}
 	return l.stat, nil
-}
-
-// find fails if nothing is at a path.
-func (o *op) find(path winpath.Path) error {
-	pl, err := o.locate(path, walk{late: true})
-	if err != nil {
-		return err
-	}
-	defer pl.close()
-	return pl.find(o)
 }
 
 // lookAt examines the object that a handle is open on.

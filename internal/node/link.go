@@ -21,7 +21,7 @@ type directoryLink struct {
 // makeLink makes the link, whose parent directory must exist. If the same link exists, that is success; anything else
 // there is AlreadyExists.
 func (o *op) makeLink(link directoryLink) error {
-	pl, err := o.locate(link.at, walk{late: true})
+	pl, err := o.locate(link.at, walk{})
 	if err != nil {
 		return withoutParent(link, err)
 	}

@@ -64,7 +64,6 @@ type Node struct {
 
 	system systemVolumeCache
 	hints  volumeHints
-	direct directOpens
 	mapped mappedWith
 	logins logins
 

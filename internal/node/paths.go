@@ -58,8 +58,6 @@ type walk struct {
 	// pin: until the place is closed, prevent everything on the way from being renamed or removed, for calls that take
 	// a path as text.
 	pin bool
-	// late: what the path names may be opened in one call, and the walk is made only if that does not work.
-	late bool
 }
 
 const openDirectory = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_READ_ATTRIBUTES
@@ -87,24 +85,11 @@ func (o *op) locateWithin(path winpath.Path, w walk, links *int) (*place, error)
 	if err != nil {
 		return nil, err
 	}
-	if native, ok := o.node.direct.path(root, rest); ok && w.late && len(rest) > 0 {
-		pl := &place{path: path, pinned: w.pin, name: rest[len(rest)-1], native: native}
-		pl.unwalked = func() error {
-			walked, err := o.walk(path, root, rest, w, links)
-			if err == nil {
-				walked.opened = append(pl.opened, walked.opened...)
-				*pl = *walked
-			}
-			return err
-		}
-		return pl, nil
-	}
 	return o.walk(path, root, rest, w, links)
 }
 
 // walk walks to the directory that holds the last component of a path below a working directory.
 func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*place, error) {
-	w.late = false
 	pl := &place{path: path, pinned: w.pin}
 	if err := o.enterRoot(pl, root, w); err != nil {
 		return nil, err
@@ -114,14 +99,10 @@ func (o *op) walk(path, root winpath.Path, rest []string, w walk, links *int) (*
 			pl.name = name
 			return pl, nil
 		}
-		mounted := pl.inVolume
 		target, err := o.enter(pl, name, w)
 		if err != nil {
 			pl.close()
 			return nil, err
-		}
-		if !mounted {
-			o.node.direct.passed(root, rest[:i+1], target != nil || pl.inVolume)
 		}
 		if target == nil {
 			continue
@@ -153,9 +134,6 @@ func (o *op) enterRoot(pl *place, root winpath.Path, w walk) error {
 		return errdefs.Wrapf(err, "opening the working directory %s", root)
 	}
 	pl.dir = pl.own(h)
-	if !o.node.direct.knows(root) {
-		o.node.learnRoot(o.Kernel, root, h)
-	}
 	return nil
 }
 

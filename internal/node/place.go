@@ -21,10 +21,6 @@ type place struct {
 	inShare  bool          // dir lies on a share
 	pinned   bool          // what is opened at the place is held there too, as walk.pin holds the way
 	opened   []io.Closer   // in the order of opening
-
-	// unwalked walks to dir. It is nil from then on; before, what is at the place can be opened by its native path.
-	unwalked func() error
-	native   string
 }
 
 func (pl *place) close() {
@@ -87,15 +83,6 @@ func (pl *place) open(o *op, access uint32) (*leaf, error) {
 	return l, nil
 }
 
-// find fails if nothing is at the place.
-func (pl *place) find(o *op) error {
-	if pl.name == "" {
-		return nil
-	}
-	_, err := pl.handle(o, pl.asItIs(0))
-	return err
-}
-
 // asItIs is how to open what is at the place, whatever it is.
 func (pl *place) asItIs(access uint32) kernel.OpenHow {
 	access, share := pl.held(access)
@@ -107,12 +94,6 @@ func (pl *place) asItIs(access uint32) kernel.OpenHow {
 
 // handle opens or makes the object at the place; how must contain FILE_OPEN_REPARSE_POINT.
 func (pl *place) handle(o *op, how kernel.OpenHow) (h kernel.Handle, err error) {
-	if h, decided, err := pl.openDirectly(o, how); decided {
-		return h, err
-	}
-	if err := pl.arrive(); err != nil {
-		return nil, err
-	}
 	err = o.RetryShared(func() (err error) {
 		h, err = o.Kernel.OpenFile(pl.dir, pl.name, how)
 		return err
@@ -121,28 +102,6 @@ func (pl *place) handle(o *op, how kernel.OpenHow) (h kernel.Handle, err error) 
 		return nil, err
 	}
 	return pl.own(h), nil
-}
-
-// openDirectly opens or makes the object at the place without a walk, and reports whether that has an answer. At a
-// pinned place it has none unless the handle is to delete: such a handle holds nothing, and no other does without the
-// way.
-func (pl *place) openDirectly(o *op, how kernel.OpenHow) (h kernel.Handle, decided bool, err error) {
-	if pl.unwalked == nil || pl.pinned && how.Access&win32.DELETE == 0 {
-		return nil, false, nil
-	}
-	h, decided, err = o.openDirectly(pl.native, how)
-	if decided && err == nil {
-		pl.own(h)
-	}
-	return h, decided, err
-}
-
-// arrive walks to the place, unless that is done.
-func (pl *place) arrive() error {
-	if pl.unwalked == nil {
-		return nil
-	}
-	return pl.unwalked()
 }
 
 // held adds what makes Windows hold the object of a pinned place, unless the handle is to delete it. A handle with

@@ -39,7 +39,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 		}
 		return pathNotFound(path, err)
 	}
-	pl, err := o.locate(path, walk{pin: true, late: true})
+	pl, err := o.locate(path, walk{pin: true})
 	if errdefs.IsMissing(err) {
 		return gone(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -47,10 +46,7 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 
 // linkable refuses a file as the source of a directory link. The source may be missing.
 func (o *op) linkable(source winpath.Path) error {
-	if o.isDirectory(source) {
-		return nil
-	}
-	pl, err := o.locate(source, walk{}) // not at once: the link may be made for a source that is missing
+	pl, err := o.locate(source, walk{})
 	if errdefs.IsMissing(err) {
 		return nil
 	}
@@ -70,17 +66,4 @@ func (o *op) linkable(source winpath.Path) error {
 			"%s is a file; links can lead only to directories", source)
 	}
 	return nil
-}
-
-// isDirectory reports whether a directory, or a link to one, is at a path, as far as one look without a walk shows.
-func (o *op) isDirectory(path winpath.Path) bool {
-	pl, err := o.locate(path, walk{late: true})
-	if err != nil {
-		return false
-	}
-	defer pl.close()
-	how := pl.asItIs(0)
-	how.Options |= win32.FILE_DIRECTORY_FILE
-	_, decided, err := pl.openDirectly(o, how)
-	return decided && err == nil
 }

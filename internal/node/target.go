@@ -100,11 +100,11 @@ func (o *op) linkTarget(s stat, at winpath.Path, links *int) (winpath.Path, erro
 func (o *op) follow(path winpath.Path) (*place, *leaf, error) {
 	links := maxLinks
 	for at := path; ; {
-		pl, err := o.locateWithin(at, walk{late: true}, &links)
+		pl, h, err := o.lookUp(at, &links)
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := pl.open(o, 0)
+		l, err := lookAt(h)
 		if err == nil && l.reparse == nil {
 			return pl, l, nil
 		}

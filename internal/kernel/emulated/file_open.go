@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -60,14 +61,15 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 	if !ok || parent.content.node != n {
 		return nil, win32.ERROR_INVALID_HANDLE
 	}
-	if !isFileName(name) {
+	names := strings.Split(name, `\`)
+	if len(names) > 1 && !how.NoReparse || slices.ContainsFunc(names, func(one string) bool { return !isFileName(one) }) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.child(name, follow, noReparse)
+	at, next, err := parent.below(ntPath{volume: parent.content.id, names: names, noReparse: noReparse}, follow)
 	if err != nil {
 		return nil, err
 	}
-	if next != nil { // a link as the last name, to be followed
+	if next != nil { // a link, to be followed
 		if at, err = n.resolve(*next, true); err != nil {
 			return nil, err
 		}
@@ -75,8 +77,8 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fi
 	return at.open(kernel.ObjectIn(parent.object, name), how)
 }
 
-// child returns the place of one name in an open directory; if it is a link to follow, next is its target instead.
-func (h *fileHandle) child(name string, follow, noReparse bool) (at *place, next *ntPath, err error) {
+// below returns the place of a path below an open directory, or as next the path to which a link leads.
+func (h *fileHandle) below(p ntPath, follow bool) (at *place, next *ntPath, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.server, c.share.share)
@@ -91,24 +93,16 @@ func (h *fileHandle) child(name string, follow, noReparse bool) (at *place, next
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &place{content: c, dir: dir, name: name, above: h.names}
-	var e entry
+	p.noLink = p.noReparse && c.node.state.Switches.LinksRefused == LinksRefusedEverywhere
+	at = &place{content: c, dir: dir, above: slices.Clip(h.names)}
 	if err = isLink(dir); err == nil {
-		e, err = lookup(dir, name)
+		next, err = at.descend(p, follow)
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return at, nil, nil
-	case err == nil && e.tag != 0 && follow:
-		next, err = c.follow(at, e, ntPath{volume: c.id, names: []string{name}, noReparse: noReparse}, 0)
+	if err != nil || next != nil {
 		at.close()
 		return nil, next, err
-	case err == nil:
-		at.name, at.entry = windowsName(e.name), &e
-		return at, nil, nil
 	}
-	at.close()
-	return nil, nil, err
+	return at, nil, nil
 }
 
 // isLink fails if a directory is a reparse point, below which nothing can be done.

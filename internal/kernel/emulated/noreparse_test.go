@@ -68,7 +68,7 @@ func TestNoReparse(t *testing.T) {
 		}
 	}
 
-	// One name in an open directory.
+	// Names in an open directory.
 	must(t, n.SetSwitch("linksRefused", string(LinksRefusedOnTheWay)))
 	dir := openFile(t, n, `\\?\C:\a`, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	for options, want := range map[uint32]win32.Errno{0: refused, itself: 0} {
@@ -79,6 +79,21 @@ func TestNoReparse(t *testing.T) {
 		if err == nil {
 			must(t, h.Close())
 		}
+	}
+	for name, want := range map[string]win32.Errno{
+		`b\c`: 0, `B\none`: win32.ERROR_FILE_NOT_FOUND, `none\c`: win32.ERROR_PATH_NOT_FOUND, `junction\c`: refused,
+		`symlink\c`: refused, `b\..\b`: win32.ERROR_INVALID_NAME, `b\`: win32.ERROR_INVALID_NAME,
+	} {
+		open := how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, itself)
+		open.NoReparse = true
+		h, err := n.OpenFile(dir, name, open)
+		wantCode(t, name, err, want)
+		if err == nil {
+			must(t, h.Close())
+		}
+		open.NoReparse = false
+		_, err = n.OpenFile(dir, name, open)
+		wantCode(t, name+" without OBJ_DONT_REPARSE", err, win32.ERROR_INVALID_NAME)
 	}
 }
 

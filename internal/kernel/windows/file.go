@@ -45,7 +45,8 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}
-		if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
+		// Empty, a stream, or a path on which links might be followed: not one component.
+		if name == "" || strings.ContainsAny(name, `/:`) || strings.Contains(name, `\`) && !how.NoReparse {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		root, object = parent.windows(), kernel.ObjectIn(parent.object, name)
