@@ -54,21 +54,21 @@ func (c Class) Errorf(why, format string, args ...any) *Error {
 	return &Error{Class: c, Reason: why, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrapf returns an error of the class with a cause, which the message does not repeat.
-func (c Class) Wrapf(cause error, why, format string, args ...any) *Error {
+// WrapErrorf returns an error of the class with a cause, which the message does not repeat.
+func (c Class) WrapErrorf(cause error, why, format string, args ...any) *Error {
 	e := c.Errorf(why, format, args...)
 	e.Err = cause
 	return e
 }
 
-// Wrapf turns the error of a kernel call into an *Error that says what was being done; the code decides class and
+// Errorf turns the error of a kernel call into an *Error that says what was being done; the code decides class and
 // reason. It returns an *Error unchanged.
-func Wrapf(err error, format string, args ...any) error {
+func Errorf(err error, format string, args ...any) error {
 	var already *Error
 	if errors.As(err, &already) {
 		return err
 	}
-	e := Internal.Wrapf(err, reason.Internal, "%s: %v", fmt.Sprintf(format, args...), err)
+	e := Internal.WrapErrorf(err, reason.Internal, "%s: %v", fmt.Sprintf(format, args...), err)
 	var code win32.Errno
 	if errors.As(err, &code) {
 		e.Class = classOf(code)

@@ -38,7 +38,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 	counts, err := read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts [2]int, err error) {
 		names, err := o.Kernel.VolumeNames()
 		if err != nil {
-			return counts, errdefs.Wrapf(err, "listing the volumes")
+			return counts, errdefs.Errorf(err, "listing the volumes")
 		}
 		objects := make([]operation.Object, len(names))
 		for i, name := range names {
@@ -49,7 +49,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 			switch {
 			case errdefs.IsMissing(a.Err): // it has gone meanwhile
 			case a.Err != nil:
-				err = errdefs.Wrapf(a.Err, "asking where volume %s is mounted", names[i])
+				err = errdefs.Errorf(a.Err, "asking where volume %s is mounted", names[i])
 			case len(a.Value) > 0:
 				counts[0]++
 			default:
@@ -68,7 +68,7 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 // words, and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 	return read(ctx, i.node, operation.On("CountSMBMappings", operation.SMBMappings), func(o *op) (map[string]int, error) {
-		mappings, err := o.mappings()
+		mappings, err := o.Mappings()
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, 
 			return -1, nil
 		}
 		if err != nil {
-			return 0, errdefs.Wrapf(err, "listing the iSCSI sessions")
+			return 0, errdefs.Errorf(err, "listing the iSCSI sessions")
 		}
 		return len(sessions), nil
 	})

@@ -138,7 +138,7 @@ func (o *op) disconnect(name targetName) error {
 		switch {
 		case err == nil, errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
 		case errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
-			return errdefs.FailedPrecondition.Wrapf(err, reason.TargetInUse,
+			return errdefs.FailedPrecondition.WrapErrorf(err, reason.TargetInUse,
 				"the target %s stays connected: one of its disks is in use on this node", name)
 		default:
 			return o.failISCSI(err, "logging out of the target %s", name)
@@ -182,9 +182,9 @@ func (o *op) settleDisks(name targetName) error {
 		paths, err := o.Kernel.VolumePathNames(v.id.String())
 		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isGhost(path) })
 		switch {
-		case err != nil && !o.volumePresent(v.id):
+		case err != nil && !o.VolumePresent(v.id):
 		case err != nil:
-			return errdefs.Wrapf(err, "asking where volume %s is mounted", v.id)
+			return errdefs.Errorf(err, "asking where volume %s is mounted", v.id)
 		case len(paths) > 0:
 			return errdefs.FailedPrecondition.Errorf(reason.TargetInUse,
 				"the target %s stays connected: volume %s on disk %d is mounted at %s; unmount it first",
@@ -192,12 +192,12 @@ func (o *op) settleDisks(name targetName) error {
 		}
 	}
 	for _, v := range volumes {
-		err := o.flushVolume(v.id)
+		err := o.FlushVolume(v.id)
 		// without a file system there is nothing to write
 		if err == nil || errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION) {
 			continue
 		}
-		if o.volumePresent(v.id) {
+		if o.VolumePresent(v.id) {
 			return err
 		}
 		klog.FromContext(o.Context).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
@@ -232,7 +232,7 @@ func (o *op) nobodyMisses(name targetName) error {
 				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
 	}
 	if search.err != nil {
-		return errdefs.Wrapf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
+		return errdefs.Errorf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ const iscsiService = "MSiSCSI"
 // failISCSI is fail for calls of the initiator service; it names the service when that is not running.
 func (o *op) failISCSI(err error, format string, args ...any) error {
 	if !o.iscsiStopped(err) {
-		return errdefs.Wrapf(err, format, args...)
+		return errdefs.Errorf(err, format, args...)
 	}
-	return errdefs.FailedPrecondition.Wrapf(err, reason.ServiceNotRunning,
+	return errdefs.FailedPrecondition.WrapErrorf(err, reason.ServiceNotRunning,
 		"%s: the service %s is not running on this node; start it with StartService",
 		fmt.Sprintf(format, args...), iscsiService)
 }

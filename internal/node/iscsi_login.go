@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,7 +124,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 			return listErr
 		}
 		if !connected {
-			return errdefs.Unavailable.Wrapf(err, reason.Reconnecting,
+			return errdefs.Unavailable.WrapErrorf(err, reason.Reconnecting,
 				"the session with the target %s has lost its connection, and Windows is trying to reconnect",
 				name)
 		}
@@ -131,7 +132,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
-		return errdefs.NotFound.Wrapf(err, reason.TargetNotFound,
+		return errdefs.NotFound.WrapErrorf(err, reason.TargetNotFound,
 			"no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p)
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
@@ -172,4 +173,30 @@ func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
 func (o *op) isConnected(name targetName) (bool, error) {
 	sessions, err := o.sessions(name)
 	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err
+}
+
+// ISCSISession is a login to a target.
+type ISCSISession struct {
+	Target    string
+	Connected bool // it has a connection; otherwise the initiator keeps trying to make one
+}
+
+// Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service is not running.
+func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
+	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
+		func(o *op) ([]ISCSISession, error) {
+			all, err := o.initiator().sessions()
+			if err != nil && o.iscsiStopped(err) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, errdefs.Errorf(err, "listing the iSCSI sessions")
+			}
+			sessions := make([]ISCSISession, 0, len(all))
+			for _, session := range all {
+				sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+			}
+			sort.Slice(sessions, func(i, j int) bool { return sessions[i].Target < sessions[j].Target })
+			return sessions, nil
+		})
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package node implements what each operation of CSI Proxy means: validation, path policy, order, idempotency, locking
+// and the completion of half-done work, written once and portably on top of package kernel. The agent serves it over
+// gRPC; package inprocess gives it to a driver in a HostProcess container.
 package node
 
 import (
@@ -9,7 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
 // KubeletDir is kubelet's default directory on a Windows node.
@@ -48,7 +51,6 @@ type Node struct {
 
 	kernel         kernel.Kernel
 	around         kernel.Interceptor
-	dirs           winpath.WorkingDirs
 	requirePrivacy bool
 	eraseOnFormat  bool
 	records        string
@@ -56,13 +58,12 @@ type Node struct {
 	protectedServices []string
 
 	operations *operation.Runner
+	policy     *winfs.Policy
 
-	visits visits
-	maps   operation.KeyedLocks // calls that map shares, by server
+	maps operation.KeyedLocks // calls that map shares, by server
 
 	missing []Privilege // set by EnablePrivileges
 
-	system systemVolumeCache
 	hints  volumeHints
 	mapped mappedWith
 	logins logins
@@ -72,9 +73,9 @@ type Node struct {
 
 // New returns a Node that works through k.
 func New(k kernel.Kernel, c Config) (*Node, error) {
-	dirs, err := winpath.NewWorkingDirs(c.WorkingDirs)
+	policy, err := winfs.NewPolicy(c.WorkingDirs)
 	if err != nil {
-		return nil, invalidPath(err)
+		return nil, err
 	}
 	protected, err := ProtectedServices(c.ProtectedServices)
 	if err != nil {
@@ -82,7 +83,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	}
 	n := &Node{
 		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
-		dirs: dirs, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
+		policy: policy, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
 		protectedServices: protected, records: c.Records,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,

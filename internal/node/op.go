@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
 // How long operations wait for Windows. The agent's deadlines are longer than any of them.
@@ -24,21 +25,23 @@ const (
 
 // op is a running operation. Its steps are its methods.
 type op struct {
-	*operation.Operation
+	*winfs.FS
 	node *Node
 }
+
+func (n *Node) op(o *operation.Operation) *op { return &op{n.policy.For(o), n} }
 
 // read runs an operation that changes nothing: see operation.Read.
 func read[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
 	return operation.Read(ctx, n.operations, request,
-		func(o *operation.Operation) (T, error) { return f(&op{o, n}) })
+		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
 }
 
 // changeTo runs an operation that changes something and has a result: see operation.Change.
 func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
-	request.Scope = allowedName(ctx)
+	request.Scope = winfs.ScopeName(ctx)
 	return operation.Change(ctx, n.operations, request,
-		func(o *operation.Operation) (T, error) { return f(&op{o, n}) })
+		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
 }
 
 // change runs an operation that changes something.
@@ -50,5 +53,5 @@ func (n *Node) change(ctx context.Context, request operation.Request, f func(o *
 // forEach asks each object, side by side: see operation.ForEach.
 func forEach[T any](o *op, objects []operation.Object, f func(o *op, i int) (T, error)) []operation.Answer[T] {
 	return operation.ForEach(o.Operation, objects,
-		func(child *operation.Operation, i int) (T, error) { return f(&op{child, o.node}, i) })
+		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), i) })
 }

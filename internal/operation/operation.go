@@ -118,5 +118,5 @@ func gaveUp(ctx context.Context, what, next string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"
 	}
-	return class.Wrapf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
+	return class.WrapErrorf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
 // Inner is a gRPC connection for the calls of which a call of the API is made up. They are part of that call: they have
@@ -47,7 +47,7 @@ func (i *Inner) Invoke(ctx context.Context, method string, request, response any
 
 // AsAgent returns a context for what the agent looks at for itself during a call: the client's rule does not apply.
 func AsAgent(ctx context.Context) context.Context {
-	return node.WithAllowed(context.WithValue(ctx, callKey{}, (*call)(nil)), nil)
+	return winfs.WithScope(context.WithValue(ctx, callKey{}, (*call)(nil)), nil)
 }
 
 // NewStream fails: no method of the API streams.

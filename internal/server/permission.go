@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
 // judge applies the policy to a call as far as client and method decide, before the call waits for its turn. It returns
@@ -25,7 +25,7 @@ func (p *passage) judge(ctx context.Context, c *call, method string) (_ context.
 		return ctx, r.Name(), toStatus(err)
 	}
 	c.rule = r
-	return node.WithAllowed(ctx, r), r.Name(), nil
+	return winfs.WithScope(ctx, r), r.Name(), nil
 }
 
 // permitted applies the client's rule to what a request names. The request is the one that the handler gets: an old

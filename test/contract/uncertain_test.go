@@ -18,9 +18,8 @@ import (
 func TestUncertainLink(t *testing.T) {
 	const plugins = `C:\var\lib\kubelet\plugins`
 	for name, fault := range map[string]testnode.Fault{
-		"made":              {Function: "OpenFile", Skip: 1, Times: 1, Error: win32.ERROR_NOT_READY, After: true},
-		"made and not seen": {Function: "FinalPath", Skip: 1, Times: 1, Error: win32.ERROR_IO_DEVICE},
-		"not made":          {Function: "OpenFile", Skip: 1, Times: 1, Error: win32.ERROR_IO_DEVICE},
+		"made":     {Function: "OpenFile", Skip: 4, Times: 1, Error: win32.ERROR_NOT_READY, After: true},
+		"not made": {Function: "OpenFile", Skip: 4, Times: 1, Error: win32.ERROR_IO_DEVICE},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testnode.Start(t, testnode.Options{})

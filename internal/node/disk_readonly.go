@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// GetDiskReadOnly reports whether a disk is read-only.
+func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
+	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)), func(o *op) (bool, error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return false, err
+		}
+		defer d.Close()
+		state, err := d.state()
+		return !state.writable, err
+	})
+}
+
+// SetDiskReadOnly makes a disk read-only or writable, and does not bring it online. A disk that is so already is left
+// alone. A disk that Windows needs is not made read-only.
+func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly bool) error {
+	what := operation.On("SetDiskReadOnly", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("readOnly=%t", readOnly)
+	return d.node.change(ctx, what, func(o *op) error {
+		d, err := o.openDiskToChange(number)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return o.setReadOnly(d, readOnly)
+	})
+}
+
+func (o *op) setReadOnly(d *disk, readOnly bool) error {
+	state, err := d.state()
+	if err != nil || state.writable != readOnly {
+		return err
+	}
+	if readOnly {
+		if err := o.sparesDisk(d, "made read-only"); err != nil {
+			return err
+		}
+		o.flushDisk(d)
+		if err := d.setAttributes(win32.DISK_ATTRIBUTE_READ_ONLY, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
+			return errdefs.Errorf(err, "making disk %d read-only", d.number)
+		}
+	} else if err := d.makeWritable(); err != nil {
+		return err
+	}
+	if state, err = d.settle(state.online); err == nil && state.writable == readOnly {
+		err = errdefs.Internal.Errorf(reason.StateNotApplied,
+			"disk %d reports read-only=%t although Windows accepted read-only=%t",
+			d.number, !readOnly, readOnly)
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// GetDiskState reports whether a disk is online.
+func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
+	return read(ctx, d.node, operation.On("GetDiskState", operation.Disk(number)), func(o *op) (bool, error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return false, err
+		}
+		defer d.Close()
+		state, err := d.state()
+		return state.online, err
+	})
+}
+
+// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
+// A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
+func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
+	what := operation.On("SetDiskState", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("online=%t", online)
+	return d.node.change(ctx, what, func(o *op) error {
+		d, err := o.openDiskToChange(number)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if online {
+			return o.bringOnline(d)
+		}
+		return o.takeOffline(d)
+	})
+}
+
+type diskState struct {
+	online   bool
+	writable bool
+}
+
+func (d *disk) state() (diskState, error) {
+	attributes, err := d.attributes()
+	if err != nil {
+		return diskState{}, errdefs.Errorf(err, "reading the state of disk %d", d.number)
+	}
+	return diskState{
+		online:   attributes.Attributes&win32.DISK_ATTRIBUTE_OFFLINE == 0,
+		writable: attributes.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY == 0,
+	}, nil
+}
+
+func (o *op) bringOnline(d *disk) error {
+	state, err := o.makeOnline(d)
+	if err != nil {
+		return err
+	}
+	if !state.writable {
+		// Disks arrive read-only because of SAN policy or as clones. Media that is read-only by nature stays so.
+		if err := d.makeWritable(); err != nil {
+			klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
+		}
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	_, err = o.awaitVolumes(d, volumePartitions(layout))
+	return err
+}
+
+// makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY in the same step if it
+// can, because a file system mounted between two steps would be mounted read-only; if that fails, the disk is online
+// and the returned state shows READ_ONLY.
+func (o *op) makeOnline(d *disk) (diskState, error) {
+	state, err := d.state()
+	if err != nil || state.online {
+		return state, err
+	}
+	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
+		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+			return state, errdefs.Errorf(err, "bringing disk %d online", d.number)
+		}
+	}
+	return d.settle(true)
+}
+
+func (d *disk) makeWritable() error {
+	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
+		return errdefs.Errorf(err, "making disk %d writable", d.number)
+	}
+	return nil
+}
+
+func (o *op) takeOffline(d *disk) error {
+	if err := o.sparesDisk(d, "taken offline"); err != nil {
+		return err
+	}
+	state, err := d.state()
+	if err != nil || !state.online {
+		return err
+	}
+	if err := o.dismountAndTakeOffline(d); err != nil {
+		return errdefs.Errorf(err, "taking disk %d offline", d.number)
+	}
+	_, err = d.settle(false)
+	return err
+}
+
+func (o *op) dismountAndTakeOffline(d *disk) error {
+	defer o.dismountVolumes(d)()
+	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
+}
+
+// settle makes Windows act on a changed state, and returns the state once it has confirmed it.
+func (d *disk) settle(online bool) (diskState, error) {
+	if err := d.updateProperties(); err != nil && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
+		return diskState{}, errdefs.Errorf(err, "making the new state of disk %d known", d.number)
+	}
+	state, err := d.state()
+	if err != nil {
+		return state, err
+	}
+	if state.online != online {
+		return state, errdefs.Internal.Errorf(reason.StateNotApplied,
+			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+	}
+	return state, nil
+}
+
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use.
+// The lock flushes, and nothing mounts the volume again until release is called. A volume that is in use is only
+// flushed.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
+// https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
+func (o *op) dismountVolumes(d *disk) (release func()) {
+	handles := map[winpath.VolumeID]kernel.Handle{}
+	for _, v := range o.presentVolumes(d) {
+		if handles[v.id] != nil {
+			continue // another extent of it
+		}
+		h, err := o.Kernel.OpenDevice(v.id.Device(), readWrite)
+		if err == nil {
+			handles[v.id] = h
+			err = o.dismountOrFlush(h, v.id)
+		}
+		if err != nil {
+			klog.FromContext(o.Context).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+		}
+	}
+	return func() {
+		for _, h := range handles {
+			_ = h.Close() // it has written nothing
+		}
+	}
+}
+
+func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
+	_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
+	if err == nil {
+		_, err = h.DeviceIoControl(win32.FSCTL_DISMOUNT_VOLUME, nil, nil)
+	}
+	if err == nil {
+		return nil
+	}
+	klog.FromContext(o.Context).Info("A volume is in use while its disk goes offline: later writes are lost",
+		"volume", id, "err", err)
+	if err = h.Flush(); errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return nil
+	}
+	return err
+}
+
+// flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk
+// writable: the state is the caller's decision, and the volume may be gone already.
+func (o *op) flushDisk(d *disk) {
+	for _, v := range o.presentVolumes(d) {
+		if err := o.FlushVolume(v.id); err != nil {
+			klog.FromContext(o.Context).Info("A volume of a disk that becomes read-only was not flushed",
+				"volume", v.id, "err", err)
+		}
+	}
+}
+
+// presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
+func (o *op) presentVolumes(d *disk) []diskVolume {
+	volumes, err := o.volumesOf(d)
+	if err != nil {
+		klog.FromContext(o.Context).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
+	}
+	return volumes
+}

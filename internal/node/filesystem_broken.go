@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+const (
+	// danglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
+	// sixth level, pods\UID\volumes\kubernetes.io~csi\NAME\mount.
+	danglingDepth = 6
+	// danglingMost limits a search: a workload can fill directories without end.
+	danglingMost = 20_000
+	// danglingFound limits what it returns, for the same reason.
+	danglingFound = 1000
+)
+
+// Dangling is a mount point or link that leads nowhere.
+type Dangling struct {
+	Path   string
+	Target string // a volume id, a path or a share
+	Kind   DanglingKind
+}
+
+// DanglingKind is what is missing at the other end.
+type DanglingKind int
+
+const (
+	// VolumeGone is a mount point whose volume is not present.
+	VolumeGone DanglingKind = iota + 1
+	// TargetGone is a link to a path that does not exist.
+	TargetGone
+	// ShareNotMapped is a link to a share that is not mapped. The server of a mapped share is not asked.
+	ShareNotMapped
+)
+
+// Dangling searches the working directories for mount points and links that lead nowhere. It does not enter mounted
+// volumes. It returns what it found, and the error if one ended the search early.
+func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
+	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*danglingSearch, error) {
+		return o.dangling(false), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return search.found, search.err
+}
+
+func (o *op) dangling(volumesOnly bool) *danglingSearch {
+	s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}, volumesOnly: volumesOnly}
+	s.everywhere(o.node.policy.Dirs())
+	sort.Slice(s.found, func(i, j int) bool { return s.found[i].Path < s.found[j].Path })
+	return s
+}
+
+// danglingSearch is one search.
+type danglingSearch struct {
+	op    *op
+	left  int             // entries that may still be read
+	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
+	found []Dangling
+	err   error
+
+	volumesOnly bool // look for no other kind than VolumeGone
+}
+
+// everywhere searches the directories in turn, until one search fails.
+func (s *danglingSearch) everywhere(dirs []winpath.Path) {
+	for _, dir := range dirs {
+		s.tops[dir.Key()] = true
+	}
+	for _, dir := range dirs {
+		if s.err = s.within(dir); s.err != nil {
+			return
+		}
+	}
+}
+
+func (s *danglingSearch) within(dir winpath.Path) error {
+	loc, err := s.op.Locate(dir, winfs.Walk{})
+	if errdefs.IsMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	l, err := loc.Open(0)
+	if err != nil {
+		return errdefs.Errorf(err, "searching %s", dir)
+	}
+	return s.search(l, dir, 1)
+}
+
+// search looks at the entries of an open directory.
+func (s *danglingSearch) search(directory *winfs.File, at winpath.Path, depth int) error {
+	if depth > 1 && s.tops[at.Key()] {
+		return nil
+	}
+	entries := winfs.Entries{Directory: directory}
+	for {
+		e, err := entries.Next()
+		if err != nil {
+			return errdefs.Errorf(err, "listing %s", at)
+		}
+		if e == nil {
+			return nil
+		}
+		if s.left--; s.left < 0 {
+			return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
+				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
+		}
+		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
+		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
+			continue
+		}
+		path, err := at.Join(e.Name)
+		if err != nil {
+			continue // no call of ours accepts this name, so a workload made it
+		}
+		if err := s.look(s.op.Child(directory.Handle, e.Name), path, depth); err != nil {
+			return err
+		}
+	}
+}
+
+// look examines one entry that is a link or a directory.
+func (s *danglingSearch) look(loc *winfs.Location, path winpath.Path, depth int) error {
+	defer loc.Close()
+	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
+	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
+		return nil // it has gone meanwhile, or we may not open it
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "opening %s", path)
+	}
+	if l.Reparse == nil {
+		if l.IsDirectory() && depth < danglingDepth {
+			return s.search(l, path, depth+1)
+		}
+		return nil
+	}
+	found, err := s.leadsNowhere(l.Stat, path)
+	if err != nil || found == nil {
+		return err
+	}
+	if len(s.found) == danglingFound {
+		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
+			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
+	}
+	s.found = append(s.found, *found)
+	return nil
+}
+
+// leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
+func (s *danglingSearch) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangling, error) {
+	target, err := winfs.TargetOf(at.Reparse)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
+	}
+	if s.volumesOnly && target.Kind != winpath.TargetVolume {
+		return nil, nil //nolint:nilnil // of another kind
+	}
+	switch target.Kind {
+	case winpath.TargetVolume:
+		if s.op.VolumePresent(target.Volume) {
+			return nil, nil //nolint:nilnil // it leads somewhere
+		}
+		return &Dangling{Path: path.String(), Target: target.Volume.String(), Kind: VolumeGone}, nil
+	case winpath.TargetUNC:
+		key := winfs.ShareKey(target.Server, target.Share)
+		mapping, err := s.op.Mapping(key)
+		if err != nil {
+			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
+		}
+		if mapping != nil {
+			return nil, nil //nolint:nilnil // the state of the mapping shows whether the share answers
+		}
+		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
+	case winpath.TargetLocal:
+		if s.op.endsNowhere(at, path) {
+			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: TargetGone}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
+}
+
+// isGhost reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
+// that were removed behind its back. A drive letter is the mount manager's own.
+func (o *op) isGhost(path string) bool {
+	if isDriveRoot(path) {
+		return false
+	}
+	_, err := o.Kernel.VolumeNameForMountPoint(path)
+	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
+}
+
+// endsNowhere reports whether following a link to a path of this node ends where nothing exists. It is false where the
+// path policy forbids following.
+func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) bool {
+	links := winfs.MaxLinks
+	for s.Reparse != nil {
+		// A share or a volume: if the volume is gone, the search finds its mount point itself.
+		if target, err := winfs.TargetOf(s.Reparse); err != nil || target.Kind != winpath.TargetLocal {
+			return false
+		}
+		next, err := o.LinkTarget(s, at, &links)
+		if err != nil {
+			return false
+		}
+		if s, err = o.Stat(next, &links); err != nil {
+			return errdefs.IsMissing(err)
+		}
+		at = next
+	}
+	return false
+}

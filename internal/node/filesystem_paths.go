@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Filesystem is the filesystem group: directories and links in the working directories.
+type Filesystem struct{ node *Node }
+
+// PathExists reports whether anything is at a path; a link or mount point counts, wherever it leads.
+func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
+	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	if err != nil {
+		return false, err
+	}
+	return read(ctx, f.node, operation.On("PathExists", operation.Path(parsed)), func(o *op) (bool, error) {
+		links := winfs.MaxLinks
+		loc, _, err := o.LookUp(parsed, &links)
+		if errdefs.IsMissing(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, errdefs.Errorf(err, "looking at %s", parsed)
+		}
+		loc.Close()
+		return true, nil
+	})
+}
+
+// IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
+// file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
+func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
+	parsed, err := f.node.policy.ParsePath(path, winpath.Options{ForwardSlash: true})
+	if err != nil {
+		return false, err
+	}
+	return read(ctx, f.node, operation.On("IsSymlink", operation.Path(parsed)), func(o *op) (bool, error) {
+		links := winfs.MaxLinks
+		s, err := o.Stat(parsed, &links)
+		if errdefs.IsMissing(err) {
+			return false, pathNotFound(parsed, err)
+		}
+		if err != nil {
+			return false, errdefs.Errorf(err, "looking at %s", parsed)
+		}
+		return s.Reparse != nil && o.targetExists(s, parsed), nil
+	})
+}
+
+// targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
+// and where looking fails: no caller should rely on such a target.
+func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
+	for links := winfs.MaxLinks; s.Reparse != nil; {
+		if id, ok := s.MountedVolume(); ok {
+			system, err := o.SystemVolume()
+			return err == nil && system != id && o.VolumePresent(id)
+		}
+		if share, ok := s.Share(); ok {
+			return o.shareAnswers(share, at)
+		}
+		var err error
+		if at, err = o.LinkTarget(s, at, &links); err != nil {
+			return false
+		}
+		if s, err = o.Stat(at, &links); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Mkdir makes a directory and its parents. An existing directory is success.
+func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
+	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	if err != nil {
+		return err
+	}
+	return f.node.change(ctx, operation.On("Mkdir", operation.Path(parsed)), func(o *op) error { return o.mkdir(parsed) })
+}
+
+func (o *op) mkdir(path winpath.Path) error {
+	loc, err := o.Locate(path, winfs.Walk{Create: true})
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	l, err := loc.MakeDirectory()
+	if err != nil {
+		return err
+	}
+	found := l.Stat
+	loc.Close() // a visit to a share ends before the next one begins
+	if found.Reparse != nil && !o.targetExists(found, path) {
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link that does not lead to a directory here; remove it with Rmdir", path)
+	}
+	return nil
+}
+
+func pathNotFound(path winpath.Path, err error) error {
+	return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there", path)
+}
+
+// shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than
+// answerTime; callers that come meanwhile wait for the same answer.
+func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
+	ctx, cancel := context.WithTimeout(o.Context, answerTime)
+	defer cancel()
+	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
+	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
+		func(o *op) error { return o.OpenShare(target, at) })
+	return err == nil
+}

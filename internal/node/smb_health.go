@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"sync"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// mappingWorks reports whether the share is mapped and need not be mapped again. False, with no error, means that there
+// is no mapping, or one that only other credentials can repair: the server refuses those that it has, or it has none.
+// After anything else pods may have to wait but lose nothing, while a mapping that is removed is gone for good. So it
+// is an error: the server cannot be reached, or Windows was short of memory for a moment.
+func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
+	key := winfs.ShareKey(share.Server, share.Share)
+	mapping, err := o.Mapping(key)
+	if mapping == nil || err != nil {
+		return false, err
+	}
+	failure := o.openOnShare(winfs.ShareRoot(key), win32.FILE_DIRECTORY_FILE)
+	answers := failure == nil || errdefs.IsDenied(failure) && o.onlyRootDenies(share)
+	// An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
+	for late := (operation.Backoff{}); mapping.Status != win32.SMB_MAPPING_OK; {
+		if mapping, err = o.Mapping(key); mapping == nil || err != nil {
+			return false, err
+		}
+		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
+			break
+		}
+	}
+	switch {
+	case answers && mapping.Status != win32.SMB_MAPPING_DISCONNECTED:
+		return true, nil
+	case failure == nil, errdefs.IsDenied(failure), refusesLogon(failure):
+		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
+		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
+		klog.FromContext(o.Context).Info("A share is mapped but its credentials do not work; it is mapped again", "share",
+			key,
+			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
+		return false, nil
+	case errdefs.HasCode(failure, win32.ERROR_BAD_NET_NAME):
+		return false, smbError(errdefs.NotFound, failure,
+			"the share %s is mapped but its server has no such share; the mapping is kept", key)
+	case unreachable(failure), errdefs.HasCode(failure, win32.ERROR_NO_LOGON_SERVERS):
+		return false, smbError(errdefs.Unavailable, failure,
+			"the share %s is mapped but its server does not answer; the mapping is kept", key)
+	}
+	return false, smbError(errdefs.Unavailable, failure,
+		"the share %s is mapped but could not be opened; the mapping is kept",
+		key)
+}
+
+// openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.
+func (o *op) openOnShare(path string, options uint32) error {
+	h, err := o.Kernel.OpenFile(nil, path, kernel.OpenHow{
+		Access: win32.FILE_READ_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
+		Options: options | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	if err == nil {
+		_ = h.Close()
+	}
+	return err
+}
+
+// onlyRootDenies reports whether a denial at the root of a share says nothing about the mapping: these credentials are
+// the ones that it was made with, or the directory that is asked for answers. Shares whose root is closed to those who
+// may use its folders are common.
+func (o *op) onlyRootDenies(share winpath.UNC) bool {
+	key := winfs.ShareKey(share.Server, share.Share)
+	if o.node.mapped.was(key, o.Request.Credentials) {
+		return true
+	}
+	if len(share.Rest) == 0 {
+		return false
+	}
+	err := o.openOnShare(winfs.ShareRoot(key)+share.Rest[0], 0)
+	return err == nil || errdefs.IsMissing(err)
+}
+
+// refusesLogon reports whether a code means that there is no session because of the credentials.
+func refusesLogon(err error) bool {
+	return errdefs.HasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
+		win32.ERROR_NO_SUCH_LOGON_SESSION,
+		win32.ERROR_LOGON_FAILURE, win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS,
+		win32.ERROR_INVALID_WORKSTATION,
+		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_EXPIRED,
+		win32.ERROR_PASSWORD_MUST_CHANGE,
+		win32.ERROR_ACCOUNT_LOCKED_OUT, win32.ERROR_NOT_CONNECTED)
+}
+
+// mappedWith remembers the sealed credentials with which this agent mapped shares; Windows does not tell.
+type mappedWith struct {
+	mu     sync.Mutex
+	sealed map[string]string // by share
+}
+
+func (m *mappedWith) note(share, sealed string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sealed == nil {
+		m.sealed = make(map[string]string)
+	}
+	m.sealed[share] = sealed
+}
+
+func (m *mappedWith) forget(share string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sealed, share)
+}
+
+// was reports whether the agent mapped the share with these credentials.
+func (m *mappedWith) was(share, sealed string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	with, ok := m.sealed[share]
+	return ok && with == sealed
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these
+// credentials, if those can help.
+func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) error {
+	key := winfs.ShareKey(share.Server, share.Share)
+	for again := false; ; again = true {
+		works, err := o.mappingWorks(share)
+		if works || err != nil {
+			return err
+		}
+		if userName == "" || len(password) == 0 {
+			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
+				"the share %s is not mapped yet and needs a user name and a password", key)
+		}
+		err = o.mapAnew(key, userName, password)
+		if err == nil {
+			o.node.mapped.note(key, o.Request.Credentials)
+			return nil
+		}
+		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
+		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
+		inTheWay := errdefs.HasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+		if !inTheWay && !errdefs.HasCode(err, win32.ERROR_GEN_FAILURE) {
+			return o.notMapped(key, err)
+		}
+		if now, listErr := o.Mapping(key); listErr == nil && now != nil && !again {
+			continue
+		}
+		if inTheWay {
+			return o.conflict(key, err)
+		}
+		return o.notMapped(key, err)
+	}
+}
+
+// unreachable reports whether a code means that the server does not answer now, for whatever reason.
+func unreachable(err error) bool {
+	return errdefs.HasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE,
+		win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
+}
+
+// unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
+// up: what it opens next would go to the server without the mapping.
+func (o *op) unmap(key string) error {
+	release, err := o.LockShare(key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = o.Kernel.RemoveSMBGlobalMapping(key)
+	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
+		o.node.mapped.forget(key)
+		return nil
+	}
+	return errdefs.Errorf(err, "removing the mapping of %s", key)
+}
+
+// conflict returns an error that names the holder of other credentials for the server. Nothing is removed to make room,
+// because it is in use.
+func (o *op) conflict(key string, cause error) error {
+	server := serverOf(key)
+	holder := "the session does not belong to a global mapping"
+	mappings, _ := o.Mappings() // on failure the message just says less
+	for _, m := range mappings {
+		if other := winfs.MappingKey(m); serverOf(other) == server && other != key {
+			holder = "the share " + other + " is mapped with those"
+			break
+		}
+	}
+	return smbError(errdefs.FailedPrecondition, cause,
+		"cannot map %s: this node has a session with the server %s under other credentials, and Windows keeps one set for "+
+			"each server: %s; use the same credentials, or end that session first",
+		key, server, holder)
+}
+
+// serverOf returns the server of \\server\share.
+func serverOf(key string) string {
+	server, _, _ := strings.Cut(strings.TrimPrefix(key, `\\`), `\`)
+	return server
+}
+
+// notMapped explains a failure of CreateSMBGlobalMapping. It never names the user.
+func (o *op) notMapped(key string, err error) error {
+	switch {
+	case unreachable(err) || errdefs.HasCode(err, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_NET_OR_BAD_PATH):
+		return smbError(errdefs.Unavailable, err, "cannot map %s: the server %s does not answer", key, serverOf(key))
+	case errdefs.HasCode(err, win32.ERROR_BAD_NET_NAME):
+		return smbError(errdefs.NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
+	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
+		return smbError(errdefs.FailedPrecondition, err,
+			"cannot map %s: the server %s cannot encrypt, and this agent requires encryption; its flag -require-privacy=false "+
+				"allows unencrypted mappings", key, serverOf(key))
+	case errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
+		return smbError(errdefs.PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s",
+			key,
+			o.privacyHint())
+	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER):
+		return smbError(errdefs.InvalidArgument, err,
+			"cannot map %s: Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user", key)
+	}
+	failure := errdefs.Errorf(err, "cannot map %s", key)
+	var e *errdefs.Error
+	if errors.As(failure, &e) && e.Class == errdefs.Unauthenticated {
+		return smbError(errdefs.Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password",
+			key,
+			serverOf(key))
+	}
+	return failure
+}
+
+// privacyHint returns an addition for codes that may also mean that a server does not encrypt.
+func (o *op) privacyHint() string {
+	if o.node.requirePrivacy {
+		return ", or it does not encrypt, which -require-privacy demands"
+	}
+	return ""
+}
+
+// smbError is fail with a class and text of its own; the reason stays that of the code.
+func smbError(class errdefs.Class, cause error, format string, args ...any) error {
+	e := &errdefs.Error{Class: class, Reason: "SMB", Message: fmt.Sprintf(format, args...), Err: cause}
+	var plain *errdefs.Error
+	if errors.As(errdefs.Errorf(cause, "smb"), &plain) {
+		e.Reason = plain.Reason
+	}
+	if code := win32.Errno(0); errors.As(cause, &code) {
+		e.Message += ": " + code.Error()
+	}
+	return e
+}
+
+// WMI has few threads for the calls that map shares, and each keeps one until its server has answered.
+const (
+	mapsOfServer = 2                // calls to one server at a time
+	mapsWait     = 10 * time.Second // of a further one
+)
+
+// mapAnew asks Windows to map a share, which takes as long as the server takes to answer. Windows does not map over a
+// mapping, whatever its state, so that goes first.
+func (o *op) mapAnew(key, userName string, password Secret) error {
+	server := serverOf(key)
+	wait, cancel := context.WithTimeout(o.Context, mapsWait)
+	defer cancel()
+	release, err := o.node.maps.Acquire(wait, server)
+	if err != nil {
+		return errdefs.Unavailable.Errorf(reason.NotAnswering,
+			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends",
+			key, mapsOfServer, server)
+	}
+	defer release()
+	if err := o.unmap(key); err != nil {
+		return err
+	}
+	return o.Kernel.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
+}

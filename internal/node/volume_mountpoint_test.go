@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+)
+
+const (
+	leafParent = KubeletDir + `\pods\uid\volumes`
+	leafPath   = leafParent + `\mount`
+)
+
+// objecting is a node whose functions take the handle that holds a directory for a sharing violation. Disks 1 and 2
+// have the volumes.
+func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node,
+	k *emulated.Node, volumes []string) {
+	t.Helper()
+	switches := emulated.DefaultSwitches()
+	switches.MountPointCallsDelete = true
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	n, err = New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
+		return around(k, call, do)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, disk := range []uint32{1, 2} {
+		err := n.Disks.SetDiskState(t.Context(), disk, true)
+		if err == nil {
+			err = n.Disks.PartitionDisk(t.Context(), disk)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), disk, 0)
+		if err == nil {
+			err = n.Volumes.FormatVolume(t.Context(), ids[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		volumes = append(volumes, ids[0])
+	}
+	return n, k, volumes
+}
+
+func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error) {
+	return k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{Access: access, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
+		Options: win32.FILE_OPEN_REPARSE_POINT})
+}
+
+// If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a
+// volume is mounted with the way held alone, and a mount point is removed by the handle that holds it.
+func TestMountPointsAreNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := map[string]int{}
+		n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+			err := do()
+			if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
+				calls[call.Function]++
+				for path := leafParent; len(path) > len(KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
+					if _, err := openFor(k, path, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+						t.Errorf("%s: %s can be opened for deletion: %v", call.Function, path, err)
+					}
+				}
+			}
+			return err
+		})
+		begin := time.Now()
+		listed := func(want int) {
+			t.Helper()
+			if paths, err := k.VolumePathNames(volumes[0]); err != nil || len(paths) != want {
+				t.Errorf("the mount manager lists %q, %v, want %d", paths, err, want)
+			}
+		}
+		for name, remove := range map[string]func() error{
+			"UnmountVolume": func() error { return n.Volumes.UnmountVolume(t.Context(), volumes[0], leafPath) },
+			"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), leafPath, false) },
+			"Rmdir a tree":  func() error { return n.Filesystem.Rmdir(t.Context(), leafParent, true) },
+			"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), KubeletDir+`\pods`) },
+		} {
+			if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil {
+				t.Errorf("MountVolume: %v", err)
+			}
+			listed(1)
+			if err := remove(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			listed(0)
+		}
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("waited %v", waited)
+		}
+		if calls["SetVolumeMountPoint"] != 8 || calls["DeleteVolumeMountPoint"] != 4 {
+			t.Errorf("the calls were %v, want two for each mount and one for each unmount", calls)
+		}
+	})
+}
+
+// A workload replaces the directory while a volume is mounted at it and it is not held. The mount fails, and nothing is
+// undone.
+func TestReplacedWhileMounting(t *testing.T) {
+	const elsewhere = leafParent + `\elsewhere`
+	for name, c := range map[string]struct {
+		replace func(t *testing.T, k *emulated.Node, other string)
+		reason  string
+		there   func(other string) string
+	}{
+		"nothing": {
+			func(*testing.T, *emulated.Node, string) {}, reason.NotMounted, func(string) string { return "no volume" },
+		},
+		"a directory": {func(t *testing.T, k *emulated.Node, _ string) {
+			t.Helper()
+			h, err := k.OpenFile(nil, `\\?\`+leafPath, kernel.OpenHow{
+				Access: winfs.OpenDirectory, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = h.Close()
+		}, reason.NotMounted, func(string) string { return "no volume" }},
+		"a junction": {
+			func(t *testing.T, k *emulated.Node, _ string) {
+				t.Helper()
+				plantJunction(t, k, leafPath, `C:\Windows`)
+			}, reason.NotMounted, func(string) string { return `a link to \??\C:\Windows` },
+		},
+		"another volume": {
+			func(t *testing.T, k *emulated.Node, other string) {
+				t.Helper()
+				plantJunction(t, k, leafPath, strings.TrimPrefix(other, `\\?\`))
+			}, reason.OtherVolumeMounted, func(other string) string { return "volume " + other },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var other string
+			sets, undone := 0, []string{}
+			n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+				err := do()
+				switch {
+				case call.Function == "DeleteVolumeMountPoint" || call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
+					undone = append(undone, call.Object)
+				case call.Function == "SetVolumeMountPoint":
+					if sets++; sets == 2 {
+						move(t, k, leafPath, leafParent, "elsewhere")
+						c.replace(t, k, other)
+					}
+				}
+				return err
+			})
+			other = volumes[1]
+			var log bytes.Buffer
+			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+			var e *errdefs.Error
+			if err := n.Volumes.MountVolume(ctx, volumes[0], leafPath); !errors.As(err, &e) ||
+				e.Class != errdefs.FailedPrecondition || e.Reason != c.reason {
+				t.Errorf("MountVolume: %v, want %s", err, c.reason)
+			}
+			for _, text := range []string{leafPath, volumes[0], c.there(other)} {
+				if !strings.Contains(log.String(), strings.Trim(strconv.Quote(text), `"`)) {
+					t.Errorf("the log does not name %s:\n%s", text, &log)
+				}
+			}
+			if len(undone) > 0 {
+				t.Errorf("removed: %q", undone)
+			}
+			name, err := k.VolumeNameForMountPoint(elsewhere + `\`)
+			if err != nil || name != volumes[0] {
+				t.Errorf("at %s: %q, %v, want %q", elsewhere, name, err, volumes[0])
+			}
+		})
+	}
+}
+
+// move renames a directory as another process does.
+func move(t *testing.T, k *emulated.Node, path, into, name string) {
+	t.Helper()
+	dir, err := openFor(k, into, winfs.OpenDirectory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dir.Close() }()
+	h, err := openFor(k, path, win32.DELETE)
+	if err == nil {
+		err = errors.Join(h.Rename(dir, name), h.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A volume that is mounted there by the second call is not replaced by what another program does between the two.
+func TestMountedByAnotherMeanwhile(t *testing.T) {
+	sets := 0
+	other := ""
+	n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		if call.Function == "SetVolumeMountPoint" {
+			if sets++; sets == 2 {
+				if err := k.SetVolumeMountPoint(leafPath+`\`, other); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return do()
+	})
+	other = volumes[1]
+	var e *errdefs.Error
+	if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); !errors.As(err, &e) ||
+		e.Class != errdefs.FailedPrecondition {
+		t.Errorf("MountVolume: %v, want FailedPrecondition", err)
+	}
+	if paths, err := k.VolumePathNames(other); err != nil || !slices.Equal(paths, []string{leafPath + `\`}) {
+		t.Errorf("the other volume's paths are %q, %v", paths, err)
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// nothingMounted is the text by which the AWS EBS driver distinguishes "nothing is mounted there", which it does not
+// treat as an error, from every other failure of GetVolumeIDFromTargetPath.
+const nothingMounted = "because it does not exist"
+
+// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the directory that links lead to.
+// It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
+// at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
+func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
+	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
+	var failure *errdefs.Error
+	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
+		strings.Contains(failure.Message, nothingMounted) {
+		quoted := *failure // only a path in the message can contain the text
+		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
+		return "", &quoted
+	}
+	return id, err
+}
+
+func (v *Volumes) volumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
+	path, err := v.node.targetPath(targetPath)
+	if err != nil {
+		return "", err
+	}
+	return read(ctx, v.node, operation.On("GetVolumeIDFromTargetPath", operation.Path(path)),
+		func(o *op) (string, error) { return o.volumeMountedAt(path) })
+}
+
+func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
+	links := winfs.MaxLinks
+	for at := path; ; {
+		s, err := o.Stat(at, &links)
+		if errdefs.IsMissing(err) {
+			return "", notMounted(path, err)
+		}
+		if err != nil {
+			return "", errdefs.Errorf(err, "looking for what is mounted at %s", path)
+		}
+		if s.Reparse == nil {
+			return "", notMounted(path, nil)
+		}
+		if id, ok := s.MountedVolume(); ok {
+			return id.String(), nil
+		}
+		if at, err = o.LinkTarget(s, at, &links); err != nil {
+			return "", err
+		}
+	}
+}
+
+func notMounted(path winpath.Path, err error) error {
+	return errdefs.NotFound.WrapErrorf(err, reason.NotMounted,
+		"cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted)
+}
+
+// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to. It is mounted at the path
+// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is
+// on no volume.
+func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
+	path, err := v.node.targetPath(targetPath)
+	if err != nil {
+		return "", err
+	}
+	return read(ctx, v.node, operation.On("GetClosestVolumeIDFromTargetPath", operation.Path(path)),
+		func(o *op) (string, error) { return o.volumeHolding(path) })
+}
+
+func (o *op) volumeHolding(path winpath.Path) (string, error) {
+	loc, l, err := o.Follow(path)
+	if errdefs.IsMissing(err) {
+		return "", errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there, so no volume holds it", path)
+	}
+	if err != nil {
+		return "", errdefs.Errorf(err, "looking for the volume that holds %s", path)
+	}
+	defer loc.Close()
+	final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
+	if err != nil && winfs.OnShare(l) {
+		return "", errdefs.FailedPrecondition.WrapErrorf(err, reason.OnShare,
+			"%s lies on a network share, not on a volume", path)
+	}
+	if err != nil {
+		return "", errdefs.Errorf(err, "asking which volume holds %s", path)
+	}
+	const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
+	id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
+	if err != nil {
+		return "", errdefs.Errorf(err, "asking which volume holds %s", path)
+	}
+	return id.String(), nil
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// MountPointText returns the path of an open directory for calls that take it as text. The place is pinned, so the text
+// keeps its meaning while the call runs.
+func MountPointText(directory *File) (string, error) {
+	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
+	if errdefs.IsMissing(err) { // the directory is on a volume without a drive letter or mount point
+		text, err = directory.FinalPath(win32.VOLUME_NAME_GUID)
+	}
+	return text + `\`, err
+}
+
+// RemovedMountPoint ends what DeleteVolumeMountPointW, which failed with err, has begun at a held mount point. The
+// handle that holds it deletes the reparse point if Windows took that handle for a sharing violation. It does so, too,
+// if the volume is gone or does not answer, as a mount point that stays blocks the pod, and if Windows sees none there.
+func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	id, ok := l.MountedVolume()
+	// Windows deletes the reparse point first and tells the mount manager then.
+	if now, lookErr := LookAt(l.Handle); lookErr != nil || now.Reparse != nil {
+		if ok && !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_PARAMETER) && fs.volumeAnswers(id) {
+			return errdefs.Errorf(err, "removing the mount point %s", path)
+		}
+		tag := win32.DeleteReparsePoint(l.Reparse.Tag)
+		if _, direct := l.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, tag, nil); direct != nil {
+			return errdefs.Errorf(err, "removing the mount point %s", path)
+		}
+	}
+	var told error
+	if ok {
+		told = fs.tellOfDeletedMountPoint(text, id)
+	}
+	klog.FromContext(fs.Context).Info("A mount point is gone although its removal failed",
+		"path", path, "err", err, "mountManagerErr", told)
+	return nil
+}
+
+// tellOfDeletedMountPoint tells the mount manager what DeleteVolumeMountPointW tells it. If that fails, the mount
+// manager may go on listing the path.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
+func (fs *FS) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
+	manager, err := fs.Kernel.OpenDevice(kernel.MountManager, win32.GENERIC_READ|win32.GENERIC_WRITE)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = manager.Close() }()
+	object := func(directory, name string) string {
+		return directory + strings.TrimSuffix(strings.TrimPrefix(name, `\\?\`), `\`)
+	}
+	gone := win32.VolumeMountPoint{Path: object(`\DosDevices\`, text), Volume: object(`\??\`, id.String())}
+	_, err = manager.DeviceIoControl(win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED, gone.Bytes(), nil)
+	return err
+}
+
+// volumeAnswers reports whether a volume is present and answers a query of its file system.
+func (fs *FS) volumeAnswers(id winpath.VolumeID) bool {
+	_, err := fs.Kernel.VolumeInformation(id.String())
+	return err == nil || errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
+}

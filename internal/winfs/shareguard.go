@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+)
+
+// shareGuard makes the look at a share's mapping and the opening of files there one step with regard to the removal of
+// the mapping: walks hold a share side by side, and a removal locks it exclusively. Otherwise a walk that had just seen
+// the mapping would open the share without it, which sends the server the credentials of the machine's own account.
+//
+// Each share is on its own: a server that hangs holds up the removal of its own mapping only. A removal that waits lets
+// no further walk begin, so walks that follow one another without a gap do not keep it waiting without end.
+type shareGuard struct {
+	mutexes operation.KeyedLocks // by share; a walk passes, a removal stays
+
+	mu     sync.Mutex
+	shares map[string]*heldShare
+}
+
+// heldShare is a share while walks are on it.
+type heldShare struct {
+	walks int
+	over  chan struct{} // closed when the last one has left
+}
+
+// enter holds a share for a walk, once no removal is in the way. Leave may be called more than once.
+func (g *shareGuard) enter(ctx context.Context, share string) (leave func(), err error) {
+	pass, err := g.mutexes.Acquire(ctx, share)
+	if err != nil {
+		return nil, err
+	}
+	defer pass()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shares == nil {
+		g.shares = make(map[string]*heldShare)
+	}
+	held := g.shares[share]
+	if held == nil {
+		held = &heldShare{over: make(chan struct{})}
+		g.shares[share] = held
+	}
+	held.walks++
+	return sync.OnceFunc(func() { g.leave(share, held) }), nil
+}
+
+func (g *shareGuard) leave(share string, held *heldShare) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if held.walks--; held.walks == 0 {
+		delete(g.shares, share)
+		close(held.over)
+	}
+}
+
+// lockExclusive returns when no walk holds the share, and keeps others out until release is called.
+func (g *shareGuard) lockExclusive(ctx context.Context, share string) (release func(), err error) {
+	release, err = g.mutexes.Acquire(ctx, share)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	held := g.shares[share]
+	g.mu.Unlock()
+	if held == nil {
+		return release, nil
+	}
+	select {
+	case <-held.over: // none has begun since
+		return release, nil
+	case <-ctx.Done():
+		release()
+		return nil, ctx.Err()
+	}
+}
+
+// LockShare keeps walks off a share until release is called, once those that are on it have left.
+func (fs *FS) LockShare(key string) (release func(), err error) {
+	if release, err = fs.policy.shares.lockExclusive(fs.Context, key); err != nil {
+		return nil, fs.GaveUp()
+	}
+	return release, nil
+}
