@@ -69,7 +69,7 @@ func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	for _, p := range layout.Partitions {
 		used = append(used, span{p.StartingOffset, p.StartingOffset + p.Length})
 	}
-	return without(united(probes), used), nil
+	return subtract(merge(probes), used), nil
 }
 
 // blankTime is how long the look at one disk or volume may take, but for a read that hangs. What is not seen to be

@@ -3,7 +3,8 @@
 package node
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 )
 
 // What is looked at to call a disk or volume blank. Reading all of it would take hours; most formats leave a mark at
@@ -25,7 +26,7 @@ func probesOf(size int64) []span {
 	for i := range int64(samples) {
 		probes = append(probes, sample(size/samples*i, size))
 	}
-	return united(probes)
+	return merge(probes)
 }
 
 // placesOf returns the beginning and the end, and the places where file systems that fill the whole keep second copies.
@@ -68,9 +69,9 @@ func copies(size int64) []int64 {
 	return offsets
 }
 
-// united sorts spans and joins those that overlap or touch.
-func united(spans []span) []span {
-	sort.Slice(spans, func(i, j int) bool { return spans[i].start < spans[j].start })
+// merge sorts spans and joins those that overlap or touch.
+func merge(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var joined []span
 	for _, s := range spans {
 		if last := len(joined) - 1; last >= 0 && s.start <= joined[last].end {
@@ -82,8 +83,8 @@ func united(spans []span) []span {
 	return joined
 }
 
-// without returns what of the spans lies outside the used ones.
-func without(spans, used []span) []span {
+// subtract returns what of the spans lies outside the used ones.
+func subtract(spans, used []span) []span {
 	for _, u := range used {
 		var left []span
 		for _, s := range spans {

@@ -93,7 +93,7 @@ func covered(probes []span, at int64) bool {
 }
 
 func TestSpansWithout(t *testing.T) {
-	got := without([]span{{0, 10}, {20, 30}, {40, 50}}, []span{{0, 2}, {5, 6}, {18, 32}, {45, 60}})
+	got := subtract([]span{{0, 10}, {20, 30}, {40, 50}}, []span{{0, 2}, {5, 6}, {18, 32}, {45, 60}})
 	want := []span{{2, 5}, {6, 10}, {40, 45}}
 	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("got %v, want %v", got, want)

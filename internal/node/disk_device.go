@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
@@ -44,6 +45,35 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 			return d, err
 		}
 	}
+}
+
+// refuseUnwritable fails if a disk of a volume that is not formatted is offline or read-only. The storage provider says
+// so, too, of a disk whose changes it has not learned of, for some seconds after a partition was made; only the disk
+// knows.
+//
+// https://github.com/dsccommunity/StorageDsc/issues/85
+func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error) error {
+	for _, number := range disks {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return err
+		}
+		state, err := d.state()
+		_ = d.Close() // nothing was written through it
+		switch {
+		case err != nil:
+			return err
+		case !state.online:
+			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskOffline,
+				"volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
+				number)
+		case !state.writable:
+			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskReadOnly,
+				"volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
+					"is_online true", id, number)
+		}
+	}
+	return nil
 }
 
 // query sends a control code that has no input and output of a bounded size.

@@ -25,11 +25,8 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], err
 	if err != nil {
 		return nil, errdefs.Errorf(err, "listing the disks")
 	}
-	objects := make([]operation.Object, len(paths))
-	for i, path := range paths {
-		objects[i] = operation.DeviceInterface(path)
-	}
-	answers := forEach(o, objects, func(o *op, i int) (ofDisk[T], error) { return oneDisk(o, paths[i], f) })
+	answers := forEach(o, paths, operation.DeviceInterface,
+		func(o *op, path string) (ofDisk[T], error) { return oneDisk(o, path, f) })
 	var found []ofDisk[T]
 	for i, a := range answers {
 		if a.Err != nil {

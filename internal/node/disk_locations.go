@@ -53,7 +53,7 @@ func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	windows, err := o.windowsNeeds()
+	windows, err := o.systemUse()
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +118,14 @@ func hasLUN(busType uint32) bool {
 }
 
 // mayHaveLUN reports whether a disk has a LUN, its adapter left aside.
-func mayHaveLUN(d ofDisk[*placedDisk], windows needs) bool {
-	return d.value != nil && hasLUN(d.value.busType) && windows.why(d.number, d.value.layout) == ""
+func mayHaveLUN(d ofDisk[*placedDisk], windows systemUses) bool {
+	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
 }
 
 // adaptersOfWindows returns the adapters of the disks that Windows starts from, those without another adapter of their
 // kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the
 // system disk, and data disks are attached to a second adapter, which is there from the start.
-func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows needs) ([]string, error) {
+func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows systemUses) ([]string, error) {
 	var own []string
 	for _, number := range windows.startDisks() {
 		i := slices.IndexFunc(found, func(d ofDisk[*placedDisk]) bool { return d.number == number })
@@ -161,12 +161,7 @@ func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	if err != nil {
 		return 0, errdefs.Errorf(err, "listing the storage adapters")
 	}
-	objects := make([]operation.Object, len(paths))
-	for i, path := range paths {
-		objects[i] = operation.DeviceInterface(path)
-	}
-	for i, a := range forEach(o, objects,
-		func(o *op, i int) (win32.StorageAdapter, error) { return o.adapter(paths[i]) }) {
+	for i, a := range forEach(o, paths, operation.DeviceInterface, (*op).adapter) {
 		switch {
 		case unknownRequest(a.Err):
 		case a.Err != nil:

@@ -37,7 +37,7 @@ func (o *op) partitionDisk(number uint32) error {
 		return errdefs.Errorf(err, "reading the partitions of disk %d", number)
 	}
 	// also one with partitions: a driver that names it has the wrong disk
-	if err := o.sparesDisk(d, "partitioned"); err != nil {
+	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {
 		return err
 	}
 	if layout.HasDataPartition() {

@@ -46,7 +46,7 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 		return err
 	}
 	if readOnly {
-		if err := o.sparesDisk(d, "made read-only"); err != nil {
+		if err := o.refuseSystemDisk(d, "made read-only"); err != nil {
 			return err
 		}
 		o.flushDisk(d)

@@ -106,7 +106,7 @@ func (d *disk) makeWritable() error {
 }
 
 func (o *op) takeOffline(d *disk) error {
-	if err := o.sparesDisk(d, "taken offline"); err != nil {
+	if err := o.refuseSystemDisk(d, "taken offline"); err != nil {
 		return err
 	}
 	state, err := d.state()

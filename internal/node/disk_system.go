@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// needs is what Windows cannot do without.
-type needs struct {
+// systemUses is what Windows cannot do without.
+type systemUses struct {
 	parts       []need
 	bootUnknown bool // Windows does not tell from which partition it boots
 }
@@ -47,22 +48,22 @@ const (
 	crashKey  = `SYSTEM\CurrentControlSet\Control\CrashControl`
 )
 
-// windowsNeeds returns the parts of disks that Windows itself uses: what it runs and boots from, its page files and its
+// systemUse returns the parts of disks that Windows itself uses: what it runs and boots from, its page files and its
 // dump files. They are compared by their extents, because a volume may have several names.
-func (o *op) windowsNeeds() (needs, error) {
+func (o *op) systemUse() (systemUses, error) {
 	directory, err := o.Kernel.SystemWindowsDirectory()
 	if err != nil {
-		return needs{}, errdefs.Errorf(err, "asking which drive Windows runs from")
+		return systemUses{}, errdefs.Errorf(err, "asking which drive Windows runs from")
 	}
 	runs, ok := deviceOf(directory)
 	if !ok {
-		return needs{}, fmt.Errorf("the system directory is %q", directory)
+		return systemUses{}, fmt.Errorf("the system directory is %q", directory)
 	}
 	extents, err := o.extentsInUse(runs)
 	if err != nil {
-		return needs{}, errdefs.Errorf(err, "asking for the disks that Windows runs from")
+		return systemUses{}, errdefs.Errorf(err, "asking for the disks that Windows runs from")
 	}
-	n := needs{bootUnknown: true}
+	n := systemUses{bootUnknown: true}
 	n.add(extents, runsFrom)
 	known := map[string]bool{runs: true}
 	for _, place := range []struct{ key, value, what string }{
@@ -74,7 +75,7 @@ func (o *op) windowsNeeds() (needs, error) {
 	} {
 		paths, err := o.Kernel.RegistryStrings(place.key, place.value)
 		if err != nil {
-			return needs{}, errdefs.Errorf(err, "asking what Windows needs (%s)", place.value)
+			return systemUses{}, errdefs.Errorf(err, "asking what Windows needs (%s)", place.value)
 		}
 		for _, path := range paths {
 			device, ok := deviceOf(path)
@@ -87,7 +88,7 @@ func (o *op) windowsNeeds() (needs, error) {
 				continue // such as a page file that is set for a drive which is not there
 			}
 			if err != nil {
-				return needs{}, errdefs.Errorf(err, "asking for the disks of %s, which Windows needs", device)
+				return systemUses{}, errdefs.Errorf(err, "asking for the disks of %s, which Windows needs", device)
 			}
 			n.add(extents, place.what)
 		}
@@ -95,7 +96,7 @@ func (o *op) windowsNeeds() (needs, error) {
 	return n, nil
 }
 
-func (n *needs) add(e extents, what string) {
+func (n *systemUses) add(e extents, what string) {
 	for _, extent := range e {
 		n.parts = append(n.parts, need{extent, what})
 	}
@@ -144,7 +145,7 @@ func onNoDisk(err error) bool {
 }
 
 // startDisks returns the disks that Windows runs or boots from.
-func (n needs) startDisks() []uint32 {
+func (n systemUses) startDisks() []uint32 {
 	var disks []uint32
 	for _, part := range n.parts {
 		if part.what == runsFrom || part.what == bootsFrom {
@@ -154,13 +155,23 @@ func (n needs) startDisks() []uint32 {
 	return disks
 }
 
-// why returns why Windows needs a disk with a layout, or "".
-func (n needs) why(disk uint32, layout win32.DriveLayout) string {
+// reason returns why Windows needs a disk with a layout, or "".
+func (n systemUses) reason(disk uint32, layout win32.DriveLayout) string {
+	return cmp.Or(n.usedAs(disk), n.holds(layout))
+}
+
+// usedAs returns for what Windows uses a disk, or "".
+func (n systemUses) usedAs(disk uint32) string {
 	for _, part := range n.parts {
 		if part.extent.DiskNumber == disk {
 			return part.what
 		}
 	}
+	return ""
+}
+
+// holds returns what a disk with a layout has that Windows, or the machine, may need, or "".
+func (n systemUses) holds(layout win32.DriveLayout) string {
 	switch {
 	case slices.ContainsFunc(layout.Partitions, isRecovery):
 		return recoversBy
@@ -190,9 +201,9 @@ func startsMachines(p win32.Partition) string {
 	return ""
 }
 
-// sparesDisk refuses to do something to a disk that Windows needs.
-func (o *op) sparesDisk(d *disk, done string) error {
-	n, err := o.windowsNeeds()
+// refuseSystemDisk refuses to do something to a disk that Windows needs.
+func (o *op) refuseSystemDisk(d *disk, done string) error {
+	n, err := o.systemUse()
 	if err != nil {
 		return err
 	}
@@ -200,36 +211,37 @@ func (o *op) sparesDisk(d *disk, done string) error {
 	if err != nil { // a disk that fails must still go offline
 		klog.FromContext(o.Context).Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
 	}
-	if what := n.why(d.number, layout); what != "" {
+	if what := n.reason(d.number, layout); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so it is not %s", what, d.number, done)
 	}
 	return nil
 }
 
-// sparesVolume refuses to do something to a volume on a disk that Windows needs, and to a volume that a machine starts
-// from, whichever disk it is on.
-func (o *op) sparesVolume(id winpath.VolumeID, done string) error {
+// refuseSystemVolume refuses to do something to a volume on a disk that Windows needs, and to a volume that a machine
+// starts from, whichever disk it is on.
+func (o *op) refuseSystemVolume(id winpath.VolumeID, done string) error {
 	extents, err := o.volumeExtents(id)
 	if err != nil {
 		return err
 	}
-	return o.sparesExtents(id, extents, done)
+	return o.refuseSystemExtents(id, extents, done)
 }
 
-func (o *op) sparesExtents(id winpath.VolumeID, all extents, done string) error {
-	n, err := o.windowsNeeds()
+func (o *op) refuseSystemExtents(id winpath.VolumeID, all extents, done string) error {
+	n, err := o.systemUse()
 	if err != nil {
 		return err
 	}
 	for _, extent := range all {
-		if err := o.sparesExtent(n, id, extent, done); err != nil {
+		if err := o.refuseSystemExtent(n, id, extent, done); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *op) sparesExtent(n needs, id winpath.VolumeID, extent win32.DiskExtent, done string) error {
+func (o *op) refuseSystemExtent(n systemUses, id winpath.VolumeID, extent win32.DiskExtent, done string) error {
+	used := n.usedAs(extent.DiskNumber)
 	d, err := o.openDisk(extent.DiskNumber, 0)
 	if err != nil {
 		return err
@@ -239,7 +251,7 @@ func (o *op) sparesExtent(n needs, id winpath.VolumeID, extent win32.DiskExtent,
 	if err != nil {
 		return errdefs.Errorf(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
 	}
-	if what := n.why(d.number, layout); what != "" {
+	if what := cmp.Or(used, n.holds(layout)); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",
 			what, d.number, id, done)
 	}

@@ -3,9 +3,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sort"
 
 	"k8s.io/klog/v2"
 
@@ -116,12 +116,14 @@ func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 			partitions = append(partitions, p)
 		}
 	}
-	sort.SliceStable(partitions, func(i, j int) bool {
-		a, b := partitions[i], partitions[j]
+	slices.SortStableFunc(partitions, func(a, b win32.Partition) int {
 		if isDataPartition(a) != isDataPartition(b) {
-			return isDataPartition(a)
+			if isDataPartition(a) {
+				return -1
+			}
+			return 1
 		}
-		return a.Number < b.Number
+		return cmp.Compare(a.Number, b.Number)
 	})
 	return partitions
 }
@@ -166,11 +168,7 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 // whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be
 // offline.
 func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
-	objects := make([]operation.Object, len(ids))
-	for i, id := range ids {
-		objects[i] = operation.Volume(id)
-	}
-	for i, a := range forEach(o, objects, func(o *op, i int) (extents, error) { return o.volumeExtents(ids[i]) }) {
+	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if a.Err != nil {
 			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
 			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)

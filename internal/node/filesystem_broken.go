@@ -5,7 +5,8 @@ package node
 import (
 	"context"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -47,7 +48,7 @@ const (
 // Dangling searches the working directories for mount points and links that lead nowhere. It does not enter mounted
 // volumes. It returns what it found, and the error if one ended the search early.
 func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
-	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*danglingSearch, error) {
+	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*brokenLinkScan, error) {
 		return o.dangling(false), nil
 	})
 	if err != nil {
@@ -56,15 +57,15 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 	return search.found, search.err
 }
 
-func (o *op) dangling(volumesOnly bool) *danglingSearch {
-	s := &danglingSearch{op: o, left: danglingMost, tops: map[string]bool{}, volumesOnly: volumesOnly}
+func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
+	s := &brokenLinkScan{op: o, left: danglingMost, tops: map[string]bool{}, volumesOnly: volumesOnly}
 	s.everywhere(o.node.policy.Dirs())
-	sort.Slice(s.found, func(i, j int) bool { return s.found[i].Path < s.found[j].Path })
+	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
 	return s
 }
 
-// danglingSearch is one search.
-type danglingSearch struct {
+// brokenLinkScan is one search.
+type brokenLinkScan struct {
 	op    *op
 	left  int             // entries that may still be read
 	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
@@ -75,7 +76,7 @@ type danglingSearch struct {
 }
 
 // everywhere searches the directories in turn, until one search fails.
-func (s *danglingSearch) everywhere(dirs []winpath.Path) {
+func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
 	for _, dir := range dirs {
 		s.tops[dir.Key()] = true
 	}
@@ -86,7 +87,7 @@ func (s *danglingSearch) everywhere(dirs []winpath.Path) {
 	}
 }
 
-func (s *danglingSearch) within(dir winpath.Path) error {
+func (s *brokenLinkScan) within(dir winpath.Path) error {
 	loc, err := s.op.Locate(dir, winfs.Walk{})
 	if errdefs.IsMissing(err) {
 		return nil
@@ -103,7 +104,7 @@ func (s *danglingSearch) within(dir winpath.Path) error {
 }
 
 // search looks at the entries of an open directory.
-func (s *danglingSearch) search(directory *winfs.File, at winpath.Path, depth int) error {
+func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth int) error {
 	if depth > 1 && s.tops[at.Key()] {
 		return nil
 	}
@@ -135,7 +136,7 @@ func (s *danglingSearch) search(directory *winfs.File, at winpath.Path, depth in
 }
 
 // look examines one entry that is a link or a directory.
-func (s *danglingSearch) look(loc *winfs.Location, path winpath.Path, depth int) error {
+func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int) error {
 	defer loc.Close()
 	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
 	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
@@ -163,7 +164,7 @@ func (s *danglingSearch) look(loc *winfs.Location, path winpath.Path, depth int)
 }
 
 // leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
-func (s *danglingSearch) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangling, error) {
+func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangling, error) {
 	target, err := winfs.TargetOf(at.Reparse)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
@@ -195,9 +196,9 @@ func (s *danglingSearch) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangli
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
 }
 
-// isGhost reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
+// isStale reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
 // that were removed behind its back. A drive letter is the mount manager's own.
-func (o *op) isGhost(path string) bool {
+func (o *op) isStale(path string) bool {
 	if isDriveRoot(path) {
 		return false
 	}

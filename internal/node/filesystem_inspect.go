@@ -90,7 +90,7 @@ func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, e
 		if err != nil {
 			return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
 		}
-		return slices.DeleteFunc(paths, o.isGhost), nil
+		return slices.DeleteFunc(paths, o.isStale), nil
 	})
 }
 

@@ -40,11 +40,8 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 		if err != nil {
 			return counts, errdefs.Errorf(err, "listing the volumes")
 		}
-		objects := make([]operation.Object, len(names))
-		for i, name := range names {
-			objects[i] = operation.VolumeDevice(name)
-		}
-		answers := forEach(o, objects, func(o *op, i int) ([]string, error) { return o.Kernel.VolumePathNames(names[i]) })
+		answers := forEach(o, names, operation.VolumeDevice,
+			func(o *op, name string) ([]string, error) { return o.Kernel.VolumePathNames(name) })
 		for i, a := range answers {
 			switch {
 			case errdefs.IsMissing(a.Err): // it has gone meanwhile

@@ -20,7 +20,7 @@ type logins struct {
 func (l *logins) expect(name targetName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forgetOld()
+	l.forgetOldLocked()
 	if l.since == nil {
 		l.since = map[targetName]time.Time{}
 	}
@@ -38,7 +38,7 @@ func (l *logins) forget(name targetName) {
 func (l *logins) disksUntil(name targetName) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forgetOld()
+	l.forgetOldLocked()
 	since, ok := l.since[name]
 	if !ok {
 		return time.Time{}
@@ -46,8 +46,8 @@ func (l *logins) disksUntil(name targetName) time.Time {
 	return since.Add(arrivalTime)
 }
 
-// forgetOld forgets logins whose disks are no longer awaited; mu is held.
-func (l *logins) forgetOld() {
+// forgetOldLocked forgets logins whose disks are no longer awaited; mu is held.
+func (l *logins) forgetOldLocked() {
 	for name, since := range l.since {
 		if time.Since(since) > arrivalTime {
 			delete(l.since, name)

@@ -180,7 +180,7 @@ func (o *op) settleDisks(name targetName) error {
 	}
 	for _, v := range volumes {
 		paths, err := o.Kernel.VolumePathNames(v.id.String())
-		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isGhost(path) })
+		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isStale(path) })
 		switch {
 		case err != nil && !o.VolumePresent(v.id):
 		case err != nil:
@@ -204,7 +204,7 @@ func (o *op) settleDisks(name targetName) error {
 		found.unseen = true
 	}
 	if found.unseen {
-		return o.nobodyMisses(name)
+		return o.refuseMissingVolumes(name)
 	}
 	return nil
 }
@@ -215,16 +215,16 @@ func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 	var p operation.Backoff
 	for {
 		found, err := o.targetDisks(name)
-		if err != nil || !found.unseen || !found.connected || o.nobodyMisses(name) == nil ||
+		if err != nil || !found.unseen || !found.connected || o.refuseMissingVolumes(name) == nil ||
 			!p.Wait(time.Until(o.node.logins.disksUntil(name))) {
 			return found, err
 		}
 	}
 }
 
-// nobodyMisses returns an error if a volume is mounted that is not present: it may be on a disk that a target brings
-// back when the node reaches it again. A mount point does not name the disk of its volume.
-func (o *op) nobodyMisses(name targetName) error {
+// refuseMissingVolumes returns an error if a volume is mounted that is not present: it may be on a disk that a target
+// brings back when the node reaches it again. A mount point does not name the disk of its volume.
+func (o *op) refuseMissingVolumes(name targetName) error {
 	search := o.dangling(true)
 	if len(search.found) > 0 {
 		return errdefs.Unavailable.Errorf(reason.Reconnecting,

@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// patiently calls a function until it succeeds or fails with a code that does not pass.
-func (i initiatorService) patiently(function string, f func() error) error {
+// retry calls a function until it succeeds or fails with a code that does not pass.
+func (i initiatorService) retry(function string, f func() error) error {
 	waits := map[win32.Errno]*operation.Backoff{}
 	for {
 		err := f()
@@ -89,7 +89,7 @@ func list[T any](i initiatorService, function string, f func() ([]byte, int, err
 	parse func([]byte, int) ([]T, error)) (all []T, err error) {
 	var b []byte
 	var count int
-	err = i.patiently(function, func() (err error) { b, count, err = f(); return err })
+	err = i.retry(function, func() (err error) { b, count, err = f(); return err })
 	defer func() { clear(b) }() // secrets may follow the structures
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func list[T any](i initiatorService, function string, f func() ([]byte, int, err
 }
 
 func (i initiatorService) addPortal(p portal) error {
-	return i.patiently("AddIScsiSendTargetPortalW",
+	return i.retry("AddIScsiSendTargetPortalW",
 		func() error { return i.op.Kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
@@ -108,19 +108,19 @@ func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
 }
 
 func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
-	return i.patiently("RefreshIScsiSendTargetPortalW", func() error {
+	return i.retry("RefreshIScsiSendTargetPortalW", func() error {
 		return i.op.Kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
-	return i.patiently("RemoveIScsiSendTargetPortalW", func() error {
+	return i.retry("RemoveIScsiSendTargetPortalW", func() error {
 		return i.op.Kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) targets() (names []string, err error) {
-	err = i.patiently("ReportIScsiTargetsW",
+	err = i.retry("ReportIScsiTargetsW",
 		func() (err error) { names, err = i.op.Kernel.ReportISCSITargets(); return err })
 	return names, err
 }
@@ -131,7 +131,7 @@ func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPorta
 }
 
 func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = i.patiently("GetIScsiTargetInformationW", func() (err error) {
+	err = i.retry("GetIScsiTargetInformationW", func() (err error) {
 		mechanisms, err = i.op.Kernel.ISCSIDiscoveryMechanisms(target)
 		return err
 	})
@@ -140,7 +140,7 @@ func (i initiatorService) discoveryMechanisms(target string) (mechanisms []strin
 
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 	var found kernel.ISCSISessions
-	err := i.patiently("GetIScsiSessionListW",
+	err := i.retry("GetIScsiSessionListW",
 		func() (err error) { found, err = i.op.Kernel.ISCSISessionList(); return err })
 	if err != nil {
 		return nil, err
@@ -158,20 +158,20 @@ func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, erro
 }
 
 func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
-	return i.patiently("RemoveIScsiPersistentTargetW", func() error {
+	return i.retry("RemoveIScsiPersistentTargetW", func() error {
 		return i.op.Kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.patiently("LoginIScsiTargetW", func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
+	return i.retry("LoginIScsiTargetW", func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
 }
 
 func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.patiently("LogoutIScsiTarget", func() error { return i.op.Kernel.LogoutISCSITarget(session) })
+	return i.retry("LogoutIScsiTarget", func() error { return i.op.Kernel.LogoutISCSITarget(session) })
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
-	return i.patiently("SetIScsiInitiatorCHAPSharedSecret",
+	return i.retry("SetIScsiInitiatorCHAPSharedSecret",
 		func() error { return i.op.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }

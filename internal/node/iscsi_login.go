@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -196,7 +195,7 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 			for _, session := range all {
 				sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
 			}
-			sort.Slice(sessions, func(i, j int) bool { return sessions[i].Target < sessions[j].Target })
+			slices.SortFunc(sessions, func(a, b ISCSISession) int { return strings.Compare(a.Target, b.Target) })
 			return sessions, nil
 		})
 }

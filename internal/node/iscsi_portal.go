@@ -3,10 +3,10 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
-	"sort"
 	"strings"
 
 	"k8s.io/klog/v2"
@@ -190,9 +190,8 @@ func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
 			for _, p := range all {
 				portals = append(portals, TargetPortal{Address: p.Portal.Address, Port: uint32(p.Portal.Socket)})
 			}
-			sort.Slice(portals, func(i, j int) bool {
-				a, b := portals[i], portals[j]
-				return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port
+			slices.SortFunc(portals, func(a, b TargetPortal) int {
+				return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 			})
 			return slices.Compact(portals), nil // one portal may be registered for several initiators
 		})

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // bare returns a Node on a kernel that implements only the methods that a test needs; nil: none.
@@ -17,12 +16,4 @@ func bare(t *testing.T, k kernel.Kernel) *Node {
 		t.Fatal(err)
 	}
 	return n
-}
-
-func mustVolumeID(text string) winpath.VolumeID {
-	id, err := winpath.ParseVolumeID(text)
-	if err != nil {
-		panic(err)
-	}
-	return id
 }

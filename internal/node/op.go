@@ -50,8 +50,13 @@ func (n *Node) change(ctx context.Context, request operation.Request, f func(o *
 	return err
 }
 
-// forEach asks each object, side by side: see operation.ForEach.
-func forEach[T any](o *op, objects []operation.Object, f func(o *op, i int) (T, error)) []operation.Answer[T] {
+// forEach asks the object of each item, side by side: see operation.ForEach.
+func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
+	f func(o *op, item I) (T, error)) []operation.Answer[T] {
+	objects := make([]operation.Object, len(items))
+	for i, item := range items {
+		objects[i] = object(item)
+	}
 	return operation.ForEach(o.Operation, objects,
-		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), i) })
+		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), items[i]) })
 }

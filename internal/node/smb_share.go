@@ -6,17 +6,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -164,7 +163,7 @@ func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
 		for _, m := range mappings {
 			list = append(list, SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
 		}
-		sort.Slice(list, func(i, j int) bool { return list[i].RemotePath < list[j].RemotePath })
+		slices.SortFunc(list, func(a, b SMBMapping) int { return strings.Compare(a.RemotePath, b.RemotePath) })
 		return list, nil
 	})
 }

@@ -3,16 +3,15 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sort"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -79,7 +78,7 @@ func (o *op) tree() (*Tree, error) {
 		branch.System = slices.Contains(system, branch.Number)
 		tree.Disks = append(tree.Disks, branch)
 	}
-	sort.Slice(tree.Disks, func(i, j int) bool { return tree.Disks[i].Number < tree.Disks[j].Number })
+	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
 	o.hangVolumes(tree, volumes)
 	return tree, err
 }
@@ -130,10 +129,8 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 			})
 		}
 	}
-	sort.Slice(branch.Partitions, func(i,
-		j int) bool {
-		return branch.Partitions[i].OffsetBytes < branch.Partitions[j].OffsetBytes
-	})
+	slices.SortFunc(branch.Partitions,
+		func(a, b TreePartition) int { return cmp.Compare(a.OffsetBytes, b.OffsetBytes) })
 	return branch, nil
 }
 
@@ -146,12 +143,8 @@ func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 			partitions[diskOffset{tree.Disks[i].Number, p.OffsetBytes}] = p
 		}
 	}
-	objects := make([]operation.Object, len(volumes))
-	for i, v := range volumes {
-		objects[i] = operation.Volume(v.id)
-	}
-	for i, a := range forEach(o, objects,
-		func(o *op, i int) (*TreeVolume, error) { return o.treeVolume(volumes[i].id), nil }) {
+	for i, a := range forEach(o, volumes, func(v diskVolume) operation.Object { return operation.Volume(v.id) },
+		func(o *op, v diskVolume) (*TreeVolume, error) { return o.treeVolume(v.id), nil }) {
 		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
 		case p == nil: // its disk has come or gone meanwhile
@@ -176,7 +169,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	if volume.MountPoints, err = o.Kernel.VolumePathNames(id.String()); err != nil {
 		o.skipped("the mount points of a volume are not known", err)
 	}
-	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isGhost)
+	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isStale)
 	slices.Sort(volume.MountPoints)
 	return volume
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
-
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -15,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -47,7 +46,11 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		unknown := errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
 			win32.ERROR_WRITE_PROTECT)
 		if unknown {
-			if refused := o.formattable(id, err); refused != nil {
+			extents, lost := o.volumeExtents(id)
+			if lost != nil {
+				return lost
+			}
+			if refused := o.refuseUnwritable(id, extents.disks(), err); refused != nil {
 				return refused
 			}
 		}
@@ -67,52 +70,24 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 	}
 }
 
-// formattable fails if a disk of the volume is offline or read-only. The storage provider says so, too, of a disk whose
-// changes it has not learned of, for some seconds after a partition was made; only the disk knows.
-//
-// https://github.com/dsccommunity/StorageDsc/issues/85
-func (o *op) formattable(id winpath.VolumeID, refused error) error {
-	extents, err := o.volumeExtents(id)
-	if err != nil {
-		return err
-	}
-	for _, number := range extents.disks() {
-		d, err := o.openDisk(number, 0)
-		if err != nil {
-			return err
-		}
-		state, err := d.state()
-		_ = d.Close() // nothing was written through it
-		switch {
-		case err != nil:
-			return err
-		case !state.online:
-			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskOffline,
-				"volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
-				number)
-		case !state.writable:
-			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskReadOnly,
-				"volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
-					"is_online true", id, number)
-		}
-	}
-	return nil
-}
-
 // formatNeeded reports whether a volume is to be formatted. It fails for one that must not be.
 func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err != nil {
 		return false, err
 	}
-	if err := o.sparesVolume(id, "formatted"); err != nil {
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return false, err
+	}
+	if err := o.refuseSystemExtents(id, extents, "formatted"); err != nil {
 		return false, err
 	}
 	switch fileSystem {
-	case "":
-		return true, o.blankVolume(id)
 	case "NTFS":
 		return o.eraseNeeded(id)
+	case "":
+		return true, o.blankVolume(id)
 	default:
 		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
 			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)

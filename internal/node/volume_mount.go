@@ -59,7 +59,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err != nil {
 		return err
 	}
-	if err := o.sparesExtents(id, extents, "mounted elsewhere"); err != nil {
+	if err := o.refuseSystemExtents(id, extents, "mounted elsewhere"); err != nil {
 		return err
 	}
 	loc, err := o.Locate(path, winfs.Walk{Create: true, Pin: true})

@@ -65,7 +65,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 		return errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
 			extent.DiskNumber, again.DiskNumber)
 	}
-	if err := o.sparesVolume(id, "resized"); err != nil {
+	if err := o.refuseSystemVolume(id, "resized"); err != nil {
 		return err
 	}
 	fileSystem, err := o.extensible(id)

@@ -10,27 +10,25 @@ import (
 
 // LinkTarget returns the target of a link found at a path. The target must itself be acceptable to the path policy.
 func (fs *FS) LinkTarget(s Stat, at winpath.Path, links *int) (winpath.Path, error) {
+	refuse := func(format string, args ...any) (winpath.Path, error) {
+		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, format, args...)
+	}
 	if *links--; *links < 0 {
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "%s: too many links on the way", at)
+		return refuse("%s: too many links on the way", at)
 	}
 	target, err := TargetOf(s.Reparse)
 	switch {
 	case err != nil:
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"the link %s is not followed: %v", at, err)
+		return refuse("the link %s is not followed: %v", at, err)
 	case target.Kind == winpath.TargetUNC:
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"the link %s leads to a network share, not to a volume", at)
+		return refuse("the link %s leads to a network share, not to a volume", at)
 	case target.Kind == winpath.TargetRelative:
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"the link %s is not followed: it is a relative link", at)
+		return refuse("the link %s is not followed: it is a relative link", at)
 	case target.Kind == winpath.TargetVolume:
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"the link %s leads into a volume by its name and is not followed", at)
+		return refuse("the link %s leads into a volume by its name and is not followed", at)
 	}
 	if _, _, err := fs.policy.dirs.Check(target.Path); err != nil {
-		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"the link %s is not followed: %v", at, err)
+		return refuse("the link %s is not followed: %v", at, err)
 	}
 	return target.Path, nil
 }

@@ -80,7 +80,7 @@ func withoutParent(link DirectoryLink, err error) error {
 	return err
 }
 
-// sameLink returns nil if the object in the link's place is that link already.
+// sameLink returns nil if the object at the link's location is that link already.
 func sameLink(loc *Location, link DirectoryLink) error {
 	l, err := loc.Open(0)
 	if err != nil {

@@ -3,6 +3,7 @@
 package winfs
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -21,7 +22,7 @@ func (fs *FS) LookUp(path winpath.Path, links *int) (*Location, kernel.Handle, e
 	if len(rest) > 0 {
 		loc := &Location{Path: path, fs: fs}
 		h, err := fs.openBelow(loc, root, strings.Join(rest, `\`))
-		if h != nil {
+		if err == nil {
 			return loc, h, nil
 		}
 		loc.Close()
@@ -44,14 +45,17 @@ func (fs *FS) LookUp(path winpath.Path, links *int) (*Location, kernel.Handle, e
 	return loc, h, nil
 }
 
+// errElsewhere means that what was opened is not known to be what was asked for.
+var errElsewhere = errors.New("another path was opened")
+
 // openBelow opens a path below a working directory with the demand that Windows follows no link on the way. What was
 // opened must have the name that was asked for, its volume included: a link, where the demand is not known, may lead to
-// the same path of another volume. Without a handle, the error is that of the opening below.
+// the same path of another volume.
 //
 // https://github.com/golang/go/issues/73080
 func (fs *FS) openBelow(loc *Location, root winpath.Path, rest string) (kernel.Handle, error) {
 	if err := fs.enterRoot(loc, root, Walk{}); err != nil {
-		return nil, nil
+		return nil, err
 	}
 	how := loc.asItIs(0)
 	how.NoReparse = true
@@ -62,11 +66,11 @@ func (fs *FS) openBelow(loc *Location, root winpath.Path, rest string) (kernel.H
 	loc.own(h)
 	above, err := loc.dir.FinalPath(win32.VOLUME_NAME_NT)
 	if err != nil {
-		return nil, nil
+		return nil, errElsewhere
 	}
 	final, err := h.FinalPath(win32.VOLUME_NAME_NT)
 	if err != nil || winpath.Fold(final) != winpath.Fold(above+`\`+rest) {
-		return nil, nil
+		return nil, errElsewhere
 	}
 	return h, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// MountPointText returns the path of an open directory for calls that take it as text. The place is pinned, so the text
-// keeps its meaning while the call runs.
+// MountPointText returns the path of an open directory for calls that take it as text. The location is pinned, so the
+// text keeps its meaning while the call runs.
 func MountPointText(directory *File) (string, error) {
 	text, err := directory.FinalPath(win32.VOLUME_NAME_DOS)
 	if errdefs.IsMissing(err) { // the directory is on a volume without a drive letter or mount point

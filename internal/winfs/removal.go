@@ -48,6 +48,7 @@ type below struct {
 func (b below) String() string { return b.directory.String() + `\` + b.name }
 
 const (
+	// OpenContents is the access to list a directory and to open what is in it.
 	OpenContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
 	openRemoval  = win32.DELETE | OpenContents | win32.FILE_WRITE_ATTRIBUTES
 
@@ -93,8 +94,8 @@ func beingFilled(path fmt.Stringer, err error) error {
 		"%s is being filled while it is being removed", path)
 }
 
-// contentsAt removes the content of the directory at a place. It does nothing to a link or mount point, which may have
-// come there meanwhile.
+// contentsAt removes the content of the directory at a location. It does nothing to a link or mount point, which may
+// have come there meanwhile.
 func (r *removal) contentsAt(loc *Location, path fmt.Stringer) error {
 	l, err := loc.Open(OpenContents)
 	if errdefs.IsMissing(err) {

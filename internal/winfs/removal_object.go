@@ -22,9 +22,10 @@ type mounted struct {
 	known  bool   // the mount manager lists it
 }
 
-// object deletes the object at a place: a file, an empty directory, a link, or a mount point, which is unmounted first.
+// object deletes the object at a location: a file, an empty directory, a link, or a mount point, which is unmounted
+// first.
 //
-// The object is opened anew for each step, because a handle that may delete a directory does not hold it in its place,
+// The object is opened anew for each step, because a handle that may delete a directory does not hold it there,
 // and DeleteVolumeMountPointW may take such a handle for a sharing violation.
 func (r *removal) object(loc *Location, path fmt.Stringer, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
@@ -43,7 +44,7 @@ func (r *removal) object(loc *Location, path fmt.Stringer, isFile error) (found 
 	}
 }
 
-// removeOnce deletes the object at a place, unless a volume is mounted there.
+// removeOnce deletes the object at a location, unless a volume is mounted there.
 func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at *mounted, found bool, err error) {
 	l, err := loc.Open(openRemoval)
 	if errdefs.IsMissing(err) {
@@ -88,8 +89,8 @@ func (r *removal) mountedAt(l *File) *mounted {
 	return &mounted{volume: id, text: text, known: true}
 }
 
-// unmount turns the mount point at a place back into a plain directory. The volume is flushed first, but only once for
-// all its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
+// unmount turns the mount point at a location back into a plain directory. The volume is flushed first, but only once
+// for all its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
 func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
 		if err := r.FlushBeforeUnmount(at.volume); err != nil {
@@ -120,7 +121,7 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	return r.RemovedMountPoint(l, at.text, path.String(), r.Kernel.DeleteVolumeMountPoint(at.text))
 }
 
-// openMountPoint opens a mount point at a pinned place, to hold it there while it is removed by its path.
+// openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.
 func (r *removal) openMountPoint(loc *Location) (*File, error) {
 	access, share := loc.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
 	h, err := loc.open(kernel.OpenHow{

@@ -36,7 +36,7 @@ func NotFileShare(server, share string) (why string) {
 	return ""
 }
 
-// NeverShare is NotFileShare for names that no agent has ever mapped, so that nobody needs to unmap them.
+// NeverShare is NotFileShare for names that no agent has ever mapped, so that none need be unmapped.
 func NeverShare(server, share string) (why string) {
 	if strings.Contains(server, "@") { // \\server@SSL\dir
 		return "a server with an @ in its name is WebDAV, not SMB"

@@ -51,7 +51,7 @@ func (fs *FS) FlushVolume(id winpath.VolumeID) error {
 }
 
 // FlushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that
-// can never be removed would block the pod for ever.
+// can never be removed would block the pod.
 func (fs *FS) FlushBeforeUnmount(id winpath.VolumeID) error {
 	err := fs.FlushVolume(id)
 	if err == nil {

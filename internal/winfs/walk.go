@@ -76,7 +76,7 @@ func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk, links *int) (
 			continue
 		}
 		// A link: continue from its target, which the policy treats like any other path. On a pinned way the handles opened
-		// so far stay open until the next place closes them, so that the link cannot be swapped.
+		// so far stay open until the next location closes them, so that the link cannot be swapped.
 		if !w.Pin {
 			loc.Close()
 		}

@@ -63,15 +63,7 @@ func cutVolume(text string) (id VolumeID, rest string, ok bool) {
 	return VolumeID{GUID: g}, text[length:], true
 }
 
-// hasPrefixFold reports whether text begins with an ASCII prefix, in upper or lower case.
+// hasPrefixFold reports whether text begins with an ASCII prefix without K and S, in upper or lower case.
 func hasPrefixFold(text, prefix string) bool {
-	if len(text) < len(prefix) {
-		return false
-	}
-	for i := range len(prefix) {
-		if foldRune(rune(text[i])) != foldRune(rune(prefix[i])) {
-			return false
-		}
-	}
-	return true
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
