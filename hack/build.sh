@@ -41,4 +41,6 @@ resource() {
 if [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+ && $(go env GOOS) == windows ]]; then
 	for command in "${commands[@]}"; do resource "$command"; done
 fi
-go build "${flags[@]}" -o "$dir/" "${commands[@]/#/./cmd/}"
+for command in "${commands[@]}"; do # csi-proxyctl is a module of its own
+	go -C "cmd/$command" build "${flags[@]}" -o "$dir/" .
+done

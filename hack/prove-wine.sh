@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/prove-wine.sh [DIR] builds csi-proxy-prove.exe and runs it under Wine as a person does, from start to report, reads the report with
-# csi-proxyctl, and then kills running kits at random moments and starts them again: KILLS times (2). The report and its page stay in
+# hack/prove-wine.sh [DIR] builds csi-proxy-prove.exe and runs it under Wine as a person does, from start to report, reads the report,
+# and then kills running kits at random moments and starts them again: KILLS times (2). The report and its page stay in
 # DIR. It makes the Wine tree when there is none, and needs root. V=1 shows what the kit prints.
 set -euo pipefail
 
@@ -25,5 +25,5 @@ if [ "$code" -ne 0 ] || [ -n "${V:-}" ]; then cat "$work/output"; fi
 grep -aE 'kills of a running kit' "$work/output" || true
 echo "The kit was built in $((built - begun)) s and ran for $(($(date +%s) - built)) s."
 [ "$code" -eq 0 ] || exit "$code"
-go run ./cmd/csi-proxyctl prove show "$dir/wine.json.gz" >"$dir/wine.txt"
+go run ./cmd/csi-proxy-prove show "$dir/wine.json.gz" >"$dir/wine.txt"
 grep -E '^(SYSTEM|PART)' "$dir/wine.txt"

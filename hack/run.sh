@@ -67,7 +67,7 @@ if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ]; then
 fi
 trap 'echo; finish' INT TERM
 
-build ./cmd/csi-proxyctl
+GOWORK=off GOFLAGS='' CGO_ENABLED=0 go -C cmd/csi-proxyctl build -trimpath -tags=grpcnotrace -ldflags=-s -o ../../bin/ .
 cat <<TEXT
 
 The agent goes on serving:

@@ -342,7 +342,7 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil ||
-		!strings.Contains(err.Error(), "can be changed by others") {
+		!strings.Contains(err.Error(), "can be changed by group 0, everyone") {
 		t.Errorf("a directory that others may change: exit %d, %v", code, err)
 	}
 	k, _ = newKit(t)

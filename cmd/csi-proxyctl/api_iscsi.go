@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,36 +17,35 @@ import (
 func iscsiGroup(a *connection) *cobra.Command {
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
-			change(a.storage(&cobra.Command{Use: "add PORTAL", Short: "Register a portal; it survives reboots",
-				Example: "  csi-proxyctl iscsi portal add 192.0.2.10"}, "registering the portal",
+			change(a.storage(a.command("add", "Register a portal; it survives reboots", "PORTAL"),
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					return done(client.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalOf(args)}))
 				})),
-			change(a.storage(&cobra.Command{
-				Use: "remove PORTAL", Short: "Forget a portal; targets that are connected stay connected",
-				Example: "  csi-proxyctl iscsi portal remove 192.0.2.10",
-			}, "forgetting the portal", func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.ISCSI.RemoveTargetPortal(ctx, &iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalOf(args)}))
-			})),
-			a.storage(&cobra.Command{Use: "list", Short: "List the registered portals"}, "listing the portals", listPortals),
-			a.storage(&cobra.Command{Use: "discover PORTAL", Short: "Ask a registered portal for its targets"},
-				"asking the portal for its targets",
+			change(a.storage(a.command("remove", "Forget a portal; targets that are connected stay connected", "PORTAL"),
+				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+					return done(client.ISCSI.RemoveTargetPortal(ctx,
+						&iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalOf(args)}))
+				})),
+			a.storage(a.command("list", "List the registered portals"), listPortals),
+			a.storage(a.command("discover", "Ask a registered portal for its targets", "PORTAL"),
 				func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 					r, err := client.ISCSI.DiscoverTargetPortal(ctx,
 						&iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(args)})
 					return plainList("targets", r.GetIqns(), err)
 				})),
 		loginCommand(a),
-		a.deed(&cobra.Command{Use: "logout PORTAL TARGET", Short: "Log out of a target, for good"}, logoutDeed),
-		a.storage(&cobra.Command{Use: "disks PORTAL TARGET", Short: "Print the numbers of the disks that a target has " +
-			"given the node"}, "asking for the disks of the target",
+		asks(a.storage(a.command("logout", "Log out of a target, for good", "PORTAL", "TARGET"),
+			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+				return done(client.ISCSI.DisconnectTarget(ctx,
+					&iscsiapi.DisconnectTargetRequest{TargetPortal: portalOf(args), Iqn: args[1]}))
+			}), "Its disks disappear. It is refused while a volume on one of them is mounted."),
+		a.storage(a.command("disks", "Print the numbers of the disks that a target has given the node", "PORTAL", "TARGET"),
 			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
 				r, err := client.ISCSI.GetTargetDisks(ctx,
 					&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 				return plainList("disks", r.GetDiskIDs(), err)
 			}),
-		a.admin(&cobra.Command{Use: "sessions", Short: "List the sessions with targets, also those that others made"},
-			listSessions),
+		a.admin(a.command("sessions", "List the sessions with targets, also those that others made"), listSessions),
 		mutualSecretCommand(a))
 	c.Long = c.Short + `.
 
@@ -72,23 +70,14 @@ func listPortals(ctx context.Context, client *csiproxy.Client, _ []string) (answ
 	return answer{value: map[string]any{"portals": list}, rows: rows}, err
 }
 
-// authTypes are the kinds of authentication of a login.
-var authTypes = map[string]iscsiapi.AuthenticationType{
-	"none": iscsiapi.AuthenticationType_NONE, "chap": iscsiapi.AuthenticationType_ONE_WAY_CHAP,
-	"mutual-chap": iscsiapi.AuthenticationType_MUTUAL_CHAP,
-}
-
 func loginCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "login PORTAL TARGET",
-		Short: "Log in to a target; its disks arrive offline and read-only",
-		Long: `Log in to a target that a discovery has found; its disks arrive offline and read-only.
+	c := a.command("login", "Log in to a target; its disks arrive offline and read-only", "PORTAL", "TARGET")
+	c.Long = `Log in to a target that a discovery has found; its disks arrive offline and read-only.
 
 With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that
-is already connected stays connected, whatever the credentials.`,
-		Example: "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
-			"--password-file -",
-	}
+is already connected stays connected, whatever the credentials.`
+	c.Example = "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
+		"--password-file -"
 	request := &iscsiapi.ConnectTargetRequest{}
 	auth := c.Flags().String("auth", "none",
 		"`how` the node and the target authenticate themselves: none, chap or mutual-chap")
@@ -96,21 +85,21 @@ is already connected stays connected, whatever the credentials.`,
 	secret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input")
 	complete(c, "auth", "none", "chap", "mutual-chap")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		kind, ok := authTypes[*auth]
+		types := map[string]iscsiapi.AuthenticationType{"none": iscsiapi.AuthenticationType_NONE,
+			"chap": iscsiapi.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": iscsiapi.AuthenticationType_MUTUAL_CHAP}
+		kind, ok := types[*auth]
 		if !ok {
 			return fmt.Errorf("--auth %q is unknown; use none, chap or mutual-chap", *auth)
 		}
-		chap := kind != iscsiapi.AuthenticationType_NONE
-		if chap != (c.Flag("password-file").Value.String() != "") {
+		if chap := *auth != "none"; chap != c.Flags().Changed("password-file") {
 			return fmt.Errorf("--auth chap and mutual-chap need --password-file, and nothing else takes it; --auth is %s", *auth)
-		}
-		if chap {
+		} else if chap {
 			if request.ChapSecret, err = secret(); err != nil {
 				return err
 			}
 		}
 		request.TargetPortal, request.Iqn, request.AuthType = portalOf(args), args[1], kind
-		return a.runStorage(c, "logging in", func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+		return a.runStorage(c, args, func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 			return done(client.ISCSI.ConnectTarget(ctx, request))
 		})
 	}
@@ -132,44 +121,22 @@ func listSessions(ctx context.Context, client *adminclient.Client, _ []string) (
 	list, rows := []sessionRow{}, []string{"TARGET\tCONNECTED"}
 	for _, s := range r.GetIscsiSessions() {
 		list = append(list, sessionRow{s.GetTarget(), s.GetConnected()})
-		rows = append(rows, s.GetTarget()+"\t"+map[bool]string{true: "yes", false: "no"}[s.GetConnected()])
+		rows = append(rows, s.GetTarget()+"\t"+yesText(s.GetConnected()))
 	}
 	return answer{value: map[string]any{"sessions": list}, rows: rows}, nil
 }
 
-func logoutDeed(args []string) deed {
-	return deed{
-		what: "log out of " + args[1], doing: "logging out",
-		effect: "Its disks disappear. It is refused while a volume on one of them is mounted.",
-		look: func(ctx context.Context, client *csiproxy.Client) ([]string, error) {
-			r, err := client.ISCSI.GetTargetDisks(ctx,
-				&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
-			if len(r.GetDiskIDs()) == 0 {
-				return []string{"The target has given this node no disks."}, err
-			}
-			return []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}, err
-		},
-		do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
-			return done(client.ISCSI.DisconnectTarget(ctx,
-				&iscsiapi.DisconnectTargetRequest{TargetPortal: portalOf(args), Iqn: args[1]}))
-		},
-	}
-}
-
 func mutualSecretCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:                   "mutual-secret --password-file FILE",
-		Short:                 "Set the secret with which targets authenticate themselves to this node; all targets share it",
-		DisableFlagsInUseLine: true,
-	}
+	c := a.command("mutual-secret",
+		"Set the secret with which targets authenticate themselves to this node; all targets share it")
 	secret := passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input")
 	required(c, "password-file")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		text, err := secret()
 		if err != nil {
 			return err
 		}
-		return a.runStorage(c, "setting the secret", func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+		return a.runStorage(c, args, func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 			return done(client.ISCSI.SetMutualChapSecret(ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: text}))
 		})
 	}

@@ -18,35 +18,22 @@ import (
 
 func smbGroup(a *connection) *cobra.Command {
 	return group("smb", "Map SMB shares for the whole node",
-		a.admin(&cobra.Command{Use: "list", Short: "List the shares that are mapped, also those that others mapped, and " +
-			"whether they work"}, listMappings),
+		a.admin(a.command("list", "List the shares that are mapped, also those that others mapped, and whether they work"),
+			listMappings),
 		mapCommand(a),
-		a.deed(&cobra.Command{Use: "unmap SHARE", Short: "Remove the mapping of a share; links to it stay"},
-			func(args []string) deed {
-				return deed{
-					what: "remove the mapping of " + args[0], doing: "removing the mapping",
-					effect: "All volumes of this node on the share lose it, even those of other drivers and those with open files.",
-					look: func(ctx context.Context, _ *csiproxy.Client) ([]string, error) {
-						return a.describeMapping(ctx, args[0]), nil
-					},
-					do: func(ctx context.Context, client *csiproxy.Client) (answer, error) {
-						return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
-					},
-				}
-			}))
+		asks(a.storage(a.command("unmap", "Remove the mapping of a share; links to it stay", "SHARE"),
+			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
+				return done(client.SMB.RemoveSmbGlobalMapping(ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: args[0]}))
+			}), "All volumes of this node on the share lose it, even those of other drivers and those with open files."))
 }
 
 func mapCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   `map SHARE [PATH] --user USER --password-file FILE`,
-		Short: "Map a share, and make a link to it at a path",
-		Long: `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
+	c := a.command("map", "Map a share, and make a link to it at a path", "SHARE", "[PATH]")
+	c.Long = `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
 
 A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
-input with -, so that it is not in the list of processes. One line end after it is not part of it.`,
-		Example:               `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\plugins\smb' --user 'EXAMPLE\csi' --password-file -`,
-		DisableFlagsInUseLine: true,
-	}
+input with -, so that it is not in the list of processes. One line end after it is not part of it.`
+	c.Example = `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\smb' --user 'X\csi' --password-file -`
 	request := &smbapi.NewSmbGlobalMappingRequest{}
 	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
 	password := passwordFlag(c, "`file` with the password; -: standard input")
@@ -55,11 +42,8 @@ input with -, so that it is not in the list of processes. One line end after it 
 		if request.Password, err = password(); err != nil {
 			return err
 		}
-		request.RemotePath = args[0]
-		if len(args) == 2 {
-			request.LocalPath = args[1]
-		}
-		return a.runStorage(c, "mapping the share", func(ctx context.Context, client *csiproxy.Client) (answer, error) {
+		request.RemotePath, request.LocalPath = args[0], append(args, "")[1]
+		return a.runStorage(c, args, func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 			return done(client.SMB.NewSmbGlobalMapping(ctx, request))
 		})
 	}
@@ -68,21 +52,20 @@ input with -, so that it is not in the list of processes. One line end after it 
 
 // describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint
 // knows nothing of it.
-func (a *connection) describeMapping(ctx context.Context, path string) (lines []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
+func describeMapping(ctx context.Context, a *connection, _ *csiproxy.Client, args []string) ([]string, error) {
+	path := args[len(args)-1]
+	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) []string {
 		r, err := client.Inspect(ctx, &admin.InspectRequest{})
-		if err := partOf(r, "SMB mappings", err); err != nil {
-			return err
+		if partOf(r, "SMB mappings", err) != nil {
+			return nil
 		}
-		lines = []string{path + ": not mapped"}
 		for _, m := range r.GetSmbMappings() {
 			if share := m.GetRemotePath(); strings.HasPrefix(strings.ToLower(path)+`\`, strings.ToLower(share)+`\`) {
-				lines = []string{share + ": mapped, " + m.GetStatus()}
+				return []string{share + ": mapped, " + m.GetStatus()}
 			}
 		}
-		return nil
-	})
-	return lines
+		return []string{path + ": not mapped"}
+	}), nil
 }
 
 // mappingRow is a mapped share.

@@ -25,37 +25,33 @@ type apiRow struct {
 }
 
 func apisCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "apis",
-		Short: "List the API groups and versions that the agent serves",
-		Long: `List the API groups and versions that the agent serves.
+	c := a.command("apis", "List the API groups and versions that the agent serves")
+	c.Long = c.Short + `.
 
-An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			list := []apiRow{}
-			err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-				r, err := client.ListAPIs(ctx, &admin.ListAPIsRequest{})
-				for _, api := range r.GetApis() {
-					list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
-				}
-				return err
-			})
-			if withoutAdmin(err) {
-				if list, err = a.triedAPIs(c.Context(), err); err != nil {
-					return err
-				}
+An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		list := []apiRow{}
+		err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
+			r, err := client.ListAPIs(ctx, &admin.ListAPIsRequest{})
+			for _, api := range r.GetApis() {
+				list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
 			}
-			if err != nil {
-				return err
-			}
-			rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
-			for _, api := range list {
-				rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
-				names = append(names, api.Group+"/"+api.Version)
-			}
-			return a.printAnswer(c, answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names})
-		},
+			return err
+		})
+		if withoutAdmin(err) {
+			list, err = a.triedAPIs(c.Context(), err)
+		}
+		if err != nil {
+			return err
+		}
+		rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
+		for _, api := range list {
+			rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
+			names = append(names, api.Group+"/"+api.Version)
+		}
+		return a.printAnswer(c, answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names})
 	}
+	return c
 }
 
 // withoutAdmin reports whether an error means that there is no admin endpoint that this process may use. There may be

@@ -7,98 +7,97 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// An argument is one that a command's use names, in capitals: for "volume list [DISK]", DISK, which is optional.
+// An argument is one that a command takes. The functions get it as the last of the arguments so far.
 type argument struct {
-	name     string
+	name     string // DISK
 	optional bool
+	kind
 }
 
-// arguments returns the arguments that a command's use names.
-func arguments(use string) (list []argument) {
-	for _, word := range strings.Fields(use)[1:] {
-		name := strings.Trim(word, "[]")
-		if name == "" || !unicode.IsUpper(rune(name[0])) {
-			break // a flag
-		}
-		list = append(list, argument{name, name != word})
+// A kind of arguments. The words of a kind mean the same in all commands.
+type kind struct {
+	means  string // what to write
+	lists  string // the command that lists what there is
+	file   bool   // of this host
+	onNode string // what an emulated node, which knows all that there are, calls it
+	// offer returns the names that there are, each with or without a description after a tab. It ignores errors.
+	offer func(ctx context.Context, a *connection, before []string) []string
+	// describe describes the object. It fails if there is none. Facts that an older agent cannot give are left out.
+	describe func(ctx context.Context, a *connection, client *csiproxy.Client, args []string) ([]string, error)
+}
+
+func kinds() map[string]kind {
+	return map[string]kind{
+		"DISK": {means: "the number or serial number of a disk", lists: "disk list", onNode: "disk", offer: offerDisks,
+			describe: describeDisk},
+		"VOLUME": {means: "the id of a volume, or a path at which it is mounted", lists: "volume list", offer: offerVolumes,
+			describe: describeVolume},
+		"PATH": {means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
+			describe: describePath},
+		"SOURCE":  {means: "the path or share that the link leads to"},
+		"WINPATH": {means: `a path of the node, such as 'C:\var\lib\kubelet'`},
+		"SHARE": {means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share", offer: offerShares,
+			describe: describeMapping},
+		"PORTAL": {means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260", lists: "iscsi portal list",
+			onNode: "portal", offer: offerPortals},
+		"TARGET": {means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL", onNode: "session with",
+			offer: offerTargets, describe: describeTarget},
+		"SERVICE": {means: "the name of a Windows service, such as MSiSCSI", lists: "system service list", onNode: "service",
+			offer: offerServices, describe: describeService},
+		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server", offer: offerServers},
+		"USER":   {means: "the name of an account of the file servers"},
+		"ID":     {means: "the id of a fault", lists: "node fault list", onNode: "fault", offer: offerFaults},
+		"DIR":    {means: "a directory of this host", file: true}, "FILE": {means: "a file of this host", file: true},
+		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
 	}
-	return list
 }
 
-// meanings say what to write for an argument, and the command that lists what there is.
-var meanings = map[string]string{
-	"DISK":    "the number or serial number of a disk; csi-proxyctl disk list lists them",
-	"VOLUME":  "the id of a volume; csi-proxyctl volume list lists them",
-	"PATH":    `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
-	"SOURCE":  "the path or share that the link leads to",
-	"WINPATH": `a path of the node, such as 'C:\var\lib\kubelet'`,
-	"SHARE":   `a share, such as '\\server\share'; csi-proxyctl smb list lists those that are mapped`,
-	"PORTAL": "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260; csi-proxyctl iscsi portal list " +
-		"lists them",
-	"TARGET": "an iSCSI qualified name; csi-proxyctl iscsi portal discover PORTAL lists those of a portal, " +
-		"csi-proxyctl iscsi sessions those that are connected",
-	"SERVICE": "the name of a Windows service, such as MSiSCSI; csi-proxyctl system service list lists those that " +
-		"storage needs",
-	"SWITCH":   "the name of a switch; csi-proxyctl node switch list lists them",
-	"ANSWER":   "one of the answers that csi-proxyctl node switch list shows",
-	"SERVER":   "the name of a file server; csi-proxyctl node smb list lists them",
-	"USER":     "the name of an account of the file servers",
-	"ID":       "the id of a fault; csi-proxyctl node fault list lists them",
-	"DIR":      "a directory of this host",
-	"FILE":     "a file of this host",
-	"OTHER":    "another file of this host",
-	"AUDITLOG": "a file that csi-proxy -audit-log wrote",
-	"TIME":     "a time, such as 2026-01-31T12:00:00Z",
-	"DURATION": "a duration, such as 90s",
-	"OBJECT":   "what to wait for: ready, disk, volume or mapping",
-	"NAME":     "the name of the object",
-}
-
-// checkArguments checks a command's arguments by its use, before anything is called. Its errors name what is missing.
-func checkArguments(c *cobra.Command, args []string) error {
-	want := arguments(c.Use)
-	if len(args) > len(want) {
-		takes := "no arguments"
-		if len(want) > 0 {
-			takes = "only " + named(want)
-		}
-		return fmt.Errorf("%s takes %s; %q is one too many", c.CommandPath(), takes, args[len(want)])
+// command makes a command that takes arguments; those in brackets are optional, and come last.
+func (a *connection) command(name, short string, takes ...string) *cobra.Command {
+	c := &cobra.Command{Use: strings.Join(append([]string{name}, takes...), " "), Short: short, Args: a.checkArguments,
+		ValidArgsFunction: a.completeArguments}
+	if name == "list" {
+		c.Aliases = []string{"ls"} // as gh, docker and helm have it
 	}
-	var missing []argument
-	for _, w := range want[len(args):] {
-		if !w.optional {
-			missing = append(missing, w)
+	for _, take := range takes {
+		word := strings.Trim(take, "[]")
+		a.takes[c] = append(a.takes[c], argument{word, word != take, kinds()[word]})
+	}
+	return c
+}
+
+// checkArguments checks a command's arguments before anything is called. Its errors name what is missing.
+func (a *connection) checkArguments(c *cobra.Command, args []string) error {
+	takes := a.takes[c]
+	if len(args) > len(takes) {
+		return fmt.Errorf("%s takes %d arguments; %q is one too many", c.CommandPath(), len(takes), args[len(takes)])
+	}
+	var missing, what []string
+	for _, of := range takes[len(args):] {
+		if !of.optional {
+			missing = append(missing, of.name)
+			what = append(what, "\n  "+of.name+": "+of.means+of.listing())
 		}
 	}
 	if len(missing) > 0 {
-		text := c.CommandPath() + " needs " + named(missing)
-		for _, m := range missing {
-			if means := meanings[m.name]; means != "" {
-				text += "\n  " + m.name + ": " + means
-			}
-		}
-		return errors.New(text)
+		return errors.New(c.CommandPath() + " needs " + strings.Join(missing, " and ") + strings.Join(what, ""))
 	}
 	for i, text := range args {
-		if want[i].name == "PORTAL" {
+		if takes[i].name == "PORTAL" {
 			if _, err := parsePortal(text); err != nil {
 				return err
 			}
@@ -107,13 +106,29 @@ func checkArguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// named joins the names of arguments.
-func named(list []argument) string {
-	names := make([]string, len(list))
-	for i, a := range list {
-		names[i] = a.name
+// listing returns the end of a text: the command that lists what there is.
+func (k kind) listing() string {
+	if k.lists == "" {
+		return ""
 	}
-	return strings.Join(names, " and ")
+	return "; csi-proxyctl " + k.lists + " lists them"
+}
+
+// names returns the last argument in the form in which names are offered, and those.
+func (k kind) names(ctx context.Context, a *connection, args []string) (typed string, names []string) {
+	before, typed := args[:len(args)-1], args[len(args)-1]
+	if k.offer == nil {
+		return typed, nil
+	}
+	typed = shortID(typed)
+	if portal, err := parsePortal(typed); k.onNode == "portal" && err == nil {
+		typed = portalText(portal.GetTargetAddress(), portal.GetTargetPort())
+	}
+	for _, offer := range k.offer(ctx, a, before) {
+		name, _, _ := strings.Cut(offer, "\t")
+		names = append(names, name)
+	}
+	return typed, names
 }
 
 // isNumber reports whether a text is the number of a disk.
@@ -122,32 +137,41 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// resolved returns a command's arguments with the numbers of the disks that they name by serial number.
+// isPath reports whether a text for a volume is a path, and not an id.
+func isPath(text string) bool { return len(text) > 1 && text[1] == ':' }
+
+// resolved returns a command's arguments with the numbers of the disks that they name by serial number, and the ids of
+// the volumes that they name by the path of a mount.
 func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error) {
 	args = slices.Clone(args)
-	for i, want := range arguments(c.Use) {
-		if i >= len(args) || want.name != "DISK" || isNumber(args[i]) {
+	for i, of := range a.takes[c][:len(args)] {
+		var look func(context.Context, *csiproxy.Client) error
+		switch {
+		case of.name == "DISK" && !isNumber(args[i]):
+			look = func(ctx context.Context, client *csiproxy.Client) error {
+				r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+				if err == nil {
+					var number uint32
+					number, err = diskIn(r.GetDiskIDs(), args[i])
+					args[i] = fmt.Sprint(number)
+				}
+				return err
+			}
+		case of.name == "VOLUME" && isPath(args[i]):
+			look = func(ctx context.Context, client *csiproxy.Client) error {
+				r, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
+					&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: args[i]})
+				args[i] = r.GetVolumeId()
+				return err
+			}
+		default:
 			continue
 		}
-		err := a.api(c, "", func(ctx context.Context, client *csiproxy.Client) error {
-			number, err := diskBySerial(ctx, client, args[i])
-			args[i] = strconv.FormatUint(uint64(number), 10)
-			return err
-		})
-		if err != nil {
+		if err := a.api(c, look); err != nil {
 			return nil, err
 		}
 	}
 	return args, nil
-}
-
-// diskBySerial returns the number of the disk with a serial number.
-func diskBySerial(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
-	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-	if err != nil {
-		return 0, err
-	}
-	return diskIn(r.GetDiskIDs(), serial)
 }
 
 // diskIn returns the number of the disk with a serial number in a list.
@@ -163,74 +187,20 @@ func diskIn(list map[uint32]*diskapi.DiskIDs, serial string) (uint32, error) {
 			serials = append(serials, of)
 		}
 	}
+	text, code := fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial),
+		codes.FailedPrecondition
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		text := fmt.Sprintf("no disk has the number or serial number %q", serial)
-		return 0, &adminclient.Error{Text: text + didYouMean(serial, serials), Err: status.Error(codes.NotFound, text)}
-	default:
-		text := fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial)
-		return 0, &adminclient.Error{Text: text, Err: status.Error(codes.FailedPrecondition, text)}
+		text, code = fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, serials),
+			codes.NotFound
 	}
+	return 0, &adminclient.Error{Text: text, Err: status.Error(code, text)}
 }
 
 // diskOf returns the number of a disk in the first argument, which has been resolved.
 func diskOf(args []string) uint32 {
 	number, _ := strconv.ParseUint(args[0], 10, 32)
 	return uint32(number)
-}
-
-// parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
-func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
-	if strings.Count(text, ":") != 1 && !strings.HasPrefix(text, "[") {
-		return &iscsiapi.TargetPortal{TargetAddress: text}, nil
-	}
-	host, number, err := net.SplitHostPort(text)
-	port := uint64(0)
-	if err == nil {
-		port, err = strconv.ParseUint(number, 10, 16)
-	}
-	if err != nil || port == 0 {
-		return nil, fmt.Errorf("%q is not a portal such as 192.0.2.10 or 192.0.2.10:3260", text)
-	}
-	return &iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
-}
-
-// iscsiPort is the port of a portal that is written without one.
-const iscsiPort = 3260
-
-// portalText returns a portal as a user may write it.
-func portalText(p *iscsiapi.TargetPortal) string {
-	return net.JoinHostPort(p.GetTargetAddress(), strconv.FormatUint(uint64(p.GetTargetPort()), 10))
-}
-
-// portalOf returns the portal in the first argument, which has been checked.
-func portalOf(args []string) *iscsiapi.TargetPortal {
-	portal, _ := parsePortal(args[0])
-	return portal
-}
-
-// parseTime reads a point in time: in the format of RFC 3339, or as a duration before now.
-func parseTime(text string) (time.Time, error) {
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return time.Now().Add(-ago), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 30s", text)
-	}
-	return at, nil
-}
-
-// size is a flag that takes bytes, or a unit such as 20Gi.
-type size int64
-
-func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
-func (s *size) Type() string   { return "bytes" }
-
-func (s *size) Set(text string) error {
-	n, err := treeview.ParseSize(text)
-	*s = size(n)
-	return err
 }

@@ -92,29 +92,32 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 		}
 	}()
 	b := &bundle{zip: zip.NewWriter(out), missing: slices.Clone(missing)}
-	err = errors.Join(
-		b.add("README.txt", bundleReadme),
-		b.add("doctor.txt", findingsText(io.Discard, findings, missing)),
-		b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing}),
-		a.addVersions(ctx, b),
-		b.add("endpoints.txt", endpointsText(facts.Endpoints)),
-		addTree(b, facts.Tree),
-		addInspected(b, facts.Inspected),
-		a.addJournal(ctx, b),
-		b.addLogs(logs),
-		b.add("missing.txt", strings.Join(append(b.missing, ""), "\n")),
-		b.zip.Close(),
-	)
-	return b.written, err
-}
-
-func (a *connection) addVersions(ctx context.Context, b *bundle) error {
 	v, why := a.versions(ctx)
 	if v.Agent == nil {
 		b.lacks("the agent's version", why)
 	}
-	return b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent, "system": runtime.GOOS +
-		"/" + runtime.GOARCH, "kernel": systemVersion()})
+	var errs []error
+	if facts.Tree != nil { // otherwise doctor has said why
+		var text strings.Builder
+		errs = append(errs, treeview.Write(&text, facts.Tree), b.add("tree.txt", text.String()),
+			b.addJSON("tree.json", facts.Tree))
+	}
+	if facts.Inspected != nil {
+		errs = append(errs, b.addJSON("inspect.json", message{facts.Inspected}))
+	}
+	err = errors.Join(append(errs,
+		b.add("README.txt", bundleReadme),
+		b.add("doctor.txt", findingsText(findings, missing)),
+		b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing}),
+		b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent,
+			"system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()}),
+		b.add("endpoints.txt", endpointsText(facts.Endpoints)),
+		a.addJournal(ctx, b),
+		b.addLogs(logs),
+		b.add("missing.txt", strings.Join(append(b.missing, ""), "\n")),
+		b.zip.Close(),
+	)...)
+	return b.written, err
 }
 
 // endpointsText returns a line for each pipe or socket, and who may open it.
@@ -139,21 +142,6 @@ func endpointsText(all []doctor.Endpoint) string {
 		return "none\n"
 	}
 	return text.String()
-}
-
-func addTree(b *bundle, tree *treeview.Tree) error {
-	if tree == nil {
-		return nil // doctor has said why
-	}
-	var text strings.Builder
-	return errors.Join(treeview.Write(&text, tree), b.add("tree.txt", text.String()), b.addJSON("tree.json", tree))
-}
-
-func addInspected(b *bundle, r *admin.InspectResponse) error {
-	if r == nil {
-		return nil
-	}
-	return b.addJSON("inspect.json", message{r})
 }
 
 // addJournal adds the journal of an emulated node.

@@ -15,7 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // completeCalls completes the flags that select calls by their function or their method.
@@ -56,13 +55,6 @@ func unknownCalls(function, method string) (what, meant string) {
 		return "", ""
 	}
 	return fmt.Sprintf("no method is called %q", method), didYouMean(method, masks())
-}
-
-// warnOfCalls warns of a condition that no call can meet: an empty answer would look as if there had been none.
-func warnOfCalls(c *cobra.Command, function, method string) {
-	if what, meant := unknownCalls(function, method); what != "" {
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", printable.Text(what+meant))
-	}
 }
 
 // callsMeant adds to an error about a fault the function or the method that may have been meant.

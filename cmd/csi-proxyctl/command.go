@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -40,8 +38,8 @@ func yesNo(object, name string, so bool, err error) (answer, error) {
 
 // plainList returns a list of texts as an answer, under its name in JSON.
 func plainList(name string, list []string, err error) (answer, error) {
-	return answer{value: map[string][]string{name: append([]string{}, list...)}, rows: list,
-		names: append([]string{}, list...)}, err
+	list = append([]string{}, list...)
+	return answer{value: map[string][]string{name: list}, rows: list, names: list}, err
 }
 
 // A storageCall calls the storage API for a command.
@@ -50,81 +48,59 @@ type storageCall func(ctx context.Context, client *csiproxy.Client, args []strin
 // An adminCall calls the admin endpoint for a command.
 type adminCall func(ctx context.Context, client *adminclient.Client, args []string) (answer, error)
 
-// storage makes a command that calls the storage API, with the arguments that its use names. The user sees doing if the
-// call takes long.
-func (a *connection) storage(c *cobra.Command, doing string, call storageCall) *cobra.Command {
-	c.RunE = func(c *cobra.Command, args []string) error {
-		args, err := a.resolved(c, args)
-		if err != nil {
-			return err
-		}
-		return a.runStorage(c, doing, func(ctx context.Context, client *csiproxy.Client) (answer,
-			error) {
-			return call(ctx, client, args)
-		})
-	}
+// storage makes a command call the storage API.
+func (a *connection) storage(c *cobra.Command, call storageCall) *cobra.Command {
+	c.RunE = func(c *cobra.Command, args []string) error { return a.runStorage(c, args, call) }
 	return c
 }
 
-// runStorage calls the storage API and prints the answer. A command that changes something only says what it would do
-// if it is told to.
-func (a *connection) runStorage(c *cobra.Command, doing string,
-	call func(context.Context, *csiproxy.Client) (answer, error)) error {
-	if dryRun(c) {
-		return a.onlySay(c)
-	}
-	var found answer
-	err := a.api(c, doing, func(ctx context.Context, client *csiproxy.Client) (err error) {
-		found, err = call(ctx, client)
-		return err
+// runStorage calls the storage API, unless the change is only to be shown or is not confirmed, and prints the answer.
+func (a *connection) runStorage(c *cobra.Command, args []string, call storageCall) error {
+	return a.run(c, args, func(args []string, found *answer) error {
+		return a.api(c, func(ctx context.Context, client *csiproxy.Client) (err error) {
+			*found, err = call(ctx, client, args)
+			return err
+		})
 	})
-	if err != nil {
-		return err
-	}
-	return a.printAnswer(c, found)
 }
 
-// admin makes a command that calls the admin endpoint, with the arguments that its use names.
+// admin makes a command call the admin endpoint.
 func (a *connection) admin(c *cobra.Command, call adminCall) *cobra.Command {
-	c.RunE = func(c *cobra.Command, args []string) error {
-		args, err := a.resolved(c, args)
-		if err != nil {
-			return err
-		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer,
-			error) {
-			return call(ctx, client, args)
-		})
-	}
+	c.RunE = func(c *cobra.Command, args []string) error { return a.runAdmin(c, args, call) }
 	return c
 }
 
-// runAdmin calls the admin endpoint and prints the answer, as runStorage does.
-func (a *connection) runAdmin(c *cobra.Command, call func(context.Context, *adminclient.Client) (answer, error)) error {
-	if dryRun(c) {
-		return a.onlySay(c)
+// runAdmin calls the admin endpoint as runStorage does the storage API.
+func (a *connection) runAdmin(c *cobra.Command, args []string, call adminCall) error {
+	return a.run(c, args, func(args []string, found *answer) error {
+		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) (err error) {
+			*found, err = call(ctx, client, args)
+			return err
+		})
+	})
+}
+
+func (a *connection) run(c *cobra.Command, args []string, call func(args []string, found *answer) error) error {
+	args, err := a.resolved(c, args)
+	if err != nil {
+		return err
+	}
+	if goOn, err := a.confirmed(c, args); !goOn || err != nil {
+		return err
 	}
 	var found answer
-	err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) (err error) {
-		found, err = call(ctx, client)
-		return err
-	})
-	if err != nil {
+	if err := call(args, &found); err != nil {
 		return err
 	}
 	return a.printAnswer(c, found)
 }
 
-// group makes a command that groups others.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, RunE: needCommand}
+// group makes a command that groups others, and alone prints its help.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c
-}
-
-// needCommand is run by a command that only groups others.
-func needCommand(c *cobra.Command, _ []string) error {
-	return fmt.Errorf("%s needs a command: %s", c.CommandPath(), strings.Join(subcommandNames(c), ", "))
 }
 
 // required marks flags of the command as required; it panics if the command lacks one of them.

@@ -6,10 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,58 +25,27 @@ import (
 // completed.
 const completionTime = 2 * time.Second
 
-// An offer finds the values that a shell offers for an argument, each with or without a description after a tab. Errors
-// are ignored: a shell has no use for them.
-type offer func(ctx context.Context, a *connection, before []string) []string
-
-// offers are the arguments that can be completed, by their names in a command's use.
-func offers() map[string]offer {
-	return map[string]offer{
-		"DISK": asking(offerDisks), "VOLUME": asking(offerVolumes), "PORTAL": offerPortals, "TARGET": offerTargets,
-		"SHARE": offerShares, "SERVICE": offerServices, "SERVER": offerServers, "SWITCH": offerSwitches,
-		"ANSWER": offerAnswers,
-		"ID":     offerFaults, "OBJECT": func(context.Context, *connection, []string) []string {
-			return []string{"ready", "disk", "volume", "mapping"}
-		},
+// completeArguments completes a command's arguments.
+func (a *connection) completeArguments(c *cobra.Command, args []string, _ string) ([]string,
+	cobra.ShellCompDirective) {
+	takes := a.takes[c]
+	if len(args) >= len(takes) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// asking makes an offer of one that only asks the storage API.
-func asking(list func(context.Context, *csiproxy.Client) []string) offer {
-	return func(ctx context.Context, a *connection, _ []string) []string {
-		client := a.client()
-		defer func() { _ = client.Close() }()
-		return list(ctx, client)
+	next := takes[len(args)]
+	if next.file {
+		return nil, cobra.ShellCompDirectiveDefault
 	}
-}
-
-// offered returns the names that there are for an argument.
-func (a *connection) offered(ctx context.Context, name string, before []string) []string {
-	if offer := offers()[name]; offer != nil {
-		return offer(ctx, a, before)
+	if next.offer == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return nil
-}
-
-// completeArguments makes a command complete its arguments by their names in its use.
-func (a *connection) completeArguments(c *cobra.Command) {
-	names := arguments(c.Use)
-	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= len(names) {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		switch names[len(args)].name {
-		case "FILE", "OTHER", "AUDITLOG", "DIR":
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
-		defer cancel()
-		list := a.offered(ctx, names[len(args)].name, args)
-		if c.Name() == "unmap" {
-			list = slices.DeleteFunc(list, func(share string) bool { return strings.HasSuffix(share, notMapped) })
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
+	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+	defer cancel()
+	list := next.offer(ctx, a, args)
+	if c.Name() == "unmap" {
+		list = slices.DeleteFunc(list, func(share string) bool { return strings.HasSuffix(share, notMapped) })
 	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 // complete offers fixed values of a flag; it panics if the command has no such flag.
@@ -98,27 +64,33 @@ func completeBy(c *cobra.Command, flag string, values func() []string) {
 	}
 }
 
-// offerServices offers the services that storage needs, and all of an emulated node.
-func offerServices(ctx context.Context, a *connection, _ []string) []string {
-	list := []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListServices(ctx, &admin.ListServicesRequest{})
-		for _, s := range r.GetServices() {
-			if s.GetName() != "LanmanWorkstation" && s.GetName() != "MSiSCSI" && s.GetName() != "csiproxy" {
-				list = append(list, s.GetName())
-			}
-		}
-		return err
+// asked asks the admin endpoint for names. Errors are ignored: a shell has no use for them.
+func asked(ctx context.Context, a *connection,
+	names func(context.Context, *adminclient.Client) []string) (list []string) {
+	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
+		list = names(ctx, client)
+		return nil
 	})
 	return list
 }
 
-// quietly asks the admin endpoint for a completion.
-func (a *connection) quietly(ctx context.Context, ask func(context.Context, *adminclient.Client) error) {
-	_ = a.call(ctx, ask)
+// offerServices offers the services that storage needs, and all of an emulated node.
+func offerServices(ctx context.Context, a *connection, _ []string) []string {
+	list := []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
+	return append(list, asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (more []string) {
+		r, _ := client.ListServices(ctx, &admin.ListServicesRequest{})
+		for _, s := range r.GetServices() {
+			if !slices.Contains(storageServices(), s.GetName()) {
+				more = append(more, s.GetName())
+			}
+		}
+		return more
+	})...)
 }
 
-func offerDisks(ctx context.Context, client *csiproxy.Client) (list []string) {
+func offerDisks(ctx context.Context, a *connection, _ []string) (list []string) {
+	client := a.client()
+	defer func() { _ = client.Close() }()
 	r, _ := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
 		text := fmt.Sprint(number)
@@ -136,7 +108,9 @@ func diskNumbers(ctx context.Context, client *csiproxy.Client) ([]uint32, error)
 }
 
 // offerVolumes offers the ids of the volumes, in the short form that no shell misreads.
-func offerVolumes(ctx context.Context, client *csiproxy.Client) (list []string) {
+func offerVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
+	client := a.client()
+	defer func() { _ = client.Close() }()
 	numbers, _ := diskNumbers(ctx, client)
 	for _, number := range numbers {
 		r, _ := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
@@ -148,35 +122,34 @@ func offerVolumes(ctx context.Context, client *csiproxy.Client) (list []string) 
 }
 
 // offerPortals offers the registered portals, and all of an emulated node's storage.
-func offerPortals(ctx context.Context, a *connection, _ []string) (list []string) {
+func offerPortals(ctx context.Context, a *connection, _ []string) []string {
 	client := a.client()
 	defer func() { _ = client.Close() }()
+	list := asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (all []string) {
+		r, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
+		for _, p := range r.GetPortals() {
+			all = append(all, portalText(p.GetAddress(), p.GetPort()))
+		}
+		return all
+	})
 	r, _ := client.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
 	for _, p := range r.GetTargetPortals() {
-		list = append(list, portalText(p))
+		list = append(list, portalText(p.GetTargetAddress(), p.GetTargetPort()))
 	}
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
-		for _, p := range r.GetPortals() {
-			list = append(list, net.JoinHostPort(p.GetAddress(), strconv.FormatUint(uint64(p.GetPort()), 10)))
-		}
-		return err
-	})
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
 // offerTargets offers the targets of the portal before them, or else those that are connected.
-func offerTargets(ctx context.Context, a *connection, before []string) (list []string) {
+func offerTargets(ctx context.Context, a *connection, before []string) []string {
 	if len(before) == 0 {
-		a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-			r, err := client.Inspect(ctx, &admin.InspectRequest{})
+		return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
+			r, _ := client.Inspect(ctx, &admin.InspectRequest{})
 			for _, s := range r.GetIscsiSessions() {
 				list = append(list, s.GetTarget())
 			}
-			return err
+			return list
 		})
-		return list
 	}
 	client := a.client()
 	defer func() { _ = client.Close() }()
@@ -187,25 +160,25 @@ func offerTargets(ctx context.Context, a *connection, before []string) (list []s
 // notMapped is the end of the offer of a share that could be mapped.
 const notMapped = "\tnot mapped"
 
-// offerShares offers the shares that are mapped, which the admin endpoint knows, or those of the server before them.
-func offerShares(ctx context.Context, a *connection, before []string) (list []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
+// offerShares offers the shares that are mapped, which the admin endpoint knows, and those of an emulated node, or
+// those of the server before them.
+func offerShares(ctx context.Context, a *connection, before []string) []string {
+	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
+		network, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
 		if len(before) > 0 {
-			r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
-			for _, s := range r.GetServers() {
+			for _, s := range network.GetServers() {
 				if strings.EqualFold(s.GetName(), before[0]) {
 					list = append(list, s.GetShares()...)
 				}
 			}
-			return err
+			return list
 		}
-		r, err := client.Inspect(ctx, &admin.InspectRequest{})
+		r, _ := client.Inspect(ctx, &admin.InspectRequest{})
 		mapped := map[string]bool{}
 		for _, m := range r.GetSmbMappings() {
 			mapped[strings.ToLower(m.GetRemotePath())] = true
 			list = append(list, m.GetRemotePath()+"\t"+m.GetStatus())
 		}
-		network, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{}) // of an emulated node
 		for _, s := range network.GetServers() {
 			for _, share := range s.GetShares() {
 				if path := `\\` + s.GetName() + `\` + share; !mapped[strings.ToLower(path)] {
@@ -213,56 +186,27 @@ func offerShares(ctx context.Context, a *connection, before []string) (list []st
 				}
 			}
 		}
-		return err
+		return list
 	})
-	return list
 }
 
-func offerServers(ctx context.Context, a *connection, _ []string) (list []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
+func offerServers(ctx context.Context, a *connection, _ []string) []string {
+	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
+		r, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
 		for _, s := range r.GetServers() {
 			list = append(list, s.GetName())
 		}
-		return err
+		return list
 	})
-	return list
 }
 
-func offerSwitches(ctx context.Context, a *connection, _ []string) (list []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
-		for _, s := range r.GetSwitches() {
-			list = append(list, s.GetName()+"\t"+s.GetForm())
-		}
-		return err
-	})
-	return list
-}
-
-// offerAnswers offers the answers to the switch before them, if they are words.
-func offerAnswers(ctx context.Context, a *connection, before []string) (list []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
-		for _, s := range r.GetSwitches() {
-			if words := regexp.MustCompile(`, (?:or )?| or `).Split(strings.ReplaceAll(s.GetForm(), "`", ""),
-				-1); s.GetName() == before[0] && len(words) > 1 {
-				list = words
-			}
-		}
-		return err
-	})
-	return list
-}
-
-func offerFaults(ctx context.Context, a *connection, _ []string) (list []string) {
-	a.quietly(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
+func offerFaults(ctx context.Context, a *connection, _ []string) []string {
+	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
+		r, _ := client.ListFaults(ctx, &admin.ListFaultsRequest{})
 		for _, s := range r.GetFaults() {
 			list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(),
 				faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
 		}
-		return err
+		return list
 	})
-	return list
 }

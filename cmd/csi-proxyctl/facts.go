@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,163 +17,149 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 )
 
 // factsTime is how long each part of the facts may take. On a node where something hangs, the other parts must not wait
 // for it.
 const factsTime = 25 * time.Second
 
-// examination collects facts. Its parts run at the same time.
-type examination struct {
-	a       *connection
-	mu      sync.Mutex // guards the rest
-	facts   doctor.Facts
-	missing []string
+// A part of the facts.
+type part struct {
+	what string // "disks and volumes"
+	ask  func(ctx context.Context) (missing []string, err error)
 }
 
-// facts returns what can be found out about the node, and what cannot.
+// facts returns what can be found out about the node, and what cannot. All questions are asked at the same time.
 func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
-	x := &examination{a: a, facts: doctor.Facts{Newest: map[string]string{}}}
+	f := doctor.Facts{Newest: map[string]string{}, Endpoints: a.tryEndpoints(ctx)}
 	for _, group := range versions.Groups() {
-		x.facts.Newest[group.Name] = group.Hub
+		f.Newest[group.Name] = group.Hub
 	}
-	x.facts.Endpoints = a.tryEndpoints(ctx)
-	if !slices.ContainsFunc(x.facts.Endpoints, func(e doctor.Endpoint) bool { return e.State != doctor.Absent }) {
-		return x.facts, []string{"everything else: there is no agent to ask"}
-	}
-	answers := map[string]bool{}
-	for _, e := range x.facts.Endpoints {
+	answers, there := map[string]bool{}, false
+	for _, e := range f.Endpoints {
+		there = there || e.State != doctor.Absent && e.State != doctor.Abandoned
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
-	var missing [4][]string // in a fixed order
-	var parts sync.WaitGroup
-	parts.Go(func() { missing[0] = x.inspect(ctx) })
-	parts.Go(func() { missing[3] = x.settings(ctx) })
-	if answers["disk"] {
-		parts.Go(func() { missing[1] = x.tree(ctx) })
-	} else {
-		missing[1] = []string{"disks and volumes: the group disk does not answer"}
+	if !there {
+		return f, []string{"everything else: there is no agent to ask"}
 	}
-	if answers["system"] {
-		parts.Go(func() { missing[2] = x.services(ctx) })
-	} else {
-		missing[2] = []string{"services: the group system does not answer"}
+	questions := []part{
+		{"mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang",
+			func(ctx context.Context) ([]string, error) { return a.inspect(ctx, &f) }},
+		{"disks and volumes", func(ctx context.Context) ([]string, error) {
+			if !answers["disk"] {
+				return nil, errors.New("the group disk does not answer")
+			}
+			tree, _, err := a.tree(ctx)
+			if err != nil {
+				return nil, err
+			}
+			f.Tree = tree
+			return tree.Missing, nil
+		}},
+		{"services", func(ctx context.Context) ([]string, error) {
+			if !answers["system"] {
+				return nil, errors.New("the group system does not answer")
+			}
+			return nil, a.services(ctx, &f)
+		}},
+		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},
 	}
-	parts.Wait()
-	for _, some := range missing {
-		x.missing = append(x.missing, some...)
+	missing, failed := make([][]string, len(questions)), make([]error, len(questions))
+	var asked sync.WaitGroup
+	for i, q := range questions {
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, factsTime)
+			defer cancel()
+			missing[i], failed[i] = q.ask(ctx)
+		})
 	}
-	return x.facts, x.missing
+	asked.Wait()
+	for i, q := range questions {
+		if err := failed[i]; err != nil {
+			missing[i] = append(missing[i], q.what+": "+a.reason(err))
+			if status.Code(err) == codes.DeadlineExceeded { // which is a fact as well
+				f.Unanswered = append(f.Unanswered, q.what)
+			}
+		}
+	}
+	return f, slices.Concat(missing...)
 }
 
 // inspect asks the admin endpoint what only it knows.
-func (x *examination) inspect(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
-	defer cancel()
-	var r *admin.InspectResponse
-	err := x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) (err error) {
-		r, err = client.Inspect(ctx, &admin.InspectRequest{})
+func (a *connection) inspect(ctx context.Context, f *doctor.Facts) (missing []string, err error) {
+	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) (err error) {
+		f.Inspected, err = client.Inspect(ctx, &admin.InspectRequest{})
 		return err
 	})
-	const what = "mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang"
 	if withoutAdmin(err) {
-		return []string{what + ": " + noAdmin(err)}
+		err = errors.New(noAdmin(err))
 	}
-	if err != nil {
-		return x.lacks(what, err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.facts.Inspected = r
-	return r.GetMissing()
+	return f.Inspected.GetMissing(), err
 }
 
 // settings finds out what Windows does with new disks and volumes, from an emulated node's switches or from this
-// machine's registry, and who may change the agent's directories.
-func (x *examination) settings(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
-	defer cancel()
-	off, denied, policy, emulated := false, false, "", false
-	_ = x.a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
+// machine's registry, what else is to know about an emulated node, and who may change the agent's directories.
+func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
+	emulated := false
+	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
 		list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
 		for _, s := range list.GetSwitches() {
 			switch s.GetName() {
 			case "automountOff":
-				off, emulated = s.GetValue() == "true", true
+				f.AutomountOff, emulated = s.GetValue() == "true", true
 			case "sanPolicy":
-				policy = s.GetValue()
+				f.SANPolicy = s.GetValue()
 			}
+		}
+		faults, _ := client.ListFaults(ctx, &admin.ListFaultsRequest{})
+		for _, s := range faults.GetFaults() {
+			f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
+				s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
+		}
+		if at, err := client.GetPath(ctx, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
+			f.Emulated.Path, f.Emulated.FreeBytes = at.GetHostPath(), freeBytes(at.GetHostPath())
 		}
 		return err
 	})
+	lacks := func(what string, err error) {
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			missing = append(missing, what+": "+err.Error())
+		}
+	}
+	var err error
 	if !emulated {
-		var err error
-		if off, err = automountOff(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			missing = append(missing, "automount: "+err.Error())
-		}
-		if policy, err = sanPolicy(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			missing = append(missing, "SAN policy: "+err.Error())
-		}
-		if denied, err = bitLockerRequired(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			missing = append(missing, "BitLocker's policy: "+err.Error())
-		}
+		f.AutomountOff, err = automountOff()
+		lacks("automount", err)
+		f.SANPolicy, err = sanPolicy()
+		lacks("SAN policy", err)
+		f.BitLockerRequired, err = bitLockerRequired()
+		lacks("BitLocker's policy", err)
 	}
-	directories, err := x.a.directories()
-	if err != nil {
-		missing = append(missing, "who may change the agent's directories: "+err.Error())
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.facts.AutomountOff, x.facts.BitLockerRequired, x.facts.SANPolicy, x.facts.Directories = off,
-		denied, policy, directories
+	f.Directories, err = a.directories()
+	lacks("who may change the agent's directories", err)
 	return missing
 }
 
-// tree reads disks and volumes.
-func (x *examination) tree(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
-	defer cancel()
-	tree, _, err := x.a.tree(ctx)
-	if err != nil {
-		return x.lacks("disks and volumes", err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.facts.Tree = tree
-	return tree.Missing
-}
-
 // services asks the API for the services that matter.
-func (x *examination) services(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
-	defer cancel()
-	client := x.a.client()
+func (a *connection) services(ctx context.Context, f *doctor.Facts) error {
+	client := a.client()
 	defer func() { _ = client.Close() }()
-	var found []doctor.Service
+	var errs []error
 	for _, name := range storageServices() {
 		s, err := getService(ctx, client, name)
 		switch {
 		case err == nil:
-			found = append(found, doctor.Service{Name: name, Installed: true, Status: s.Status, Start: s.StartType})
+			f.Services = append(f.Services, doctor.Service{Name: name, Installed: true, Status: s.Status, Start: s.StartType})
 		case status.Code(err) == codes.NotFound:
-			found = append(found, doctor.Service{Name: name})
+			f.Services = append(f.Services, doctor.Service{Name: name})
 		default:
-			missing = append(missing, x.lacks("service "+name, err)...)
+			errs = append(errs, err)
 		}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.facts.Services = found
-	return missing
-}
-
-// lacks returns the text for a part that is missing because of an error. If the part did not come in time, that itself
-// is a fact.
-func (x *examination) lacks(what string, err error) []string {
-	if status.Code(err) == codes.DeadlineExceeded {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.facts.Unanswered = append(x.facts.Unanswered, what)
+	if len(errs) > 0 {
+		return errs[0]
 	}
-	return []string{what + ": " + x.a.reason(err)}
+	return nil
 }

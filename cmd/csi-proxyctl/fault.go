@@ -18,26 +18,21 @@ import (
 
 func faultCommand(a *connection) *cobra.Command {
 	return group("fault", "Disturb kernel calls and API calls",
-		addFaultCommand(a), a.admin(&cobra.Command{Use: "list", Short: "List the faults"}, listFaults), removeFaultCommand(a))
+		addFaultCommand(a), a.admin(a.command("list", "List the faults"), listFaults), removeFaultCommand(a))
 }
 
 func addFaultCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use: "add (--function NAME | --method METHOD) (--fail CODE | --status CODE | --cut | --delay TIME | --hang | " +
-			"--crash)",
-		Short: "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
-		Long: `Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id.
+	c := a.command("add", "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id")
+	c.Long = c.Short + `.
 
 csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD,
 GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call gets a random time,
-10ms-2s.`,
-		Example: `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
+10ms-2s.`
+	c.Example = `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
   csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
   csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
   csi-proxyctl node fault add --method volume/MountVolume --status UNAVAILABLE --message "try later" --times 2
-  csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`,
-		DisableFlagsInUseLine: true,
-	}
+  csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`
 	flags := c.Flags()
 	f := &admin.Fault{}
 	flags.StringVar(&f.Function, "function", "", "`name` of the kernel function")
@@ -67,7 +62,7 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 	} {
 		c.MarkFlagsMutuallyExclusive(pair...)
 	}
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if *code != "" {
 			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
 				return err
@@ -76,7 +71,7 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 		if err := e.Set(f); err != nil {
 			return err
 		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
 			r, err := client.AddFault(ctx, &admin.AddFaultRequest{Fault: f})
 			return shown(r, callsMeant(err, f), strconv.FormatUint(r.GetId(), 10))
 		})
@@ -104,12 +99,7 @@ func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (an
 }
 
 func removeFaultCommand(a *connection) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "remove [ID] [--all]",
-		Short: "End a fault and let the calls that it holds go on",
-
-		DisableFlagsInUseLine: true,
-	}
+	c := a.command("remove", "End a fault and let the calls that it holds go on", "[ID]")
 	all := c.Flags().Bool("all", false, "end all faults")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *all == (len(args) == 1) {
@@ -122,7 +112,7 @@ func removeFaultCommand(a *connection) *cobra.Command {
 				return fmt.Errorf("%q is not the id of a fault", args[0])
 			}
 		}
-		return a.runAdmin(c, func(ctx context.Context, client *adminclient.Client) (answer, error) {
+		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
 			return done(client.RemoveFault(ctx, &admin.RemoveFaultRequest{Id: id}))
 		})
 	}

@@ -37,8 +37,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil || err.Error() == "":
 	case code == exitUsage:
-		text := strings.TrimPrefix(usageText(command, err), root.Name()+" ")
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n", printable.Text(text), command.CommandPath())
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n",
+			printable.Text(strings.TrimPrefix(err.Error(), root.Name()+" ")), command.CommandPath())
 	default:
 		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", printable.Text(a.text(ctx, err)))
 	}
@@ -63,30 +63,19 @@ func doubleDashes(args []string) []string {
 	return out
 }
 
-// rootCommand returns the program's command.
-func rootCommand() *cobra.Command {
-	root, _ := commands()
-	return root
-}
-
 // commands returns the program's command and what all commands share.
 func commands() (*cobra.Command, *connection) {
-	root := &cobra.Command{
-		Use:   "csi-proxyctl",
-		Short: "Call a CSI Proxy agent, look at its node, and find out what is wrong with it",
-		Long: strings.TrimSpace(`
+	a := &connection{output: output{form: outputTable}, takes: map[*cobra.Command][]argument{}}
+	root := group("csi-proxyctl", "Call a CSI Proxy agent, look at its node, and find out what is wrong with it")
+	root.Long = strings.TrimSpace(`
 csi-proxyctl calls a CSI Proxy agent, looks at its node, finds out what is wrong with it, and plays the hardware of an
 emulated node. It works with every agent, whatever versions of the API it serves.
 
 On Windows it finds the agent by its named pipes; elsewhere by its socket directory: --socket-dir, or the environment
 variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 
-` + exitCodesText),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE:          needCommand,
-	}
-	a := &connection{output: output{form: outputTable}}
+` + exitCodesText)
+	root.SilenceErrors, root.SilenceUsage = true, true
 	// with cobra's own text: another needs text/template, and the linker keeps 3 MB more
 	root.Version = buildversion.String()
 	root.SetFlagErrorFunc(unknownFlag)
@@ -104,7 +93,7 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 	)
 	for group, commands := range map[string][]*cobra.Command{
 		"look": {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a),
-			policyCommand(a), proveCommand(a), versionCommand(a)},
+			policyCommand(a), versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {
@@ -113,25 +102,5 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 			root.AddCommand(c)
 		}
 	}
-	a.complete(root)
 	return root, a
-}
-
-// complete gives all commands below one what every command has: the check of its arguments, and their completion.
-func (a *connection) complete(c *cobra.Command) {
-	if c.Args == nil {
-		c.Args = checkArguments
-		if c.HasSubCommands() && c.RunE != nil && len(arguments(c.Use)) == 0 {
-			c.Args = subcommands
-		}
-	}
-	if c.Name() == "list" {
-		c.Aliases = append(c.Aliases, "ls") // as gh, docker and helm have it
-	}
-	if c.ValidArgsFunction == nil && !c.HasSubCommands() {
-		a.completeArguments(c)
-	}
-	for _, sub := range c.Commands() {
-		a.complete(sub)
-	}
 }

@@ -17,7 +17,7 @@ import (
 // made here and not by the program, which would have to include a page formatter.
 func TestManPages(t *testing.T) {
 	dir := cmp.Or(os.Getenv("MAN_DIR"), t.TempDir())
-	root := rootCommand()
+	root, _ := commands()
 	root.DisableAutoGenTag = true // the line with the date of a page
 	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "CSI Proxy", Manual: "CSI Proxy"},
 		dir); err != nil {
@@ -26,11 +26,16 @@ func TestManPages(t *testing.T) {
 	checkManPage(t, dir, root)
 }
 
-// checkManPage checks the pages of a command and of the commands below it.
+// checkManPage checks the pages of a command and of the commands below it, and says what made them.
 func checkManPage(t *testing.T, dir string, c *cobra.Command) {
 	t.Helper()
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	page, err := os.ReadFile(filepath.Join(dir, name+".1"))
+	file := filepath.Join(dir, name+".1")
+	page, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append([]byte(`.\" Generated from the help of the program by make man.`+"\n"), page...),
+			0o600)
+	}
 	if err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
@@ -39,6 +41,15 @@ func (a *connection) directories() ([]doctor.Directory, error) {
 	dir := filepath.Dir(a.address("disk", "v1"))
 	names, err := fileowner.Others(dir)
 	return []doctor.Directory{{Path: dir, Who: names}}, err
+}
+
+// freeBytes returns how much can be written to a file system, -1 if it is not known.
+func freeBytes(path string) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		return -1
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // other systems have other types
 }
 
 // sanPolicy is for Windows, too.

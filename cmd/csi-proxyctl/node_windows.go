@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,16 @@ func securityOf(pipe string) (string, error) {
 		return "", err
 	}
 	return descriptor.String(), nil
+}
+
+// freeBytes returns how much can be written to a file system, -1 if it is not known.
+func freeBytes(path string) int64 {
+	var free uint64
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil || windows.GetDiskFreeSpaceEx(name, &free, nil, nil) != nil {
+		return -1
+	}
+	return int64(min(free, math.MaxInt64))
 }
 
 // systemVersion returns the version of Windows.

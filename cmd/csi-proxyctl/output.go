@@ -16,15 +16,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // output is the form in which a command prints its answer.
 type output struct {
-	form string
-	path *jsonpathTemplate // for outputJSONPath
+	form     string
+	template string // for outputJSONPath
 }
 
 const (
@@ -42,8 +42,8 @@ func (o *output) Type() string   { return "format" }
 func (o *output) Set(text string) (err error) {
 	switch form, template, given := strings.Cut(text, "="); {
 	case form == outputJSONPath && given:
-		*o = output{form: outputJSONPath}
-		o.path, err = parseTemplate(template)
+		*o = output{form: outputJSONPath, template: template}
+		_, err = expandTemplate(template, nil, true)
 		return err
 	case text == outputJSONPath:
 		return errors.New("jsonpath needs a template: -o jsonpath='{.disks[*].serialNumber}'")
@@ -57,6 +57,9 @@ func (o *output) Set(text string) (err error) {
 // forPeople reports whether the output is a table.
 func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
 
+// asksMore reports whether the output has more than the agent's lists: all but a table and names.
+func (o *output) asksMore() bool { return o.form != outputTable && o.form != outputName }
+
 // print prints a command's answer: the rows as a table, or the value in another form.
 func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	return a.printAnswer(c, answer{value: value, rows: rows})
@@ -69,7 +72,7 @@ func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 		if a.output.forPeople() {
 			return nil
 		}
-		found = changed(c)
+		found = a.changed(c)
 	}
 	switch a.output.form {
 	case outputWide:
@@ -96,15 +99,11 @@ func (a *connection) printValue(c *cobra.Command, value any) error {
 }
 
 // changed returns the answer of a change for programs: the command, and the arguments that it was given.
-func changed(c *cobra.Command) answer {
+func (a *connection) changed(c *cobra.Command) answer {
 	value := map[string]any{"done": strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")}
 	found := answer{value: value, names: []string{}}
-	for i, want := range arguments(c.Use) {
-		if i < c.Flags().NArg() {
-			value[strings.ToLower(want.name)] = c.Flags().Arg(i)
-		}
-	}
-	if c.Flags().NArg() > 0 {
+	for i, arg := range c.Flags().Args() {
+		value[strings.ToLower(a.takes[c][i].name)] = arg
 		found.names = c.Flags().Args()[:1]
 	}
 	return found
@@ -133,7 +132,29 @@ func printNames(c *cobra.Command, found answer) error {
 	return nil
 }
 
-// encode returns a value as JSON, or as YAML with the fields in the same order.
+// printOne prints one of many values as they come: as a line, as the name that other commands take, as a line of
+// JSON, or as a YAML document.
+func (a *connection) printOne(c *cobra.Command, line, name string, value any) error {
+	switch a.output.form {
+	case outputTable, outputWide:
+		_, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(line))
+		return err
+	case outputName:
+		_, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(name))
+		return err
+	}
+	text, err := a.encode(value, "")
+	if err != nil {
+		return failure{err}
+	}
+	if a.output.form == outputYAML {
+		text = append([]byte("---\n"), text...)
+	}
+	_, err = c.OutOrStdout().Write(text)
+	return err
+}
+
+// encode returns a value as JSON, as YAML or as a template has it.
 func (a *connection) encode(value any, indent string) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -142,10 +163,11 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 	var out bytes.Buffer
 	switch {
 	case a.output.form == outputJSONPath:
-		expanded, err := a.output.path.expand(text)
-		return []byte(printable.Text(string(expanded))), err
+		text, err = expandTemplate(a.output.template, text, indent == "")
+		return []byte(printable.Text(string(text))), err
 	case a.output.form == outputYAML:
-		return toYAML(text)
+		text, err = yaml.JSONToYAML(escaped(text)) // whose parser refuses control characters
+		return []byte(printable.Text(string(text))), err
 	case indent == "":
 		err = json.Compact(&out, text)
 	default:
@@ -153,34 +175,6 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return escaped(out.Bytes()), err
-}
-
-// toYAML rewrites JSON, which is YAML in another style, in YAML's usual style.
-func toYAML(text []byte) ([]byte, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, err
-	}
-	plain(&document)
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	err := encoder.Encode(&document)
-	return escaped(out.Bytes()), errors.Join(err, encoder.Close())
-}
-
-// plain removes JSON's style; the encoder still quotes texts that need it. Those that do not print need escapes, which
-// are for double quotes.
-func plain(n *yaml.Node) {
-	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
-		n.Style = 0
-	}
-	if printable.Text(n.Value) != n.Value {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	for _, below := range n.Content {
-		plain(below)
-	}
 }
 
 // printTable prints rows of cells that tabs separate.
@@ -201,8 +195,7 @@ func printTable(w io.Writer, rows []string) error {
 	return nil
 }
 
-// escaped returns JSON in which characters that do not print are escapes; line ends stay. It also takes YAML, if such
-// characters are within double quotes.
+// escaped returns JSON in which characters that do not print are escapes; line ends stay.
 func escaped(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) {

@@ -10,9 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -53,32 +51,6 @@ func TestMessagesAsJSON(t *testing.T) {
 			t.Errorf("%s:\ngot  %s, %v\nwant %s", test.name, got, err, test.want)
 		}
 	}
-}
-
-// FuzzYAML checks that a value that is printed as YAML is read back unchanged.
-func FuzzYAML(f *testing.F) {
-	for _, text := range []string{"", "true", "1", "a: b", "- x", "two\nlines", `\\?\Volume{x}\`, "#", "null", " ", "'",
-		"\t", "é", "~", "0x10", "1e3", "=", "<<", "2026-01-31"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		want := map[string]any{"text": strings.ToValidUTF8(text, "?"), "list": []any{}}
-		source, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := toYAML(source)
-		if err != nil {
-			t.Skip(err) // YAML cannot express the text
-		}
-		var got map[string]any
-		if err := yaml.Unmarshal(out, &got); err != nil {
-			t.Fatalf("%q: %v", out, err)
-		}
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("%s(-got +want):\n%s", out, diff)
-		}
-	})
 }
 
 // In every form, what came from outside neither steers the terminal nor looks like another text.

@@ -4,13 +4,14 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
@@ -30,18 +31,15 @@ type question struct {
 
 func policyTest(a *connection) *cobra.Command {
 	q := question{}
-	c := &cobra.Command{
-		Use:   "test FILE",
-		Short: "Check a policy, and show which rule allows or refuses a call",
-		Long: `Check a policy, and show which rule allows or refuses a call. No agent is asked.
+	c := a.command("test", "Check a policy, and show which rule allows or refuses a call", "FILE")
+	c.Long = c.Short + `. No agent is asked.
 
 Without --client, the rules are listed. With it, the command shows what the client's rule says to every method of the
-API, or to the one of --method and to what its request names. A call that is refused ends with exit code 5.`,
-		Example: `  csi-proxyctl policy test policy.yaml
+API, or to the one of --method and to what its request names. A call that is refused ends with exit code 5.`
+	c.Example = `  csi-proxyctl policy test policy.yaml
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
-  csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet\pods\a'`,
-		RunE: func(c *cobra.Command, args []string) error { return a.testPolicy(c, args[0], q) },
-	}
+  csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet'`
+	c.RunE = func(c *cobra.Command, args []string) error { return a.testPolicy(c, args[0], q) }
 	flags := c.Flags()
 	flags.StringArrayVar(&q.client, "client", nil,
 		"what the system says of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, image or container; may be repeated")
@@ -145,49 +143,46 @@ func (a *connection) ask(c *cobra.Command, p *policy.Policy, peer transport.Peer
 }
 
 func policySuggest(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "suggest AUDITLOG",
-		Short: "Write a policy that allows what an audit log shows, and no more",
-		Long: `Write a policy that allows what an audit log shows, and no more, to standard output. No agent is asked.
+	c := a.command("suggest", "Write a policy that allows what an audit log shows, and no more", "AUDITLOG")
+	c.Long = c.Short + `, to standard output. No agent is asked.
 
 Each caller in the log gets a rule with the methods that it called, the directories of its paths, and the services and
 servers that it named. Calls that were refused are left out, and so are the names in calls that failed, and names with a
 *. Let the log run until every driver has made, mounted, grown and removed a volume, read the result, and give the rules
-names.`,
-		Example: `  csi-proxyctl policy suggest audit.jsonl >policy.yaml`,
-		RunE: func(c *cobra.Command, args []string) error {
-			file, err := os.Open(args[0])
+names.`
+	c.RunE = func(c *cobra.Command, args []string) error {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return failure{err}
+		}
+		defer file.Close()
+		s, err := suggestPolicy(file)
+		if err != nil {
+			return failure{fmt.Errorf("%s: %w", args[0], err)}
+		}
+		if s.leftOut > 0 {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(),
+				"left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.leftOut)
+		}
+		if s.namesLeftOut > 0 {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.namesLeftOut)
+		}
+		if len(s.rules) == 0 {
+			return failure{fmt.Errorf("%s: no call of the storage API is in it that a policy could allow", args[0])}
+		}
+		text, err := s.text()
+		if err != nil {
+			return failure{err}
+		}
+		if a.output.form == outputJSON || a.output.form == outputJSONPath {
+			value, err := yaml.YAMLToJSON(text)
 			if err != nil {
 				return failure{err}
 			}
-			defer file.Close()
-			s, err := suggestPolicy(file)
-			if err != nil {
-				return failure{fmt.Errorf("%s: %w", args[0], err)}
-			}
-			if s.leftOut > 0 {
-				_, _ = fmt.Fprintf(c.ErrOrStderr(),
-					"left out: %d calls that were refused or malformed, or whose caller is not in the log\n", s.leftOut)
-			}
-			if s.namesLeftOut > 0 {
-				_, _ = fmt.Fprintf(c.ErrOrStderr(), "left out: %d names in calls that failed, or with a *\n", s.namesLeftOut)
-			}
-			if len(s.rules) == 0 {
-				return failure{fmt.Errorf("%s: no call of the storage API is in it that a policy could allow", args[0])}
-			}
-			text, err := s.text()
-			if err != nil {
-				return failure{err}
-			}
-			if a.output.form == outputJSON || a.output.form == outputJSONPath {
-				var value any
-				if err := yaml.Unmarshal(text, &value); err != nil {
-					return failure{err}
-				}
-				return a.printValue(c, value)
-			}
-			_, err = c.OutOrStdout().Write(text)
-			return err
-		},
+			return a.printValue(c, json.RawMessage(value))
+		}
+		_, err = c.OutOrStdout().Write(text)
+		return err
 	}
+	return c
 }

@@ -8,38 +8,22 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
-// showProgress shows on a terminal, after a second, what is going on and for how long. The function that
-// it returns ends the display and clears the line.
-func showProgress(to io.Writer, doing string) (stop func()) {
-	if doing == "" || !isTerminal(to) {
+// showProgress shows on a terminal, after a second, which command runs. The function that it returns clears the line.
+func showProgress(c *cobra.Command) (stop func()) {
+	to := c.ErrOrStderr()
+	if !isTerminal(to) {
 		return func() {}
 	}
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		begin := time.Now()
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		shown := false
-		for turn := 0; ; turn++ {
-			select {
-			case <-quit:
-				if shown {
-					_, _ = io.WriteString(to, "\r\x1b[K")
-				}
-				return
-			case <-tick.C:
-			}
-			if took := time.Since(begin); took >= time.Second {
-				shown = true
-				_, _ = fmt.Fprintf(to, "\r\x1b[K%c %s, %d s", `|/-\`[turn%4], doing, int(took.Seconds()))
-			}
+	shown := time.AfterFunc(time.Second, func() { _, _ = fmt.Fprintf(to, "\r%s goes on …", c.CommandPath()) })
+	return func() {
+		if !shown.Stop() {
+			_, _ = io.WriteString(to, "\r\x1b[K")
 		}
-	}()
-	return func() { close(quit); <-ended }
+	}
 }
 
 // isTerminal reports whether a file is a terminal.

@@ -13,33 +13,31 @@ import (
 )
 
 func treeCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "tree",
-		Short: "Draw the node's disks, partitions, volumes and mount points",
-		Long: `Draw the node's disks, partitions, volumes and mount points.
+	c := a.command("tree", "Draw the node's disks, partitions, volumes and mount points")
+	c.Long = c.Short + `.
 
-If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			stop := showProgress(c.ErrOrStderr(), "asking for disks and volumes")
-			tree, why, err := a.tree(c.Context())
-			stop()
-			if why != nil && err != nil {
-				if err = (failure{explain(err)}); exitCode(err) == exitUnavailable { // nobody there at all
-					return why
-				}
+If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		stop := showProgress(c)
+		tree, why, err := a.tree(c.Context())
+		stop()
+		if why != nil && err != nil {
+			if err = (failure{explain(err)}); exitCode(err) == exitUnavailable { // nobody there at all
+				return why
 			}
-			if err != nil {
-				return err
-			}
-			if why != nil {
-				tree.Missing = append(tree.Missing, noAdmin(why))
-			}
-			if a.output.forPeople() {
-				return treeview.Write(c.OutOrStdout(), tree)
-			}
-			return a.print(c, tree)
-		},
+		}
+		if err != nil {
+			return err
+		}
+		if why != nil {
+			tree.Missing = append(tree.Missing, noAdmin(why))
+		}
+		if a.output.forPeople() {
+			return treeview.Write(c.OutOrStdout(), tree)
+		}
+		return a.print(c, tree)
 	}
+	return c
 }
 
 // tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why

@@ -95,8 +95,10 @@ func failed(err error) (doctor.State, string) {
 		cause = at.Err
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, fs.ErrNotExist):
 		return doctor.Absent, cause.Error()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return doctor.Abandoned, ""
 	case errors.Is(err, fs.ErrPermission):
 		return doctor.Denied, cause.Error()
 	case errors.Is(err, context.DeadlineExceeded):

@@ -30,25 +30,23 @@ type agentVersion struct {
 }
 
 func versionCommand(a *connection) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of this program and of the agent",
-		Long: `Print the versions of this program and of the agent. Without an agent, the exit code is 0 as well. csi-proxyctl
---version prints this program's alone.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			v, why := a.versions(c.Context())
-			rows := []string{"client\t" + v.Client.Version + "\t" + v.Client.Go + " " + v.Client.Platform}
-			switch {
-			case v.Agent == nil:
-				rows = append(rows, "agent\tnone\t"+why.Error())
-			case v.Agent.Version == "":
-				rows = append(rows, "agent\tunknown\tit does not tell")
-			default:
-				rows = append(rows, "agent\t"+v.Agent.Version)
-			}
-			return a.printAnswer(c, answer{value: v, rows: rows, names: []string{v.Client.Version}})
-		},
+	c := a.command("version", "Print the versions of this program and of the agent")
+	c.Long = c.Short + `. Without an agent, the exit code is 0 as well.
+csi-proxyctl --version prints this program's alone.`
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		v, why := a.versions(c.Context())
+		rows := []string{"client\t" + v.Client.Version + "\t" + v.Client.Go + " " + v.Client.Platform}
+		switch {
+		case v.Agent == nil:
+			rows = append(rows, "agent\tnone\t"+why.Error())
+		case v.Agent.Version == "":
+			rows = append(rows, "agent\tunknown\tit does not tell")
+		default:
+			rows = append(rows, "agent\t"+v.Agent.Version)
+		}
+		return a.printAnswer(c, answer{value: v, rows: rows, names: []string{v.Client.Version}})
 	}
+	return c
 }
 
 // versions returns the versions, and why that of the agent is missing.

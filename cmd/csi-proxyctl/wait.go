@@ -37,30 +37,30 @@ type sight struct {
 	found  answer
 }
 
+// gone is the sight of an object that is not there, with the name of its field.
+func gone(field string) sight {
+	return sight{[]string{stateGone}, answer{value: map[string]any{field: nil}, rows: []string{}, names: []string{}}}
+}
+
 // A lookout looks once. An error that may pass, such as that of an agent that is not there yet, is waited for as well.
 type lookout func(ctx context.Context, args []string) (sight, error)
 
 func waitCommand(a *connection) *cobra.Command {
 	c := group("wait", "Wait until the agent, a disk, a volume or a mapping is as it should be",
-		a.wait(&cobra.Command{Use: "ready", Short: "Wait until the agent serves its API; prints how many endpoints it has"},
+		a.wait(a.command("ready", "Wait until the agent serves its API; prints how many endpoints it has"),
 			[]string{"ready"}, a.seeReady),
-		a.wait(&cobra.Command{
-			Use: "disk DISK", Short: "Wait for a disk; prints its number",
-			Example: "  csi-proxyctl wait disk vol0123456789abcdef1 --for online --timeout 1m",
-		}, []string{statePresent, "online", "offline", stateGone}, a.seeDisk),
-		a.wait(&cobra.Command{
-			Use: "volume VOLUME", Short: "Wait for a volume; prints its id",
-			Example: "  csi-proxyctl wait volume Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11} --for mounted",
-		}, []string{statePresent, "formatted", "mounted", stateGone}, a.seeVolume),
-		a.wait(&cobra.Command{
-			Use: "mapping SHARE", Short: "Wait for the mapping of a share; prints its status",
-			Example: `  csi-proxyctl wait mapping '\\fs.example\share'`,
-		}, []string{"ok", statePresent, stateGone}, a.seeMapping),
+		a.wait(a.command("disk", "Wait for a disk; prints its number", "DISK"),
+			[]string{statePresent, "online", "offline", stateGone}, a.seeDisk),
+		a.wait(a.command("volume", "Wait for a volume; prints its id", "VOLUME"),
+			[]string{statePresent, "formatted", "mounted", stateGone}, a.seeVolume),
+		a.wait(a.command("mapping", "Wait for the mapping of a share; prints its status", "SHARE"),
+			[]string{"ok", statePresent, stateGone}, a.seeMapping),
 	)
 	c.Long = c.Short + `.
 
 It waits for an agent that is not there yet, too. After --timeout it ends with exit code 7 and names the state that it
 saw last.`
+	c.Example = "  csi-proxyctl wait disk vol0123456789abcdef1 --for online --timeout 1m"
 	return c
 }
 
@@ -88,39 +88,39 @@ func (a *connection) wait(c *cobra.Command, states []string, look lookout) *cobr
 }
 
 // untilSeen looks until a state holds or the time is over.
-func (a *connection) untilSeen(c *cobra.Command, want string, args []string, look lookout) (answer, error) {
+func (a *connection) untilSeen(c *cobra.Command, want string, args []string, look lookout) (found answer, err error) {
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
-	stop := showProgress(c.ErrOrStderr(),
-		"waiting for "+strings.Join(append([]string{c.Name()}, append(args, want)...), " "))
-	defer stop()
-	last := "nothing was seen"
-	for first := true; ; first = false {
+	defer showProgress(c)()
+	last, first := "nothing was seen", true
+	err = poll(ctx, waitPause, func() (bool, error) {
 		seen, err := a.lookOnce(ctx, c, first, args, look)
 		switch {
 		case err == nil && slices.Contains(seen.states, want):
-			return seen.found, nil
+			found = seen.found
+			return true, nil
 		case err == nil:
 			last = "it is " + strings.Join(seen.states, ", ")
 		case ctx.Err() == nil && !passes(err):
-			return answer{}, err
+			return true, err
 		case ctx.Err() == nil || first:
 			last = a.text(ctx, err)
 		}
-		select {
-		case <-time.After(waitPause):
-		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return answer{}, errors.New("interrupted")
-			}
-			waited := "the agent"
-			if len(args) > 0 {
-				waited = c.Name() + " " + args[0]
-			}
-			text := fmt.Sprintf("%s is not %s after %v: %s", waited, want, a.timeout, last)
-			return answer{}, &adminclient.Error{Text: text, Err: status.Error(codes.DeadlineExceeded, text)}
-		}
+		first = false
+		return false, nil
+	})
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return found, err
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return found, errors.New("interrupted")
 	}
+	waited := "the agent"
+	if len(args) > 0 {
+		waited = c.Name() + " " + args[0]
+	}
+	text := fmt.Sprintf("%s is not %s after %v: %s", waited, want, a.timeout, last)
+	return found, &adminclient.Error{Text: text, Err: status.Error(codes.DeadlineExceeded, text)}
 }
 
 // lookOnce looks. The first look is made however short the whole time is, so that something is known in the end.
@@ -184,8 +184,7 @@ func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) 
 			state, err = client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
 		}
 		if status.Code(err) == codes.NotFound {
-			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"diskNumber": nil}, rows: []string{},
-				names: []string{}}}, nil
+			return gone("diskNumber"), nil
 		}
 		return sight{
 			[]string{statePresent, onlineText(state.GetIsOnline())},
@@ -215,10 +214,20 @@ func (a *connection) diskSeen(ctx context.Context, client *csiproxy.Client, seri
 func (a *connection) seeVolume(ctx context.Context, args []string) (sight, error) {
 	id := args[0]
 	seen, err := ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
+		if isPath(id) {
+			r, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
+				&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: id})
+			if err != nil && status.Code(err) != codes.NotFound {
+				return sight{}, err
+			}
+			id = r.GetVolumeId()
+		}
+		if id == "" {
+			return gone("volumeId"), nil
+		}
 		r, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
 		if status.Code(err) == codes.NotFound {
-			return sight{states: []string{stateGone}, found: answer{value: map[string]any{"volumeId": nil}, rows: []string{},
-				names: []string{}}}, nil
+			return gone("volumeId"), nil
 		}
 		s := sight{[]string{statePresent}, answer{value: map[string]string{"volumeId": id}, rows: []string{id}}}
 		if r.GetFormatted() {
@@ -261,6 +270,5 @@ func (a *connection) seeMapping(ctx context.Context, args []string) (sight, erro
 			}, nil
 		}
 	}
-	return sight{states: []string{stateGone}, found: answer{value: map[string]any{"share": nil}, rows: []string{},
-		names: []string{}}}, nil
+	return gone("share"), nil
 }

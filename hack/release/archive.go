@@ -47,7 +47,7 @@ func (r *release) archive(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	linked, err := linkedModules(ctx, r.root, t, "./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl")
+	linked, err := linkedModules(ctx, r.root, t, "./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine)
 	if err != nil {
 		return err
 	}

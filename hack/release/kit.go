@@ -11,7 +11,7 @@ import (
 // kitPackages are what hack/build-prove.sh builds for Windows.
 func kitPackages() []string {
 	return []string{
-		"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl", "./cmd/csi-proxy-prove",
+		"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine, "./cmd/csi-proxy-prove",
 		"./test/bench", "./test/conformance", "./test/operation", "./test/sequences", "./test/windows",
 	}
 }

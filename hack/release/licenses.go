@@ -78,7 +78,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 		for i, dir := range strings.Split(strings.TrimSpace(string(modules)), "\n") {
 			packages := []string{"./..."}
 			if i == 0 { // the root, which go.work lists first
-				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", "./cmd/csi-proxyctl",
+				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine,
 					"./csiproxytest", "./inprocess"}
 				if t.system == "windows" {
 					packages = append(append([]string{"-test"}, packages...), kitPackages()...)

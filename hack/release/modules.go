@@ -52,14 +52,27 @@ type goPackage struct {
 	}
 }
 
+// commandLine is a module of its own in the root.
+const commandLine = "./cmd/csi-proxyctl"
+
 // linkedModules returns the modules that packages of a module of this repository need for a target, including the
 // standard library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
-	args := append([]string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}, packages...)
-	output, err := command(ctx, dir, t.env(), "go", args...)
+	list := []string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}
+	var more []byte
+	if slices.Contains(packages, commandLine) {
+		var err error
+		more, err = command(ctx, filepath.Join(dir, commandLine), t.env(), "go", append(slices.Clone(list), ".")...)
+		if err != nil {
+			return nil, err
+		}
+		packages = slices.DeleteFunc(slices.Clone(packages), func(p string) bool { return p == commandLine })
+	}
+	output, err := command(ctx, dir, t.env(), "go", append(slices.Clone(list), packages...)...)
 	if err != nil {
 		return nil, err
 	}
+	output = append(output, more...)
 	modules, seen := map[string]*linked{}, map[string]bool{}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p goPackage
@@ -72,10 +85,11 @@ func linkedModules(ctx context.Context, dir string, t target, packages ...string
 		if m == nil {
 			return nil, fmt.Errorf("the package %s belongs to no module", p.ImportPath)
 		}
-		if modules[m.path] == nil {
-			modules[m.path] = m
+		of := m.path + "@" + m.version
+		if modules[of] == nil {
+			modules[of] = m
 		}
-		if err := modules[m.path].read(p.Dir, top, seen); err != nil {
+		if err := modules[of].read(p.Dir, top, seen); err != nil {
 			return nil, err
 		}
 	}

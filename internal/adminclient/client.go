@@ -62,14 +62,14 @@ func DialPath(ctx context.Context, path string) (*Client, error) {
 func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	conn, err := dial.Open(ctx, target, o)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, Unreachable(err)
 	}
 	return &Client{AdminClient: admin.NewAdminClient(conn),
 		EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
 }
 
-// unreachable explains the error of a failed connection to an administrator.
-func unreachable(err error) error {
+// Unreachable explains the error of a failed connection to an administrator.
+func Unreachable(err error) error {
 	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs",
 		"the user that runs the agent"
 	if runtime.GOOS == "windows" {

@@ -4,7 +4,9 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -19,12 +21,12 @@ func disks(f Facts) []Finding {
 	}
 	var findings []Finding
 	for _, d := range f.Tree.Disks {
-		findings = append(findings, disk(d)...)
+		findings = append(findings, disk(f, d)...)
 	}
 	return findings
 }
 
-func disk(d treeview.Disk) []Finding {
+func disk(f Facts, d treeview.Disk) []Finding {
 	var findings []Finding
 	found := func(severity Severity, check, what string, do ...string) {
 		findings = append(findings, Finding{severity, check, fmt.Sprintf("disk %d is %s", d.Number, what),
@@ -35,6 +37,8 @@ func disk(d treeview.Disk) []Finding {
 	case d.Online == nil:
 	case !*d.Online && d.Style == "RAW":
 		found(Note, "disk-offline", "offline and raw: as new disks arrive, before a driver partitions them")
+	case !*d.Online && f.Inspected != nil && !slices.ContainsFunc(f.Inspected.GetDangling(), mountPoint):
+		found(Note, "disk-offline", "offline, and no mount point misses it: ready to be detached, or about to be staged")
 	case !*d.Online:
 		found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
 	case d.ReadOnly != nil && *d.ReadOnly:
@@ -42,6 +46,10 @@ func disk(d treeview.Disk) []Finding {
 			"if it stays so, see how the storage system exports it")
 	}
 	return append(findings, grown(d)...)
+}
+
+func mountPoint(d *admin.Dangling) bool {
+	return d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT
 }
 
 // grown finds a disk whose only data partition does not use all of it.
@@ -86,13 +94,4 @@ func mountedAt(d treeview.Disk) (lines []string) {
 }
 
 // describe names a disk in the terms by which people recognise it.
-func describe(d treeview.Disk) string {
-	text := fmt.Sprintf("disk %d: %s", d.Number, treeview.Size(d.SizeBytes))
-	for _, part := range []struct{ name, value string }{{"", d.BusType}, {"LUN ", d.LUN}, {"serial ", d.SerialNumber},
-		{"page 83 ", d.Page83}} {
-		if part.value != "" {
-			text += ", " + part.name + part.value
-		}
-	}
-	return text
-}
+func describe(d treeview.Disk) string { return fmt.Sprintf("disk %d: %s", d.Number, d) }

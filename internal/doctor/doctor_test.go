@@ -196,6 +196,7 @@ func TestConnectionsAndLinks(t *testing.T) {
 		{doctor.Problem, "iscsi-disconnected", "csi-proxyctl iscsi portal list"},
 		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
 		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
+		{doctor.Note, "slow-operation", "csi-proxyctl doctor, in two minutes: what has not ended by then hangs"},
 	}
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
@@ -206,11 +207,47 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	findings := doctor.Examine(doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
 		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
-		{Name: "Rescan", Age: durationpb.New(100 * time.Second)},
+		{Name: "Rescan", Age: durationpb.New(100 * time.Second)}, {Name: "Mkdir(x)", Age: durationpb.New(5 * time.Second)},
+		{Name: "Flush(x)", Age: durationpb.New(4 * time.Second)},
 	}}})
-	if want := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}; len(findings) != 1 ||
-		!slices.Equal(findings[0].Evidence, want) {
-		t.Errorf("got %+v, want one finding with %q", findings, want)
+	hung := []string{"MountVolume(x), for 1h1m0s", "Rmdir(x), for 1h0m0s, waiting for others"}
+	slow := []string{"Rescan, for 1m40s", "Mkdir(x), for 5s"}
+	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[1].Evidence, slow) {
+		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
+	}
+}
+
+func TestEmulatedNodes(t *testing.T) {
+	fault := doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 10 * gib}
+	for name, test := range map[string]struct {
+		node doctor.EmulatedNode
+		want []verdict
+	}{
+		"faults": {fault, []verdict{{doctor.Note, "active-fault", "csi-proxyctl node fault remove --all"}}},
+		"full host": {doctor.EmulatedNode{Path: "/state", FreeBytes: 1 << 20},
+			[]verdict{{doctor.Problem, "host-disk-full", "make room there, or start the node with another -state-dir"}}},
+		"unknown":        {doctor.EmulatedNode{Path: "/state", FreeBytes: -1}, nil},
+		"a node of iron": {doctor.EmulatedNode{}, nil},
+	} {
+		if diff := cmp.Diff(verdicts(doctor.Facts{Emulated: test.node}), test.want,
+			cmp.AllowUnexported(verdict{})); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+// TestOfflineDisks distinguishes a disk that a driver has let go from one that a mount point misses.
+func TestOfflineDisks(t *testing.T) {
+	d, no := mounted(), false
+	d.Online = &no
+	facts := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}, Inspected: &admin.InspectResponse{}}
+	if got := doctor.Examine(facts); len(got) != 1 || got[0].Severity != doctor.Note || doctor.Bad(got) {
+		t.Errorf("after an unstage: got %+v, want a note", got)
+	}
+	facts.Inspected.Dangling = []*admin.Dangling{{Path: `C:\m`, Target: id,
+		Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}}
+	if got := doctor.Examine(facts); len(got) != 2 || got[1].Severity != doctor.Warning {
+		t.Errorf("under a mount point: got %+v, want a warning", got)
 	}
 }
 

@@ -20,12 +20,17 @@ func endpoints(f Facts) []Finding {
 		by[e.State] = append(by[e.State], line)
 	}
 	var findings []Finding
-	if len(f.Endpoints) > 0 && len(by[Absent]) == len(f.Endpoints) {
-		return []Finding{{
+	if len(f.Endpoints) > 0 && len(by[Absent])+len(by[Abandoned]) == len(f.Endpoints) {
+		finding := Finding{
 			Severity: Problem, Check: "no-agent", What: "no agent serves the storage API here",
 			Evidence: []string{fmt.Sprintf("none of %d endpoints exists, such as %s", len(f.Endpoints), f.Endpoints[0].Address)},
 			Do:       startAgent(f.Endpoints[0].Address),
-		}}
+		}
+		if left := by[Abandoned]; len(left) > 0 {
+			finding.What += ": its sockets are there, and no process listens, as after it was killed"
+			finding.Evidence = []string{fmt.Sprintf("%d sockets, such as %s", len(left), left[0])}
+		}
+		return []Finding{finding}
 	}
 	for _, bad := range []struct {
 		state       State
@@ -77,7 +82,7 @@ func unanswered(f Facts) []Finding {
 func versionsServed(f Facts) []Finding {
 	served, present := map[string][]string{}, false
 	for _, e := range f.Endpoints {
-		if e.State != Absent && e.Group != "" {
+		if e.State != Absent && e.State != Abandoned && e.Group != "" {
 			served[e.Group], present = append(served[e.Group], e.Version), true
 		}
 	}

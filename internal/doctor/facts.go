@@ -20,7 +20,8 @@ type Facts struct {
 	BitLockerRequired bool
 	SANPolicy         string      // what becomes of new disks: OfflineShared
 	Directories       []Directory // that matter to the agent
-	NoAgent           bool        // no agent is meant to serve here: each that does is another one
+	Emulated          EmulatedNode
+	NoAgent           bool // no agent is meant to serve here: each that does is another one
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }
@@ -30,11 +31,12 @@ type State string
 
 // The states of an endpoint.
 const (
-	Absent  State = "absent"  // nobody serves it, which is normal for versions that are switched off
-	Answers State = "answers" // an agent answered a call
-	Denied  State = "denied"  // it exists and refuses this process
-	Silent  State = "silent"  // it can be opened, and then nothing comes
-	Broken  State = "broken"  // anything else; Detail has the error
+	Absent    State = "absent"    // nobody serves it, which is normal for versions that are switched off
+	Abandoned State = "abandoned" // its socket is there, and no process listens
+	Answers   State = "answers"   // an agent answered a call
+	Denied    State = "denied"    // it exists and refuses this process
+	Silent    State = "silent"    // it can be opened, and then nothing comes
+	Broken    State = "broken"    // anything else; Detail has the error
 )
 
 // Endpoint is one pipe or socket that an agent may serve.

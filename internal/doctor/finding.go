@@ -33,7 +33,8 @@ type Finding struct {
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
 	findings := slices.Concat(
-		endpoints(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f), dangling(f), mappings(f),
+		endpoints(f), emulated(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f),
+		dangling(f), mappings(f),
 		mappingsLimit(f), sessions(f), disks(f), volumes(f), owners(f), automount(f),
 		sanPolicy(f), bitLocker(f), anotherAgent(f), writable(f),
 	)

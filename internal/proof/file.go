@@ -71,7 +71,7 @@ func Read(from io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("it is not a report of csi-proxy-prove: %w", err)
 	}
 	if head.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %d, and this program reads %d: use the csi-proxyctl of the release "+
+		return nil, fmt.Errorf("it has the schema %d, and this program reads %d: use the kit of the release "+
 			"that made it", head.Schema, Schema)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))

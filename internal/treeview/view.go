@@ -48,7 +48,7 @@ func (v *view) measure(tree *Tree) {
 		v.disks.number = max(v.disks.number, width(fmt.Sprint(d.Number)))
 		v.disks.size = max(v.disks.size, width(diskSize(d)))
 		v.disks.style = max(v.disks.style, width(d.Style))
-		v.disks.state = max(v.disks.state, width(diskState(d)))
+		v.disks.state = max(v.disks.state, width(d.State()))
 		for _, p := range d.Partitions {
 			v.partitions.number = max(v.partitions.number, width(fmt.Sprint(p.Number)))
 			v.partitions.size = max(v.partitions.size, width(Size(p.SizeBytes)))
@@ -58,7 +58,7 @@ func (v *view) measure(tree *Tree) {
 
 func (v *view) disk(d Disk) {
 	v.line("Disk ", left(fmt.Sprint(d.Number), v.disks.number), "  ", right(diskSize(d), v.disks.size), "  ",
-		left(orDash(d.Style), v.disks.style), "  ", left(diskState(d), v.disks.state), "  ", attachment(d))
+		left(orDash(d.Style), v.disks.style), "  ", left(d.State(), v.disks.state), "  ", attachment(d))
 	rail := "   "
 	if len(d.Partitions) > 0 {
 		rail = "│  "
@@ -116,23 +116,6 @@ func diskSize(d Disk) string {
 	return Size(d.SizeBytes)
 }
 
-func diskState(d Disk) string {
-	state := "offline"
-	if is(d.Online) {
-		state = "online"
-	}
-	if d.Online == nil {
-		state = "-"
-	}
-	if is(d.ReadOnly) {
-		state += ", read-only"
-	}
-	if is(d.System) {
-		state += ", system"
-	}
-	return state
-}
-
 // attachment returns how and where the disk is attached.
 func attachment(d Disk) string {
 	var parts []string
@@ -163,17 +146,10 @@ func identity(d Disk) string {
 
 // usage returns how full a volume is.
 func usage(v *Volume) string {
-	if !v.Formatted {
-		return "no file system"
+	if !v.Formatted || v.TotalBytes <= 0 {
+		return v.Format()
 	}
-	name := v.FileSystem
-	if name == "" {
-		name = "formatted"
-	}
-	if v.TotalBytes <= 0 {
-		return name
-	}
-	return fmt.Sprintf("%s  %s of %s used", name, Size(v.UsedBytes), Size(v.TotalBytes))
+	return fmt.Sprintf("%s  %s of %s used", v.Format(), Size(v.UsedBytes), Size(v.TotalBytes))
 }
 
 func orDash(text string) string {

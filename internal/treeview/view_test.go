@@ -75,33 +75,3 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
-
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"21474836480": 20 << 30, "20Gi": 20 << 30, "20GiB": 20 << 30, "1.5Gi": 3 << 29, "20G": 20e9, "20GB": 20e9, "512": 512,
-		"512B": 512, "1Ki": 1024,
-	} {
-		got, err := treeview.ParseSize(text)
-		if err != nil || got != want {
-			t.Errorf("ParseSize(%q): got %d, %v, want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "Gi", "20gi", "20 Gi", "1e3", "0x10", "1/2", "8Ei", "0.1", "1.2.3",
-		strings.Repeat("9", 50), "10Zi", "_1", "+1", "BB"} {
-		if got, err := treeview.ParseSize(text); err == nil {
-			t.Errorf("ParseSize(%q): got %d, want an error", text, got)
-		}
-	}
-}
-
-func FuzzParseSize(f *testing.F) {
-	for _, text := range []string{"20Gi", "1.5GiB", "21474836480", "20GB", "", "Gi"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := treeview.ParseSize(text)
-		if err == nil && n <= 0 {
-			t.Errorf("ParseSize(%q) = %d", text, n)
-		}
-	})
-}

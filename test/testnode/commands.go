@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -57,10 +58,16 @@ func build() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "csi-proxy-bin"); err != nil {
 		return "", err
 	}
-	const module = "github.com/kubernetes-csi/csi-proxy"
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(os.PathSeparator), module+"/cmd/csi-proxy", module+"/cmd/csi-proxy-emulated", module+"/cmd/csi-proxyctl") //nolint:gosec // a new directory
-	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("building the commands: %w\n%s", err, out)
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubernetes-csi/csi-proxy").Output()
+	for _, name := range []string{"csi-proxy", "csi-proxy-emulated", "csi-proxyctl"} { // which is a module of its own
+		if err != nil {
+			break
+		}
+		build := exec.Command("go", "-C", filepath.Join(strings.TrimSpace(string(root)), "cmd", name), "build", "-trimpath", "-o", dir+string(os.PathSeparator), ".") //nolint:gosec // a new directory
+		var out []byte
+		if out, err = build.CombinedOutput(); err != nil {
+			err = fmt.Errorf("building %s: %w\n%s", name, err, out)
+		}
 	}
-	return dir, nil
+	return dir, err
 }

@@ -75,7 +75,6 @@ func textDoubts() map[string]settlement {
 		"Not tried on Windows: the move on NTFS itself, and whether the mount manager": by(38),
 		"What stays unproved there is the handful of lines that hand a buffer":         {why: everything},
 		"that Windows agrees, too, is not proved":                                      {why: everything},
-		"| 8 | not confirmed: nothing was done |":                                      {why: notWindows},
 		"another error says that the state of the volume is not known":                 {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                           {why: notWindows},
 	}

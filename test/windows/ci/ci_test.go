@@ -111,7 +111,8 @@ func TestTheServiceIsTakenAwayAtTheEnd(t *testing.T) {
 	for _, s := range steps("out", true) {
 		names = append(names, s.name)
 	}
-	want := []string{"build", "unit", "pipes", "client", "service", "install", "upgrade", "uninstall"}
+	want := []string{"build", "build-csi-proxyctl", "unit", "pipes", "client", "service", "install", "upgrade",
+		"uninstall"}
 	if diff := cmp.Diff(names, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+)
+
+// parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
+func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
+	if strings.Count(text, ":") != 1 && !strings.HasPrefix(text, "[") {
+		return &iscsiapi.TargetPortal{TargetAddress: text}, nil
+	}
+	host, number, err := net.SplitHostPort(text)
+	port := uint64(0)
+	if err == nil {
+		port, err = strconv.ParseUint(number, 10, 16)
+	}
+	if err != nil || port == 0 {
+		return nil, fmt.Errorf("%q is not a portal such as 192.0.2.10 or 192.0.2.10:3260", text)
+	}
+	return &iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
+}
+
+// portalText returns a portal as a user may write it, with its port.
+func portalText(address string, port uint32) string {
+	return net.JoinHostPort(address, strconv.FormatUint(uint64(cmp.Or(port, 3260)), 10))
+}
+
+// portalOf returns the portal in the first argument, which has been checked.
+func portalOf(args []string) *iscsiapi.TargetPortal {
+	portal, _ := parsePortal(args[0])
+	return portal
+}
+
+// parseTime reads a point in time: in the format of RFC 3339, or as a duration before now.
+func parseTime(text string) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return time.Now().Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a duration such as 30s", text)
+	}
+	return at, nil
+}
+
+// size is a flag that takes bytes, or a unit such as 20Gi.
+type size int64
+
+func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *size) Type() string   { return "bytes" }
+
+func (s *size) Set(text string) error {
+	quantity, err := resource.ParseQuantity(strings.TrimSuffix(text, "B"))
+	n, whole := quantity.AsInt64()
+	if err != nil || !whole || n <= 0 {
+		return fmt.Errorf("%q is not a size; write bytes, or a unit such as 20Gi", text)
+	}
+	*s = size(n)
+	return nil
+}
+
+// shortID returns a volume's id without the characters that shells misread: Volume{GUID}.
+func shortID(id string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
+}
+
+func onlineText(online bool) string {
+	if online {
+		return "online"
+	}
+	return "offline"
+}
+
+func yesText(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
