@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,37 +41,32 @@ func beforeDashes(args []string) int {
 	return len(args)
 }
 
-// readInstallation reads the arguments of csi-proxy service install. It reads the agent's flags as the agent will.
-func readInstallation(args []string) (installation, error) {
-	var i installation
-	own := flag.NewFlagSet("csi-proxy service install", flag.ContinueOnError)
-	own.SetOutput(io.Discard)
+// readInstallation reads the arguments of csi-proxy service install, with its own flags in own. It reads the agent's
+// flags as the agent will.
+func readInstallation(own *flag.FlagSet, args []string) (i installation, err error) {
 	own.BoolVar(&i.start, "start", false, "")
 	split := beforeDashes(args)
 	if err := own.Parse(args[:split]); err != nil {
-		return i, fmt.Errorf("install: %w; the agent's flags go behind --", err)
+		return i, fmt.Errorf("%w; the agent's flags go behind --", err)
 	}
 	if own.NArg() > 0 {
-		return i, fmt.Errorf("install: unknown argument %q; the agent's flags go behind --", own.Arg(0))
+		return i, fmt.Errorf("unknown argument %q; the agent's flags go behind --", own.Arg(0))
 	}
 	given := args[min(split+1, len(args)):]
 	i.flags = agentFlags(given)
 	o := newOptions()
-	err := o.parse(i.flags)
+	err = o.parse(i.flags)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return i, errors.New("install: -help is not a flag for a service")
+		return i, errors.New("-help is not a flag for a service")
 	case err != nil:
-		return i, fmt.Errorf("install: the agent would not start: %w", err)
+		return i, fmt.Errorf("the agent would not start: %w", err)
 	case o.Version || !o.service:
-		return i, fmt.Errorf("install: with %q the agent would not run as a service", strings.Join(given, " "))
-	}
-	if err := errors.Join(fullPath("-log_file", o.Log.File), fullPath("-log_dir", o.Log.Dir),
-		fullPath("-policy", o.Policy)); err != nil {
-		return i, fmt.Errorf("install: %w", err)
+		return i, fmt.Errorf("with %q the agent would not run as a service", strings.Join(given, " "))
 	}
 	i.logs, i.policy = o.logDirs(), o.Policy
-	return i, nil
+	return i, errors.Join(fullPath("-log_file", o.Log.File), fullPath("-log_dir", o.Log.Dir),
+		fullPath("-policy", o.Policy))
 }
 
 // logDirs returns the directories in which a service writes its logs.
@@ -111,9 +105,9 @@ func isFlag(arg string, names ...string) bool {
 }
 
 // definition returns the service that runs a program with flags, as node scripts have always made it with sc.exe.
-func definition(program string, flags []string) winservice.Definition {
+func definition(name, program string, flags []string) winservice.Definition {
 	return winservice.Definition{
-		Name:        serviceName,
+		Name:        name,
 		DisplayName: "CSI Proxy",
 		Description: "Serves storage operations of this node to the CSI drivers of Kubernetes.",
 		Command:     append([]string{program}, flags...),
@@ -135,21 +129,27 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 			return fmt.Errorf("log directory: %w", err)
 		}
 	}
-	before, err := c.scm.Query(serviceName)
+	before, err := c.scm.Query(c.name)
 	if err != nil && !errors.Is(err, winservice.ErrNotInstalled) {
 		return err
 	}
-	changes, err := winservice.Install(c.scm, definition(program, i.flags))
+	changes, err := winservice.Install(c.scm, definition(c.name, program, i.flags))
 	if err != nil {
 		return err
 	}
 	switch {
 	case changes.Created:
-		c.print("%s is installed: %s %s", serviceName, program, strings.Join(i.flags, " "))
+		c.print("%s is installed: %s %s", c.name, program, strings.Join(i.flags, " "))
 	case len(changes.Updated) == 0:
-		c.print("%s is already installed like this; nothing changed", serviceName)
+		c.print("%s is already installed like this; nothing changed", c.name)
 	default:
-		c.print("%s was installed differently and is changed:\n  %s", serviceName, strings.Join(changes.Updated, "\n  "))
+		c.print("%s was installed differently and is changed:\n  %s", c.name, strings.Join(changes.Updated, "\n  "))
+	}
+	for _, a := range c.agents {
+		if !strings.EqualFold(a.Name, c.name) {
+			c.print("warning: service %s runs %s, and a node has room for one agent: sc.exe delete %s, or give -name %s", a.Name,
+				a.Program, a.Name, a.Name)
+		}
 	}
 	c.warn(append([]string{program, filepath.Dir(program)}, i.logs...)...)
 	c.warnOfPolicy(i.policy)
@@ -202,12 +202,12 @@ func (c serviceCommand) warnOfPrivileges(limit []string) {
 	allowed := slices.Clone(limit)
 	for _, p := range node.Privileges() {
 		if len(limit) > 0 && !slices.ContainsFunc(limit, func(name string) bool { return strings.EqualFold(name, p.Name) }) {
-			c.print("warning: %s is limited to certain privileges, and lacks %s for %s", serviceName, p.Name, p.NeededFor)
+			c.print("warning: %s is limited to certain privileges, and lacks %s for %s", c.name, p.Name, p.NeededFor)
 			allowed = append(allowed, p.Name)
 		}
 	}
 	if len(allowed) > len(limit) {
-		c.print("warning: to allow them: sc privs %s %s", serviceName, strings.Join(allowed, "/"))
+		c.print("warning: to allow them: sc privs %s %s", c.name, strings.Join(allowed, "/"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 func main() {
@@ -34,6 +35,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // startAgent starts an agent on this machine.
 func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
-	c.Kernel, c.RecordsDir = thisMachine(), recordsDir(klog.FromContext(ctx))
+	c.Kernel, c.RecordsDir, c.OwnService = thisMachine(), recordsDir(klog.FromContext(ctx)), winservice.Own()
 	return agent.Start(ctx, c)
 }

@@ -21,7 +21,7 @@ type options struct {
 
 func newOptions() *options {
 	o := &options{Options: app.NewOptions("csi-proxy")}
-	o.Flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager as csiproxy")
+	o.Flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager")
 	o.Flags.Func("host", "gone: csi-proxy works on this machine, and "+emulatedProgram+" on an emulated node",
 		func(string) error {
 			return errors.New("csi-proxy works on the machine it runs on; for an emulated node run " +

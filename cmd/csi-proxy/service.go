@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// serviceName is the name by which node scripts and monitoring know the service.
+// serviceName is the name of the service where no other one runs an agent.
 const serviceName = "csiproxy"
 
 const (
@@ -73,7 +73,7 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 	if errors.Is(invalid, flag.ErrHelp) {
 		return app.ExitOK
 	}
-	err := winservice.Run(serviceName, func(told context.Context, ready func(details string)) error {
+	err := winservice.Run(func(told context.Context, ready func(details string)) error {
 		if invalid != nil {
 			return invalid
 		}
@@ -110,6 +110,23 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 type serviceCommand struct {
 	scm    winservice.Manager
 	stdout io.Writer
+	name   string             // of the service
+	agents []winservice.Agent // all services that run an agent
+}
+
+// choose returns the name of the service that a command is about: the one that was given, or of the one that runs an
+// agent.
+func choose(given string, agents []winservice.Agent) (name string, err error) {
+	switch {
+	case given != "":
+		return given, nil
+	case len(agents) == 0:
+		return serviceName, nil
+	case len(agents) == 1:
+		return agents[0].Name, nil
+	}
+	return "", fmt.Errorf("the services %s and %s both run an agent: name one of them with -name", agents[0].Name,
+		agents[1].Name)
 }
 
 // service runs csi-proxy service and returns the exit code.
@@ -142,21 +159,33 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
 			command, runtime.GOOS, emulatedProgram))
 	}
+	var name string
+	own := flag.NewFlagSet("csi-proxy service "+command, flag.ContinueOnError)
+	own.SetOutput(io.Discard)
+	own.StringVar(&name, "name", "", "")
 	var install installation
+	var err error
 	if command == "install" {
-		var err error
-		if install, err = readInstallation(args); err != nil {
-			return fail(app.ExitUsage, err)
-		}
-	} else if len(args) > 0 {
-		return fail(app.ExitUsage, fmt.Errorf("%s takes no arguments, not even %q", command, args[0]))
+		install, err = readInstallation(own, args)
+	} else if err = own.Parse(args); err == nil && own.NArg() > 0 {
+		err = fmt.Errorf("unknown argument %q", own.Arg(0))
+	}
+	if err != nil {
+		return fail(app.ExitUsage, fmt.Errorf("%s: %w", command, err))
 	}
 	scm, err := winservice.Connect()
 	if err != nil {
 		return fail(app.ExitFailed, err)
 	}
 	defer func() { _ = scm.Close() }()
-	c := serviceCommand{scm, stdout}
+	agents, err := scm.Agents()
+	if err == nil {
+		name, err = choose(name, agents)
+	}
+	if err != nil {
+		return fail(app.ExitFailed, err)
+	}
+	c := serviceCommand{scm, stdout, name, agents}
 	code := app.ExitOK
 	switch command {
 	case "install":
@@ -183,49 +212,49 @@ func (c serviceCommand) print(format string, args ...any) {
 func (c serviceCommand) start(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := winservice.Start(patience, c.scm, serviceName); err != nil {
+	if err := winservice.Start(patience, c.scm, c.name); err != nil {
 		return err
 	}
-	c.print("%s is running", serviceName)
+	c.print("%s is running", c.name)
 	return nil
 }
 
 func (c serviceCommand) stop(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
-	if err := winservice.Stop(patience, c.scm, serviceName); err != nil {
+	if err := winservice.Stop(patience, c.scm, c.name); err != nil {
 		return err
 	}
-	c.print("%s is stopped", serviceName)
+	c.print("%s is stopped", c.name)
 	return nil
 }
 
 func (c serviceCommand) uninstall(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
-	found, err := winservice.Uninstall(patience, c.scm, serviceName)
+	found, err := winservice.Uninstall(patience, c.scm, c.name)
 	switch {
 	case err != nil:
 		return err
 	case found:
-		c.print("%s is stopped and removed; its program and its logs are left where they are", serviceName)
+		c.print("%s is stopped and removed; its program and its logs are left where they are", c.name)
 	default:
-		c.print("%s is not installed; there is nothing to remove", serviceName)
+		c.print("%s is not installed; there is nothing to remove", c.name)
 	}
 	return nil
 }
 
 // status prints what Windows knows about the service; the exit code tells scripts whether it runs.
 func (c serviceCommand) status() (code int, err error) {
-	s, err := c.scm.Query(serviceName)
+	s, err := c.scm.Query(c.name)
 	switch {
 	case errors.Is(err, winservice.ErrNotInstalled):
-		c.print("%s is not installed", serviceName)
+		c.print("%s is not installed", c.name)
 		return exitNotInstalled, nil
 	case err != nil:
 		return app.ExitFailed, err
 	}
-	c.print("service   %s", serviceName)
+	c.print("service   %s", c.name)
 	c.print("state     %v", s.State)
 	if s.PID != 0 {
 		c.print("pid       %d", s.PID)
@@ -243,6 +272,11 @@ func (c serviceCommand) status() (code int, err error) {
 			c.print("argument  %s", word)
 		}
 	}
+	for _, a := range c.agents {
+		if strings.EqualFold(a.Name, c.name) && a.Wrapper != "" {
+			c.print("which runs %s", a.Program)
+		}
+	}
 	if s.State != winservice.Running {
 		return exitStopped, nil
 	}
@@ -250,7 +284,8 @@ func (c serviceCommand) status() (code int, err error) {
 }
 
 func serviceUsage(w io.Writer) {
-	_, _ = fmt.Fprint(w, `The Windows service csiproxy. All but status need an administrator.
+	_, _ = fmt.Fprint(w, `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or through nssm, whatever its name,
+else csiproxy. -name NAME, before --, names another one. All but status need an administrator.
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;

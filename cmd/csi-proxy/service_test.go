@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 func TestAsService(t *testing.T) {
@@ -58,6 +59,25 @@ func TestAgentFlags(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTheServiceThatACommandIsAbout(t *testing.T) {
+	aks, original := winservice.Agent{Name: "csi-proxy"}, winservice.Agent{Name: "csiproxy"}
+	for _, test := range []struct {
+		given  string
+		agents []winservice.Agent
+		want   string // empty: an error
+	}{
+		{"", nil, "csiproxy"},
+		{"", []winservice.Agent{aks}, "csi-proxy"},
+		{"mine", []winservice.Agent{aks}, "mine"},
+		{"csiproxy", []winservice.Agent{aks, original}, "csiproxy"},
+		{"", []winservice.Agent{aks, original}, ""},
+	} {
+		if got, err := choose(test.given, test.agents); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("-name=%s with %v: got %q, %v", test.given, test.agents, got, err)
+		}
 	}
 }
 
@@ -139,7 +159,7 @@ func TestALimitedService(t *testing.T) {
 		},
 	} {
 		var out bytes.Buffer
-		serviceCommand{stdout: &out}.warnOfPrivileges(strings.Fields(test.limit))
+		serviceCommand{stdout: &out, name: serviceName}.warnOfPrivileges(strings.Fields(test.limit))
 		if diff := cmp.Diff(test.want, out.String()); diff != "" {
 			t.Errorf("%q: %s", test.limit, diff)
 		}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,12 @@ import (
 // TestMain runs the command itself when it is called as such, because the service that the tests install is this
 // program.
 func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) { // copies; see TestMovingAServiceAndBack
+	case "nssm.exe", "wrapper.exe":
+		os.Exit(wrapper())
+	case "csi-proxy.exe":
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
 	if len(os.Args) > 1 && (os.Args[1] == "service" || isFlag(os.Args[1], "windows-service")) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
@@ -69,8 +76,7 @@ func wantText(t *testing.T, got, pattern string) {
 // requireServices skips the test where a service cannot or should not be installed.
 func requireServices(t *testing.T) winservice.Manager {
 	t.Helper()
-	onWine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-	if !onWine && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
+	if !onWine() && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
 		t.Skip("require CSI_PROXY_TEST_SERVICE: this installs and removes the service csiproxy of this machine")
 	}
 	scm, err := winservice.Connect()
@@ -94,16 +100,26 @@ func requireServices(t *testing.T) winservice.Manager {
 // callService calls the service over its pipe, as a driver does.
 func callService(t *testing.T) {
 	t.Helper()
+	if err := tryService(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryService(ctx context.Context) error {
 	client, err := filesystemclient.NewClient()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer func() { _ = client.Close() }()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patience, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if _, err := client.PathExists(patience, &v1.PathExistsRequest{Path: agent.KubeletDir}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = client.PathExists(patience, &v1.PathExistsRequest{Path: agent.KubeletDir})
+	return err
+}
+
+// onWine reports whether this is Wine, which has this function, and not Windows.
+func onWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
 func hasEventSource() bool {
@@ -220,8 +236,8 @@ func TestTheServiceThatScMakes(t *testing.T) {
 
 // A path without a drive is on C, and does not count as relative.
 func TestPathsWithoutADrive(t *testing.T) {
-	i, err := readInstallation([]string{"--", `-log_file=\etc\logs\log`, "-logtostderr=false",
-		`-audit-log=\etc\audit\log`})
+	i, err := readInstallation(flag.NewFlagSet("", flag.ContinueOnError), []string{"--", `-log_file=\etc\logs\log`,
+		"-logtostderr=false", `-audit-log=\etc\audit\log`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +272,7 @@ func TestAServiceThatCannotStart(t *testing.T) {
 			[]string{"-windows-service", "-logtostderr=false", "-log_file=" + filepath.Join(file, "csi-proxy.log")}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := definition(program, test.flags)
+			d := definition(serviceName, program, test.flags)
 			d.Recovery = &winservice.Recovery{} // or Windows would start it again and again
 			if _, err := winservice.Install(scm, d); err != nil {
 				t.Fatal(err)

@@ -26,7 +26,8 @@ func (a *Agent) serve() error {
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
-		Records: a.config.RecordsDir, Observer: a.counting.operations, Lease: server.Hold,
+		OwnService: a.config.OwnService,
+		Records:    a.config.RecordsDir, Observer: a.counting.operations, Lease: server.Hold,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -31,6 +32,8 @@ type Config struct {
 	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none:
 	// the default ones.
 	ProtectedServices []string
+	// OwnService is the service that the agent works for, which StopService does not stop; empty: csiproxy.
+	OwnService string
 	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
 	// empty: shares cannot be staged.
 	Records string
@@ -56,6 +59,7 @@ type Node struct {
 	records        string
 	// names of services that no caller may stop
 	protectedServices []string
+	ownService        string
 
 	operations *operation.Runner
 	policy     *winfs.Policy
@@ -84,7 +88,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	n := &Node{
 		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
 		policy: policy, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
-		protectedServices: protected, records: c.Records,
+		protectedServices: protected, ownService: cmp.Or(c.OwnService, ownService), records: c.Records,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),

@@ -96,7 +96,7 @@ func (n *Node) protected(service string) (name string, yes bool) {
 // mayStop refuses the agent's own service and the protected ones. Windows knows each service by this one name: a
 // display name opens none.
 func (n *Node) mayStop(service string) error {
-	if isOwnService(service) {
+	if n.isOwnService(service) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
 			"service %s is this agent, which does not stop itself", service)
 	}
@@ -110,9 +110,9 @@ func (n *Node) mayStop(service string) error {
 
 // mayStopDependents refuses to stop a service on which the agent or a protected service depends.
 func (n *Node) mayStopDependents(service string, dependents []string) error {
-	if slices.ContainsFunc(dependents, isOwnService) {
+	if slices.ContainsFunc(dependents, n.isOwnService) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
-			"this agent's own service, %s, depends on service %s; the agent does not stop itself", ownService, service)
+			"this agent's own service, %s, depends on service %s; the agent does not stop itself", n.ownService, service)
 	}
 	for _, dependent := range dependents {
 		if name, protected := n.protected(dependent); protected {

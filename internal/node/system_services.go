@@ -140,10 +140,10 @@ func (s *System) control(ctx context.Context, what operation.Request, f func(o *
 	return s.node.change(ctx, what, func(o *op) error { return f(o, &serviceWait{ctx: limited}) })
 }
 
-// ownService is the name under which the agent is installed.
+// ownService is the name under which the agent is usually installed.
 const ownService = "csiproxy"
 
-func isOwnService(name string) bool { return sameService(name, ownService) }
+func (n *Node) isOwnService(name string) bool { return sameService(name, n.ownService) }
 
 // maxServiceName is the limit of CreateServiceW, in UTF-16 units.
 const maxServiceName = 256

@@ -63,20 +63,9 @@ func configure(service windows.Handle, d Definition) error {
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 func (m scm) Query(name string) (found Installed, err error) {
 	err = m.with(name, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS, func(service windows.Handle) error {
-		buffer, err := grow(func(b *byte, size uint32, needed *uint32) error {
-			return windows.QueryServiceConfig(service, (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(b)), size, needed)
-		})
-		if err != nil {
-			return explain("QueryServiceConfig", name, err)
-		}
-		config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
-		command, err := windows.DecomposeCommandLine(windows.UTF16PtrToString(config.BinaryPathName))
-		if err != nil {
-			return explain("CommandLineToArgv", name, err)
-		}
-		found.Definition = Definition{
-			Name: name, DisplayName: windows.UTF16PtrToString(config.DisplayName), Command: command,
-			Start: StartType(config.StartType), Account: windows.UTF16PtrToString(config.ServiceStartName),
+		var err error
+		if found.Definition, err = queryConfig(service, name); err != nil {
+			return err
 		}
 		if err := queryMore(service, &found.Definition); err != nil {
 			return err
@@ -96,6 +85,35 @@ func (m scm) Query(name string) (found Installed, err error) {
 		return nil
 	})
 	return found, err
+}
+
+// command returns the command line of a service.
+func (m scm) command(name string) (words []string, err error) {
+	err = m.with(name, windows.SERVICE_QUERY_CONFIG, func(service windows.Handle) error {
+		d, err := queryConfig(service, name)
+		words = d.Command
+		return err
+	})
+	return words, err
+}
+
+// queryConfig reads a service's basic configuration.
+func queryConfig(service windows.Handle, name string) (Definition, error) {
+	buffer, err := grow(func(b *byte, size uint32, needed *uint32) error {
+		return windows.QueryServiceConfig(service, (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(b)), size, needed)
+	})
+	if err != nil {
+		return Definition{}, explain("QueryServiceConfig", name, err)
+	}
+	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
+	command, err := windows.DecomposeCommandLine(windows.UTF16PtrToString(config.BinaryPathName))
+	if err != nil {
+		return Definition{}, explain("CommandLineToArgv", name, err)
+	}
+	return Definition{
+		Name: name, DisplayName: windows.UTF16PtrToString(config.DisplayName), Command: command,
+		Start: StartType(config.StartType), Account: windows.UTF16PtrToString(config.ServiceStartName),
+	}, nil
 }
 
 // queryMore reads the settings of configure. If those for failures are missing, Recovery stays nil.

@@ -31,6 +31,8 @@ type Installed struct {
 type Manager interface {
 	// Query returns ErrNotInstalled when there is no such service.
 	Query(name string) (Installed, error)
+	// Agents returns the services that run a CSI Proxy, whatever their names.
+	Agents() ([]Agent, error)
 	Create(Definition) error
 	Update(Definition) error
 	Start(name string) error

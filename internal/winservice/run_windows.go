@@ -13,20 +13,19 @@ import (
 	"golang.org/x/sys/windows/svc"
 )
 
-// Run runs a task as the Windows service of that name and returns when the service has ended, successfully or not, and
-// the Service Control Manager and the Event Log have been told. It returns ErrNotService in a process that the Service
-// Control Manager did not start. Call it within 30 seconds of the process's start, before anything that may take time.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicectrldispatcherw
-func Run(name string, task Task) error {
+// Run runs a task as the Windows service that was started and returns when the service has ended, successfully or not,
+// and the Service Control Manager and the Event Log have been told. It returns ErrNotService in a process that the
+// Service Control Manager did not start. Call it within 30 seconds of the process's start, before anything slow.
+// A service with a process of its own may have any name: Windows ignores the one that the process gives.
+// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_table_entryw
+func Run(task Task) error {
 	// A service is a console process as well: while it is still stopping it gets CTRL_SHUTDOWN_EVENT, which ends it
 	// unless the event is handled.
 	shutdowns := make(chan os.Signal, 1)
 	signal.Notify(shutdowns, syscall.SIGTERM)
 	defer signal.Stop(shutdowns)
 
-	events := openEvents(name)
-	defer events.close()
-	err := svc.Run(name, handler{task, events})
+	err := svc.Run("", handler{task})
 	switch {
 	case errors.Is(err, windows.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT):
 		return ErrNotService
@@ -37,14 +36,11 @@ func Run(name string, task Task) error {
 }
 
 // handler is a task as package svc calls it.
-type handler struct {
-	task   Task
-	events Events
-}
+type handler struct{ task Task }
 
-// Execute is ServiceMain. A goroutine receives all requests until Execute returns, as Windows waits until each has been
-// received.
-func (h handler) Execute(_ []string, controls <-chan svc.ChangeRequest,
+// Execute is ServiceMain, whose first argument is the service's name. A goroutine receives all requests until Execute
+// returns, as Windows waits until each has been received.
+func (h handler) Execute(args []string, controls <-chan svc.ChangeRequest,
 	statuses chan<- svc.Status) (specific bool, code uint32) {
 	requests, done := make(chan request), make(chan struct{})
 	defer close(done)
@@ -62,7 +58,9 @@ func (h handler) Execute(_ []string, controls <-chan svc.ChangeRequest,
 			}
 		}
 	}()
-	l := loop{task: h.task, events: h.events, report: func(r report) { statuses <- status(r) }}
+	events := openEvents(args[0])
+	defer events.close()
+	l := loop{task: h.task, events: events, report: func(r report) { statuses <- status(r) }}
 	return true, l.run(requests)
 }
 

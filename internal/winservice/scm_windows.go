@@ -13,14 +13,20 @@ import (
 // scm is a handle of the Service Control Manager's database. Each method opens the service with the rights it needs.
 type scm struct{ handle windows.Handle }
 
-// Connect calls OpenSCManagerW, with the one right that every user has.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-openscmanagerw
+// Connect calls OpenSCManagerW.
 func Connect() (Manager, error) {
-	handle, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
+	m, err := connect()
 	if err != nil {
-		return nil, explain("OpenSCManager", "", err)
+		return nil, err
 	}
-	return scm{handle}, nil
+	return m, nil
+}
+
+// connect asks for the rights that every local user has.
+// https://learn.microsoft.com/windows/win32/services/service-security-and-access-rights
+func connect() (scm, error) {
+	handle, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_ENUMERATE_SERVICE)
+	return scm{handle}, explain("OpenSCManager", "", err)
 }
 
 // Close calls CloseServiceHandle.
