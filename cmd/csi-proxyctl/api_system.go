@@ -13,6 +13,8 @@ import (
 
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 func systemGroup(a *connection) *cobra.Command {
@@ -51,16 +53,36 @@ func (s serviceView) row() string {
 	return s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + orDash(s.DisplayName)
 }
 
-// storageServices are the services that storage needs, and the agent's own.
-func storageServices() []string { return []string{"LanmanWorkstation", "MSiSCSI", "csiproxy"} }
+// storageServices are the services that storage needs, and those that run an agent.
+func storageServices() []doctor.Service {
+	list := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
+	for _, a := range agentServices() {
+		list = append(list, doctor.Service{Name: a.Name, Agent: true, Wrapper: a.Wrapper})
+	}
+	return list
+}
+
+// agentServices returns the services of this machine that run an agent, or the usual one, if this is not a node.
+func agentServices() []winservice.Agent {
+	usual := []winservice.Agent{{Name: "csiproxy"}}
+	scm, err := winservice.Connect()
+	if err != nil {
+		return usual
+	}
+	defer func() { _ = scm.Close() }()
+	if agents, err := scm.Agents(); err == nil && len(agents) > 0 {
+		return agents
+	}
+	return usual
+}
 
 // listStorageServices lists them. The API lists no services, but answers for each.
 func listStorageServices(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
 	list, rows := []serviceView{}, []string{serviceHead}
-	for _, name := range storageServices() {
-		s, err := getService(ctx, client, name)
+	for _, one := range storageServices() {
+		s, err := getService(ctx, client, one.Name)
 		if status.Code(err) == codes.NotFound {
-			s, err = serviceView{Name: name, Status: "not installed", StartType: "-"}, nil
+			s, err = serviceView{Name: one.Name, Status: "not installed", StartType: "-"}, nil
 		}
 		if err != nil {
 			return answer{}, err

@@ -147,15 +147,16 @@ func (a *connection) services(ctx context.Context, f *doctor.Facts) error {
 	client := a.client()
 	defer func() { _ = client.Close() }()
 	var errs []error
-	for _, name := range storageServices() {
-		s, err := getService(ctx, client, name)
+	for _, one := range storageServices() {
+		s, err := getService(ctx, client, one.Name)
 		switch {
 		case err == nil:
-			f.Services = append(f.Services, doctor.Service{Name: name, Installed: true, Status: s.Status, Start: s.StartType})
+			one.Installed, one.Status, one.Start = true, s.Status, s.StartType
+			f.Services = append(f.Services, one)
 		case status.Code(err) == codes.NotFound:
-			f.Services = append(f.Services, doctor.Service{Name: name})
+			f.Services = append(f.Services, one)
 		default:
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("service %s: %w", one.Name, err))
 		}
 	}
 	if len(errs) > 0 {

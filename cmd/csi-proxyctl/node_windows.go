@@ -65,11 +65,11 @@ func bitLockerRequired() (bool, error) {
 // directories returns who may change the directories of the service's program and of its usual log.
 func (*connection) directories() (all []doctor.Directory, err error) {
 	paths := []string{defaultLogs}
-	if scm, err := winservice.Connect(); err == nil { // not in a container
-		installed, err := scm.Query("csiproxy")
-		_ = scm.Close()
-		if err == nil && len(installed.Command) > 0 {
-			paths = append(paths, filepath.Dir(installed.Command[0]))
+	for _, a := range agentServices() {
+		for _, program := range []string{a.Program, a.Wrapper} {
+			if filepath.IsAbs(program) {
+				paths = append(paths, filepath.Dir(program))
+			}
 		}
 	}
 	for _, path := range paths {

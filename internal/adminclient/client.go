@@ -73,7 +73,7 @@ func Unreachable(err error) error {
 	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs",
 		"the user that runs the agent"
 	if runtime.GOOS == "windows" {
-		start, admitted = "start it with sc start csiproxy or its DaemonSet", "administrators and SYSTEM"
+		start, admitted = "start it with csi-proxy service start or its DaemonSet", "administrators and SYSTEM"
 	}
 	at := (*dial.Error)(nil)
 	switch {

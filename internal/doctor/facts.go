@@ -55,4 +55,6 @@ type Service struct {
 	Installed bool
 	Status    string // "running", "stopped", in lower case
 	Start     string // "automatic", "manual", "disabled"
+	Agent     bool   // it runs an agent
+	Wrapper   string // the program that starts the agent in its place, such as nssm.exe; empty: none
 }

@@ -30,13 +30,18 @@ func services(f Facts) []Finding {
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
 			found(Note, "service-stopped",
 				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
-		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
+		case s.Agent && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
 			found(Warning, "service-stopped",
-				"the service csiproxy is installed and does not run; another agent answers, which may end with its container",
-				"sc start csiproxy", "if a DaemonSet has taken over: csi-proxy service uninstall")
-		case strings.EqualFold(s.Name, "csiproxy") && s.Installed && s.Start != "automatic":
-			found(Warning, "service-not-automatic", "the service csiproxy does not start with the node",
-				"sc config csiproxy start= auto")
+				"the agent's service is installed and does not run; another agent answers, which may end with its container",
+				command("sc start %s", argument{"SERVICE", s.Name}),
+				"if a DaemonSet has taken over: "+command("csi-proxy service uninstall -name %s", argument{"SERVICE", s.Name}))
+		case s.Agent && s.Installed && s.Start != "automatic":
+			found(Warning, "service-not-automatic", "the agent's service does not start with the node",
+				command("sc config %s start= auto", argument{"SERVICE", s.Name}))
+		case s.Wrapper != "":
+			found(Note, "service-wrapped",
+				"another program starts the agent, and may cut off its operations when the service stops",
+				command("csi-proxy service install -name %s -start", argument{"SERVICE", s.Name}))
 		}
 	}
 	return findings
@@ -62,7 +67,11 @@ func evidence(s Service) []string {
 	if !s.Installed {
 		return []string{"service " + s.Name + ": not installed"}
 	}
-	return []string{"service " + s.Name + ": " + s.Status + ", starts " + s.Start}
+	text := "service " + s.Name + ": " + s.Status + ", starts " + s.Start
+	if s.Wrapper != "" {
+		text += ", runs " + s.Wrapper
+	}
+	return []string{text}
 }
 
 // usesISCSI reports whether the node has an iSCSI disk.
