@@ -4,7 +4,7 @@
 
 <#
 .SYNOPSIS
-Installs or upgrades csi-proxy.exe as the Windows service csiproxy.
+Installs or upgrades csi-proxy.exe as a Windows service, by default csiproxy.
 
 .DESCRIPTION
 Copies the binary into a directory that only administrators can change, checks its hash there, has it register itself
@@ -29,6 +29,9 @@ The SHA-256 that the binary must have, 64 hexadecimal digits.
 .PARAMETER InstallDir
 Where the binary goes. Default: csi-proxy below the Program Files directory.
 
+.PARAMETER ServiceName
+The service, which may be another installer's: that of the node image is taken over with its name. Default: csiproxy.
+
 .PARAMETER AgentFlags
 Flags of csi-proxy.exe, one per element, e.g. '-v=4','-working-dir=D:\data'. Default: the lines of the environment
 variable CSI_PROXY_FLAGS, for callers that cannot pass a list. If no flag says where the log goes, it goes to
@@ -47,6 +50,8 @@ param(
     [ValidatePattern('^\s*[0-9A-Fa-f]{64}\s*$')]
     [string] $Sha256,
     [string] $InstallDir,
+    [ValidatePattern('^[\w.-]+$')]
+    [string] $ServiceName = 'csiproxy',
     [string[]] $AgentFlags
 )
 
@@ -54,7 +59,6 @@ Set-StrictMode -Version Latest
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue' # a progress bar slows Invoke-WebRequest down many times
 
-$ServiceName = 'csiproxy'
 # SYSTEM and Administrators may do everything, Users may read and run the files. Nothing is inherited.
 $DirectorySddl = 'O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)'
 
@@ -201,14 +205,14 @@ try {
     if (-not $sameBinary) {
         if ($before) {
             # The new program stops the old one: the old one may be too old to know how.
-            Invoke-Agent -Path $new -Arguments @('service', 'stop')
+            Invoke-Agent -Path $new -Arguments @('service', 'stop', '-name', $ServiceName)
         }
         if ($hadBinary) {
             Move-Item -LiteralPath $target -Destination $previous -Force
         }
         Move-Item -LiteralPath $new -Destination $target -Force
     }
-    Invoke-Agent -Path $target -Arguments (@('service', 'install', '-start', '--') + $flags)
+    Invoke-Agent -Path $target -Arguments (@('service', 'install', '-name', $ServiceName, '-start', '--') + $flags)
 }
 catch {
     $failure = $_
@@ -221,7 +225,7 @@ catch {
         if ($now) {
             # Windows may be restarting the new one.
             if (Test-Path -LiteralPath $new) { $program = $new } else { $program = $target }
-            Invoke-Agent -Path $program -Arguments @('service', 'stop')
+            Invoke-Agent -Path $program -Arguments @('service', 'stop', '-name', $ServiceName)
         }
         if (-not $sameBinary) {
             if (-not (Test-Path -LiteralPath $new)) {
@@ -232,7 +236,7 @@ catch {
             }
         }
         if (-not $before) {
-            Invoke-Agent -Path $new -Arguments @('service', 'uninstall')
+            Invoke-Agent -Path $new -Arguments @('service', 'uninstall', '-name', $ServiceName)
         }
         else {
             $change = Invoke-CimMethod -InputObject (Get-AgentService) -MethodName Change -Arguments @{ PathName = $before.PathName }
@@ -240,7 +244,7 @@ catch {
                 throw "the command line could not be set back to $($before.PathName): error $($change.ReturnValue)"
             }
             if ($before.State -eq 'Running') {
-                Invoke-Agent -Path $new -Arguments @('service', 'start')
+                Invoke-Agent -Path $new -Arguments @('service', 'start', '-name', $ServiceName)
             }
         }
     }

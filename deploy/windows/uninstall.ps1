@@ -4,7 +4,7 @@
 
 <#
 .SYNOPSIS
-Stops and removes the Windows service csiproxy, and removes its binary.
+Stops and removes the Windows service, by default csiproxy, and removes its binary.
 
 .DESCRIPTION
 Volumes stay mounted and links stay where they are: only the agent goes. Its logs stay as well. Run it as often as you
@@ -13,18 +13,22 @@ like.
 .PARAMETER InstallDir
 Where install.ps1 put the binary. Default: csi-proxy below the Program Files directory.
 
+.PARAMETER ServiceName
+The service. Default: csiproxy.
+
 .EXAMPLE
 .\uninstall.ps1 -WhatIf
 #>
 [CmdletBinding(SupportsShouldProcess = $true)]
 param(
-    [string] $InstallDir
+    [string] $InstallDir,
+    [ValidatePattern('^[\w.-]+$')]
+    [string] $ServiceName = 'csiproxy'
 )
 
 Set-StrictMode -Version Latest
 $ErrorActionPreference = 'Stop'
 
-$ServiceName = 'csiproxy'
 $StopSeconds = 150 # an agent that stops lets running operations end, a format for example
 if (-not $InstallDir) {
     $InstallDir = Join-Path -Path $env:ProgramFiles -ChildPath 'csi-proxy'
@@ -38,7 +42,7 @@ if (-not $PSCmdlet.ShouldProcess($plan, "$plan?", 'csi-proxy')) {
 $ConfirmPreference = 'None' # the one question was asked
 
 if (Test-Path -LiteralPath $target) {
-    & $target service uninstall | Out-Host # also removes its event log source
+    & $target service uninstall -name $ServiceName | Out-Host # also removes its event log source
     if ($LASTEXITCODE -ne 0) {
         throw "$target service uninstall failed with exit code $LASTEXITCODE"
     }
