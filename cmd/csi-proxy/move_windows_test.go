@@ -195,6 +195,14 @@ func TestMovingAServiceAndBack(t *testing.T) {
 			start()
 			protected()
 			wantStatus(app.ExitOK, itself)
+			if bin := os.Getenv("CSI_PROXY_BIN"); bin != "" {
+				found, _ := exec.CommandContext(patience, filepath.Join(bin, "csi-proxyctl.exe"), "doctor").CombinedOutput()
+				line := "service " + test.name + ": running, starts manual"
+				if test.wrapper != "" {
+					line += ", runs " + test.wrapper
+				}
+				wantText(t, string(found), regexp.QuoteMeta(line))
+			}
 
 			wantText(t, command(t, app.ExitOK, ours, "service", "install", "-start", "--", log,
 				"-logtostderr=false"), "(?s)"+test.name+" was installed differently.*"+test.name+" is running")
@@ -208,6 +216,22 @@ func TestMovingAServiceAndBack(t *testing.T) {
 			start()
 			protected()
 			wantStatus(app.ExitOK, itself)
+			// OpenShift's operator would put another command line back: there the file is replaced.
+			replace := func(from, to string) {
+				t.Helper()
+				if err := winservice.Stop(patience, scm, test.name); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(from, to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			replace(original, original+".kept")
+			copyProgram(t, original)
+			start()
+			wantStatus(app.ExitOK, itself)
+			replace(original+".kept", original)
+			start()
 			wantText(t, command(t, app.ExitOK, ours, "service", "uninstall", "-name", test.name),
 				test.name+" is stopped and removed")
 		})

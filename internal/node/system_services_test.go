@@ -57,6 +57,22 @@ func (k *scriptedServices) system(t *testing.T) *System {
 	return bare(t, k).System
 }
 
+func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
+	n, err := New(&scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
+		Config{WorkingDirs: []string{KubeletDir}, OwnService: "storage", ProtectedServices: []string{"none"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *Error
+	if err := n.System.StopService(t.Context(), "Storage", true); !errors.As(err, &refused) ||
+		refused.Reason != reason.OwnService {
+		t.Errorf("got %v, want the reason %s", err, reason.OwnService)
+	}
+	if err := n.System.StopService(t.Context(), "csiproxy", true); err != nil {
+		t.Errorf("another service: %v", err)
+	}
+}
+
 func inState(states ...uint32) (answers []kernel.Service) {
 	for _, s := range states {
 		answers = append(answers, kernel.Service{State: s, WaitHint: 60000})
