@@ -284,8 +284,9 @@ func (c serviceCommand) status() (code int, err error) {
 }
 
 func serviceUsage(w io.Writer) {
-	_, _ = fmt.Fprint(w, `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or through nssm,
-whatever its name, else csiproxy. -name NAME, before --, names another one. All but status need an administrator.
+	_, _ = fmt.Fprint(w, `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or
+through nssm, whatever its name, else csiproxy. -name NAME, before --, names another one. All but status need an
+administrator.
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;
