@@ -80,7 +80,7 @@ func offerServices(ctx context.Context, a *connection, _ []string) []string {
 	return append(list, asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (more []string) {
 		r, _ := client.ListServices(ctx, &admin.ListServicesRequest{})
 		for _, s := range r.GetServices() {
-			if !slices.Contains(storageServices(), s.GetName()) {
+			if !slices.ContainsFunc(list, func(known string) bool { return strings.HasPrefix(known, s.GetName()+"\t") }) {
 				more = append(more, s.GetName())
 			}
 		}
