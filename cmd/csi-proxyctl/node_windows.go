@@ -14,7 +14,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 // securityOf returns the security descriptor of a pipe in SDDL: its owner, and who may open it.

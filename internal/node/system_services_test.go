@@ -63,7 +63,7 @@ func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refused *Error
+	var refused *errdefs.Error
 	if err := n.System.StopService(t.Context(), "Storage", true); !errors.As(err, &refused) ||
 		refused.Reason != reason.OwnService {
 		t.Errorf("got %v, want the reason %s", err, reason.OwnService)
