@@ -22,6 +22,11 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 	if err != nil {
 		return nil, err
 	}
+	return InspectOf(ctx, n), nil
+}
+
+// InspectOf returns what Inspect answers about a node.
+func InspectOf(ctx context.Context, n *node.Node) *api.InspectResponse {
 	response := &api.InspectResponse{}
 	for _, o := range n.Running() {
 		response.Operations = append(response.Operations,
@@ -60,7 +65,7 @@ func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
 		}
 		return err
 	})
-	return response, nil
+	return response
 }
 
 func danglingKind(kind node.DanglingKind) api.DanglingKind {

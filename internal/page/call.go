@@ -5,8 +5,10 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -19,6 +21,7 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -98,6 +101,30 @@ func (p *page) refusal(other string) string {
 		return "this page only looks: the agent was started with -ui-read-only"
 	}
 	return other
+}
+
+// serveReattach attaches a disk again that was pulled out, by the name of its bundle: a page names no path of the host.
+func (p *page) serveReattach(w http.ResponseWriter, r *http.Request) {
+	var wanted struct{ Name string }
+	if p.config.Admin == nil {
+		fail(w, status.Error(codes.PermissionDenied, p.refusal("")))
+		return
+	}
+	if !readJSON(w, r, &wanted) {
+		return
+	}
+	disks, err := p.config.Harness.Node.DetachedDisks()
+	i := slices.IndexFunc(disks, func(d emulated.DetachedDisk) bool { return filepath.Base(d.Bundle) == wanted.Name })
+	if i < 0 {
+		fail(w, errors.Join(status.Error(codes.NotFound, "no disk that was pulled out has this name"), err))
+		return
+	}
+	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, map[string]uint32{"diskNumber": attached.GetDiskNumber()})
 }
 
 // newFault is a fault that the page adds.

@@ -62,6 +62,7 @@ func New(c Config) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", p.serveHTML)
 	mux.HandleFunc("POST /state", p.serveState)
 	mux.HandleFunc("POST /fault", p.serveFault)
+	mux.HandleFunc("POST /reattach", p.serveReattach)
 	mux.HandleFunc("POST /call/{method}", p.serveCall)
 	return p.guard(mux), nil
 }

@@ -96,10 +96,12 @@ type state struct {
 	ReadOnly bool
 	Journal  struct{ Newest, Searched string }
 	Tree     *struct {
-		Disks []struct {
-			Number       uint32
-			SerialNumber string
-			SizeBytes    string
+		Tree struct {
+			Disks []struct {
+				Number       uint32
+				SerialNumber string
+				SizeBytes    string
+			}
 		}
 	}
 	Version uint64
@@ -201,7 +203,7 @@ func TestChanges(t *testing.T) {
 	t.Parallel()
 	s := open(t, false)
 	first := s.state("0", 0)
-	if first.ReadOnly || first.Tree == nil || len(first.Tree.Disks) != 3 || len(first.Functions) < 30 {
+	if first.ReadOnly || first.Tree == nil || len(first.Tree.Tree.Disks) != 3 || len(first.Functions) < 30 {
 		t.Fatalf("got %+v", first)
 	}
 	s.want(200, `"diskNumber":3`, "/call/AttachDisk", `{"sizeBytes":"1073741824","serialNumber":"by-page"}`)
@@ -210,8 +212,8 @@ func TestChanges(t *testing.T) {
 	s.want(200, `"id":1`, "/fault", `{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}`)
 	s.want(200, `"id":2`, "/fault", `{"method":"volume/MountVolume","status":"UNAVAILABLE","message":"m","after":true}`)
 	st := s.state(first.Journal.Newest, first.Version)
-	if st.Tree == nil || len(st.Tree.Disks) != 4 || st.Tree.Disks[3].SerialNumber != "by-page" ||
-		st.Tree.Disks[3].SizeBytes != "2147483648" {
+	if st.Tree == nil || len(st.Tree.Tree.Disks) != 4 || st.Tree.Tree.Disks[3].SerialNumber != "by-page" ||
+		st.Tree.Tree.Disks[3].SizeBytes != "2147483648" {
 		t.Errorf("got the tree %+v", st.Tree)
 	}
 	if len(st.Servers) != 1 || !st.Servers[0].Stopped {
@@ -242,7 +244,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, true)
 	st := s.state("0", 0)
-	if !st.ReadOnly || len(st.Tree.Disks) != 3 {
+	if !st.ReadOnly || len(st.Tree.Tree.Disks) != 3 {
 		t.Errorf("got %+v", st)
 	}
 	for _, path := range []string{"/call/AttachDisk", "/call/Reboot", "/call/RemoveFault", "/fault"} {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,10 +16,12 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 // known is what a page has seen already.
@@ -31,7 +34,7 @@ type known struct {
 type state struct {
 	ReadOnly  bool                   `json:"readOnly"`
 	Journal   json.RawMessage        `json:"journal"` // a ListJournalResponse with the entries that are new
-	Tree      json.RawMessage        `json:"tree"`    // a GetTreeResponse; null: as before
+	Tree      json.RawMessage        `json:"tree"`    // a seen; null: as before
 	Version   uint64                 `json:"version"` // of the tree
 	TreeError string                 `json:"treeError,omitempty"`
 	Faults    []fault                `json:"faults"`
@@ -40,6 +43,14 @@ type state struct {
 	Portals   []emulated.ISCSIPortal `json:"portals"`
 	Clock     time.Time              `json:"clock"`
 	Stopped   bool                   `json:"stopped"` // the clock
+	Detached  []detached             `json:"detached"`
+}
+
+// detached is a disk that was pulled out.
+type detached struct {
+	Name         string `json:"name"` // of its bundle in the state directory
+	SerialNumber string `json:"serialNumber"`
+	SizeBytes    int64  `json:"sizeBytes"`
 }
 
 // fault is a fault as the page shows it.
@@ -54,12 +65,12 @@ type fault struct {
 }
 
 func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
-	var seen known
-	if !readJSON(w, r, &seen) {
+	var has known
+	if !readJSON(w, r, &has) {
 		return
 	}
 	e := p.config.Harness
-	entries, err := e.ListJournal(r.Context(), &api.ListJournalRequest{After: seen.After})
+	entries, err := e.ListJournal(r.Context(), &api.ListJournalRequest{After: has.After})
 	if err != nil {
 		fail(w, err)
 		return
@@ -70,7 +81,7 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if seen.After == 0 {
+	if has.After == 0 {
 		s.Functions = kernel.Functions()
 	}
 	s.Clock, s.Stopped = e.Node.Clock()
@@ -86,15 +97,29 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 			Times: f.GetFault().GetTimes(), Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
 		})
 	}
+	pulled, err := e.Node.DetachedDisks()
+	if err != nil {
+		s.TreeError = err.Error()
+	}
+	for _, d := range pulled {
+		s.Detached = append(s.Detached, detached{filepath.Base(d.Bundle), d.SerialNumber, d.SizeBytes})
+	}
 	text, version, err := p.storage.look(r.Context(), entries.GetNewest(), len(entries.GetRunning()))
 	if err != nil {
 		s.TreeError = err.Error()
 	}
 	s.Version = version
-	if version != seen.Tree {
+	if version != has.Tree {
 		s.Tree = text
 	}
 	answer(w, s)
+}
+
+// seen is the storage, and what is wrong with it.
+type seen struct {
+	Tree      json.RawMessage  `json:"tree"`      // a GetTreeResponse
+	Inspected json.RawMessage  `json:"inspected"` // an InspectResponse
+	Findings  []doctor.Finding `json:"findings"`
 }
 
 // storage is the storage as it was seen last.
@@ -103,7 +128,6 @@ type storage struct {
 
 	mu      sync.Mutex
 	text    json.RawMessage
-	encoded []byte
 	version uint64
 	newest  uint64 // journal entry when it was seen
 	seen    time.Time
@@ -125,14 +149,28 @@ func (s *storage) look(ctx context.Context, newest uint64, running int) (json.Ra
 	if err != nil {
 		return s.text, s.version, err
 	}
+	inspected := admin.InspectOf(ctx, s.node)
 	s.newest, s.seen = newest, time.Now()
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(tree)
-	if err != nil || s.version > 0 && bytes.Equal(encoded, s.encoded) {
+	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Inspected: inspected})}
+	if now.Tree, err = compact(tree); err == nil {
+		now.Inspected, err = compact(inspected)
+	}
+	if err != nil {
 		return s.text, s.version, err
 	}
-	text, err := protojson.Marshal(tree)
-	if err == nil {
-		s.text, s.encoded, s.version = text, encoded, s.version+1
+	if text, err := json.Marshal(now); err == nil && !bytes.Equal(text, s.text) {
+		s.text, s.version = text, s.version+1
 	}
-	return s.text, s.version, err
+	return s.text, s.version, nil
+}
+
+// compact returns a message as JSON without the blanks that protojson varies.
+func compact(m proto.Message) (json.RawMessage, error) {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Compact(&b, text)
+	return b.Bytes(), err
 }

@@ -64,6 +64,7 @@ func (s *served) stage(t *testing.T, disk uint32, target string) error {
 func TestPage(t *testing.T) {
 	b := launch(t)
 	t.Run("volume's life", func(t *testing.T) { testVolumeLife(t, b) })
+	t.Run("many disks", func(t *testing.T) { testManyDisks(t, b) })
 	t.Run("long journal", func(t *testing.T) { testLongJournal(t, b) })
 	t.Run("agent starts again", func(t *testing.T) { testAgentStartsAgain(t, b) })
 	t.Run("other site", func(t *testing.T) { testOtherSite(t, b) })
@@ -113,8 +114,16 @@ func testVolumeLife(t *testing.T, chromium *browser) {
 	b.until(`document.querySelector('[data-server="fs.emulated"]').textContent.includes('stopped')`)
 	b.click(`document.getElementById('clock-toggle')`)
 	b.until(`document.getElementById('clock').textContent.includes('stopped')`)
+	b.eval(`window.asked = [], window.confirm = q => { asked.push(q); return true }`, nil)
 	b.click(`document.getElementById('reboot')`)
 	b.until(`document.querySelector('#journal details').textContent.includes('EmulatedNode/Reboot')`)
+	b.click(named("#disk-3", "Pull"))
+	b.until(`document.querySelector('#disk-3') === null`)
+	b.until(`asked.join() === 'Reboot the node?,Pull disk 3, whatever uses it?'`)
+	b.until(`document.getElementById('findings-section').textContent.includes('globalmount')`)
+	b.until(`document.getElementById('remote').textContent.includes('leads nowhere')`)
+	b.click(named("#detached", "Attach again"))
+	b.until(`document.querySelector('#disk-3').textContent.includes('vol0123456789abcdef3') && document.getElementById('detached').textContent === ''`)
 	b.click(named("#disk-3", "Pull"))
 	b.until(`document.querySelector('#disk-3') === null`)
 
@@ -131,6 +140,27 @@ func testVolumeLife(t *testing.T, chromium *browser) {
 	if images != 0 {
 		t.Error("what the node says has become markup")
 	}
+}
+
+// Two hundred disks are folded, can be filtered, and keep what is being typed while others change.
+func testManyDisks(t *testing.T, chromium *browser) {
+	s := serve(t, testnode.ShortDir(t), "-ui=127.0.0.1:0")
+	b := chromium.open(t, s.url)
+	b.until(`document.querySelectorAll('.disk').length === 3`)
+	b.eval(`window.shownStorage = showStorage; window.made = n => ({tree: {disks: Array.from({length: 200}, (_, i) => (
+		{number: i, sizeBytes: String((i === 7 ? n : 1) * 2 ** 30), style: 'RAW', online: true, serialNumber: 'serial-' + i}))}, inspected: {}});
+		showStorage = () => {}; shownStorage(made(1))`, nil)
+	b.until(`document.querySelectorAll('.disk').length === 200 && document.getElementById('tree').scrollHeight > document.getElementById('tree').clientHeight`)
+	b.fill(`document.getElementById('disk-filter')`, "serial-77")
+	b.until(`[...document.querySelectorAll('.disk')].filter(d => !d.hidden).map(d => d.id).join() === 'disk-77'`)
+	b.fill(`document.getElementById('disk-filter')`, "")
+	b.fill(`document.querySelector('#disk-7 input')`, "99")
+	b.eval(`document.querySelector('#disk-7 input').focus(); shownStorage(made(3))`, nil)
+	b.until(`document.querySelector('#disk-7').textContent.includes('3 GiB') && document.querySelector('#disk-7 input').value === '99' && document.activeElement === document.querySelector('#disk-7 input')`)
+	b.click(`document.getElementById('copy')`)
+	b.click(named("#disk-7", "Pull"))
+	b.until(`document.getElementById('message').textContent === 'csi-proxyctl node disk detach 7'`)
+	b.until(`commandLine("x", "a'; rm") === "x NAME" && commandLine("x", "C:\\a") === "x 'C:\\a'" && commandLine("x", "fs.emulated") === "x fs.emulated"`)
 }
 
 // Ten thousand entries are kept and searched, but not drawn.
