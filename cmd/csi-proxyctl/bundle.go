@@ -21,7 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/redact"
+	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -57,7 +57,7 @@ type bundle struct {
 func (b *bundle) add(name, text string) error {
 	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
-		_, err = io.WriteString(w, redact.WithoutSecrets(text))
+		_, err = io.WriteString(w, texts.WithoutSecrets(text))
 		b.written++
 	}
 	return err

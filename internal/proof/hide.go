@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
-	"github.com/kubernetes-csi/csi-proxy/internal/redact"
+	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
 )
 
 // Hidden is what a report must not hold, because it is personal to the machine.
@@ -41,7 +41,7 @@ type place struct {
 }
 
 var (
-	texts = place{secrets: true, kept: []string{"begun", "sha256", "programs", "system", "name", "does", "test", "verdict",
+	prose = place{secrets: true, kept: []string{"begun", "sha256", "programs", "system", "name", "does", "test", "verdict",
 		"question", "status"}}
 	answers = place{members: true, secrets: true, encoded: true}
 	// without secrets, because a buffer may look like one
@@ -50,7 +50,7 @@ var (
 
 // Hide replaces everything that is hidden in all texts of a report, and removes what looks like a secret.
 func (r *Report) Hide(h Hidden) error {
-	names, err := redact.NewNames(r.replacements(h))
+	names, err := texts.NewNames(r.replacements(h))
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (r *Report) Hide(h Hidden) error {
 	if err := decoder.Decode(&value); err != nil {
 		return err
 	}
-	if text, err = json.Marshal(hide(names, value, texts)); err != nil {
+	if text, err = json.Marshal(hide(names, value, prose)); err != nil {
 		return err
 	}
 	*r = Report{}
@@ -72,14 +72,14 @@ func (r *Report) Hide(h Hidden) error {
 }
 
 // hide replaces within a JSON value and everything below it.
-func hide(names *redact.Names, value any, in place) any {
+func hide(names *texts.Names, value any, in place) any {
 	switch v := value.(type) {
 	case string:
 		if hidden, ok := names.Encoded(v); in.encoded && ok {
 			return hidden
 		}
 		if v = names.Text(v); in.secrets {
-			v = redact.WithoutSecrets(v)
+			v = texts.WithoutSecrets(v)
 		}
 		return v
 	case []any:
@@ -92,7 +92,7 @@ func hide(names *redact.Names, value any, in place) any {
 			inside := in
 			switch {
 			case in.members:
-				name = redact.WithoutSecrets(names.Text(name))
+				name = texts.WithoutSecrets(names.Text(name))
 			case slices.Contains(in.kept, name):
 				hidden[name] = below
 				continue
@@ -114,11 +114,11 @@ const (
 )
 
 // replacements returns those of this machine's own names and numbers, and those of others, which recorded calls show.
-func (r *Report) replacements(h Hidden) (all []redact.Replacement) {
+func (r *Report) replacements(h Hidden) (all []texts.Replacement) {
 	names := func(of map[string]string) {
 		for text, by := range of {
 			if utf8.RuneCountInString(text) > 1 {
-				all = append(all, redact.Replacement{Text: text, By: by})
+				all = append(all, texts.Replacement{Text: text, By: by})
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (r *Report) replacements(h Hidden) (all []redact.Replacement) {
 	for _, serial := range serials {
 		if text := strings.TrimSpace(serial); len(text) >= shortestSerial {
 			by := hex.EncodeToString(h.hash([]byte(strings.ToLower(text))))[:len(text)]
-			all = append(all, redact.Replacement{Text: text, By: by, Bytes: []byte(by)})
+			all = append(all, texts.Replacement{Text: text, By: by, Bytes: []byte(by)})
 		}
 	}
 	return all
@@ -157,7 +157,7 @@ func (h Hidden) hash(content []byte) []byte {
 
 // identifier returns the replacements of an identifier of vital product data page 83, in bytes and as Windows and
 // people write it.
-func (h Hidden) identifier(id []byte) []redact.Replacement {
+func (h Hidden) identifier(id []byte) []texts.Replacement {
 	binary := func(r rune) bool { return r < ' ' || r > '~' }
 	if len(id) < shortestIdentifier ||
 		!bytes.ContainsFunc(id, func(r rune) bool { return binary(r) || unicode.IsDigit(r) }) { // only a maker's name
@@ -167,7 +167,7 @@ func (h Hidden) identifier(id []byte) []redact.Replacement {
 	if !bytes.ContainsFunc(id, binary) {
 		by = []byte(hex.EncodeToString(by)[:len(by)])
 	}
-	return []redact.Replacement{{Text: string(id), By: string(by), Bytes: by},
+	return []texts.Replacement{{Text: string(id), By: string(by), Bytes: by},
 		{Text: hex.EncodeToString(id), By: hex.EncodeToString(by)}}
 }
 
