@@ -15,8 +15,8 @@ import (
 type Emulation interface {
 	// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
 	Interceptor(inner kernel.Interceptor) kernel.Interceptor
-	// Disturbance returns what disturbs the calls of endpoints that are about to be served.
-	Disturbance(endpoints []server.Endpoint) server.Disturbance
+	// FaultInjector returns what disturbs the calls of endpoints that are about to be served.
+	FaultInjector(endpoints []server.Endpoint) server.FaultInjector
 	// Record records a call of the API or of the admin endpoint in the journal.
 	Record(c server.RecordedCall) server.CallRecord
 	// ListJournal answers the admin endpoint's method.

@@ -40,7 +40,7 @@ func (a *Agent) serve() error {
 		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
 	}
 	if a.config.Emulation != nil {
-		o.Disturb = a.config.Emulation.Disturbance(selected)
+		o.Faults = a.config.Emulation.FaultInjector(selected)
 	}
 	api, err := server.Start(a.place, selected, o)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	groups := versions.Groups()
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
-	m := staging.New(csiproxy.Over(server.NewInner(others))).
-		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.AsAgent})
+	m := staging.New(csiproxy.Over(server.NewLoopbackConn(others))).
+		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
 	}

@@ -38,8 +38,8 @@ func (h *Harness) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
 	return kernel.Chain(h.Journal.Intercept, inner, h.Faults.Intercept, h.Node.TakeTime)
 }
 
-// Disturbance allows faults for the methods of endpoints that are about to be served, and returns what disturbs them.
-func (h *Harness) Disturbance(endpoints []server.Endpoint) server.Disturbance {
+// FaultInjector allows faults for the methods of endpoints that are about to be served, and returns what disturbs them.
+func (h *Harness) FaultInjector(endpoints []server.Endpoint) server.FaultInjector {
 	var paths []string
 	for _, endpoint := range endpoints {
 		paths = append(paths, endpoint.Paths()...)

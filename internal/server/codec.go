@@ -36,8 +36,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 	return nil
 }
 
-// reading wraps decode to return the error of a malformed request, as the caller gets it.
-func reading(decode func(any) error) func(any) error {
+// decodeRequest wraps decode to return the error of a malformed request, as the caller gets it.
+func decodeRequest(decode func(any) error) func(any) error {
 	return func(to any) error {
 		in := &incoming{message: to}
 		if err := decode(in); err != nil {

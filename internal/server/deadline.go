@@ -28,7 +28,7 @@ func CheckCallTimeout(d time.Duration) error {
 
 // deadline bounds a call over a socket from its first byte on, so that a client that sends half a request holds its
 // slot no longer than a call may take. A shorter deadline of the caller wins.
-func (p *passage) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
+func (p *interceptors) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
 	limit, ok := p.limits[call.FullMethodName]
 	if !ok {
 		return ctx, nil // a stream, which has no limit, or an unknown method

@@ -99,7 +99,7 @@ func (s Service) description() *grpc.ServiceDesc {
 			Handler: func(_ any, ctx context.Context, decode func(any) error,
 				intercept grpc.UnaryServerInterceptor) (any, error) {
 				return intercept(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
-					return m.call(ctx, telling(ctx, reading(decode)))
+					return m.call(ctx, recordRequest(ctx, decodeRequest(decode)))
 				})
 			},
 		})

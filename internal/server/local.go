@@ -18,19 +18,19 @@ type Local struct {
 }
 
 type localMethod struct {
-	passage *passage
-	info    *grpc.UnaryServerInfo
-	call    func(ctx context.Context, decode func(any) error) (any, error)
+	interceptors *interceptors
+	info         *grpc.UnaryServerInfo
+	call         func(ctx context.Context, decode func(any) error) (any, error)
 }
 
 // NewLocal returns a connection to endpoints.
 func NewLocal(endpoints []Endpoint, o Options) *Local {
 	l := &Local{methods: map[string]localMethod{}}
 	for _, e := range endpoints {
-		p := newPassage(e, o.complete())
+		p := newInterceptors(e, o.complete())
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
-				l.methods[service.path(m)] = localMethod{passage: p,
+				l.methods[service.path(m)] = localMethod{interceptors: p,
 					info: &grpc.UnaryServerInfo{FullMethod: service.path(m)}, call: m.call}
 			}
 		}
@@ -44,8 +44,8 @@ func (l *Local) Invoke(ctx context.Context, method string, request, response any
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
-	answer, err := m.passage.pass(ctx, nil, m.info, func(ctx context.Context, _ any) (any, error) {
-		return m.call(ctx, telling(ctx, func(to any) error { return copyMessage(to, request) }))
+	answer, err := m.interceptors.unary(ctx, nil, m.info, func(ctx context.Context, _ any) (any, error) {
+		return m.call(ctx, recordRequest(ctx, func(to any) error { return copyMessage(to, request) }))
 	})
 	if err != nil {
 		return err

@@ -40,9 +40,9 @@ func (c *call) record(all []Record, begins RecordedCall) {
 	}
 }
 
-// telling wraps decode to hand the request to the call's records: interceptors do not see it, see
+// recordRequest wraps decode to hand the request to the call's records: interceptors do not see it, see
 // Service.description.
-func telling(ctx context.Context, decode func(any) error) func(any) error {
+func recordRequest(ctx context.Context, decode func(any) error) func(any) error {
 	return func(request any) error {
 		if err := decode(request); err != nil {
 			return err

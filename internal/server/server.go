@@ -63,7 +63,7 @@ type Options struct {
 	Failed  func(error)    // called when a listener dies on its own; may be nil
 	Logger  klog.Logger    // for the lines about calls; the zero value: klog's own
 	Records []Record       // called for every call, in this order
-	Disturb Disturbance    // wraps the calls of the storage API; may be nil
+	Faults  FaultInjector  // wraps the calls of the storage API; may be nil
 	Policy  *policy.Policy // decides what clients of the storage API may do; nil: everything
 	Limits  limits.Limits  // on clients; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.
@@ -93,7 +93,7 @@ func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, err
 			return nil, err
 		}
 		r := &running{endpoint: e, listener: s.clients.Listen(l), health: health.NewServer()}
-		r.grpc = s.prepare(r, newPassage(e, o))
+		r.grpc = s.prepare(r, newInterceptors(e, o))
 		s.running = append(s.running, r)
 	}
 	for _, r := range s.running {
@@ -109,12 +109,12 @@ func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, err
 	return s, nil
 }
 
-func (s *Server) prepare(r *running, p *passage) *grpc.Server {
+func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 	g := grpc.NewServer(
 		grpc.Creds(peerCredentials{insecure.NewCredentials()}),
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
-		grpc.UnaryInterceptor(p.pass),
+		grpc.UnaryInterceptor(p.unary),
 		grpc.StreamInterceptor(p.stream(s.draining)),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),

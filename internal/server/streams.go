@@ -17,7 +17,7 @@ import (
 //
 // Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused
 // there keeps a timer for the whole of the deadline that its client chose.
-func (p *passage) stream(draining context.Context) grpc.StreamServerInterceptor {
+func (p *interceptors) stream(draining context.Context) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())
 		defer cancel()

@@ -22,7 +22,7 @@ func Serve(l net.Listener, handler http.Handler) (stop func()) {
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute,
 	}
-	crowd(s, handler)
+	limitConns(s, handler)
 	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)

@@ -10,10 +10,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
-// judge applies the policy to a call as far as client and method decide, before the call waits for its turn. It returns
-// the context of a call that may go on, and the client's rule. Health checks stay open: whoever may connect may ask
-// them. So do calls in this process, which are the agent's own.
-func (p *passage) judge(ctx context.Context, c *call, method string) (_ context.Context, rule string, refusal error) {
+// authorize applies the policy to a call as far as client and method decide, before the call waits for its turn. It
+// returns the context of a call that may go on, and the client's rule. Health checks stay open: whoever may connect may
+// ask them. So do calls in this process, which are the agent's own.
+func (p *interceptors) authorize(ctx context.Context, c *call, method string) (_ context.Context,
+	rule string, refusal error) {
 	if p.Policy == nil || c.conn == nil || isHealth(method) {
 		return ctx, "", nil
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
-// Inner is a gRPC connection for the calls of which a call of the API is made up. They are part of that call: they have
-// its id, its place among the running calls and its client's rule, which applies to what they name. They are not
-// recorded, counted or admitted by themselves.
-type Inner struct {
+// LoopbackConn is a gRPC connection for the calls of which a call of the API is made up. They are part of that call:
+// they have its id, its place among the running calls and its client's rule, which applies to what they name. They are
+// not recorded, counted or admitted by themselves.
+type LoopbackConn struct {
 	methods map[string]Method // by full path
 }
 
-// NewInner returns a connection to endpoints.
-func NewInner(endpoints []Endpoint) *Inner {
-	i := &Inner{methods: map[string]Method{}}
+// NewLoopbackConn returns a connection to endpoints.
+func NewLoopbackConn(endpoints []Endpoint) *LoopbackConn {
+	i := &LoopbackConn{methods: map[string]Method{}}
 	for _, e := range endpoints {
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
@@ -33,7 +33,7 @@ func NewInner(endpoints []Endpoint) *Inner {
 }
 
 // Invoke makes a call with the context of the call that it is part of. Options are for transports and have no effect.
-func (i *Inner) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
+func (i *LoopbackConn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
 	m, ok := i.methods[method]
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
@@ -45,12 +45,14 @@ func (i *Inner) Invoke(ctx context.Context, method string, request, response any
 	return copyMessage(response, answer)
 }
 
-// AsAgent returns a context for what the agent looks at for itself during a call: the client's rule does not apply.
-func AsAgent(ctx context.Context) context.Context {
+// WithoutClientPolicy returns a context for what the agent looks at for itself during a call: the client's rule does
+// not apply.
+func WithoutClientPolicy(ctx context.Context) context.Context {
 	return winfs.WithScope(context.WithValue(ctx, callKey{}, (*call)(nil)), nil)
 }
 
 // NewStream fails: no method of the API streams.
-func (*Inner) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+func (*LoopbackConn) NewStream(context.Context, *grpc.StreamDesc, string,
+	...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "no method streams")
 }

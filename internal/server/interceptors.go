@@ -21,16 +21,16 @@ import (
 // about the call: when the call failed, and at level 2.
 const requestIDHeader = "x-request-id"
 
-// passage is the interceptors of one endpoint.
-type passage struct {
+// interceptors are those of one endpoint.
+type interceptors struct {
 	Options
 	endpoint Endpoint
 	limits   map[string]time.Duration // by method
 	count    grpc.UnaryServerInterceptor
 }
 
-func newPassage(e Endpoint, o Options) *passage {
-	p := &passage{Options: o, endpoint: e, limits: map[string]time.Duration{},
+func newInterceptors(e Endpoint, o Options) *interceptors {
+	p := &interceptors{Options: o, endpoint: e, limits: map[string]time.Duration{},
 		count: o.Metrics.interceptor()}
 	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
 		for _, m := range service.Methods {
@@ -40,31 +40,31 @@ func newPassage(e Endpoint, o Options) *passage {
 	return p
 }
 
-// pass is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
+// unary is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
 // that they show what the caller sees.
-func (p *passage) pass(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
 		return p.recorded(ctx, request, info, next)
 	})
 }
 
-func (p *passage) recorded(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
 	// over a socket the call has it already, see deadline
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
-	ctx, rule, refusal := p.judge(ctx, c, info.FullMethod)
+	ctx, rule, refusal := p.authorize(ctx, c, info.FullMethod)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
-	if p.Disturb != nil && p.endpoint.Group != "" {
-		next = disturbed(p.Disturb, info.FullMethod, next)
+	if p.Faults != nil && p.endpoint.Group != "" {
+		next = withFaults(p.Faults, info.FullMethod, next)
 	}
 	response, err := any(nil), refusal
 	if err == nil {
-		response, err = admitted(ctx, c, request, info, next)
+		response, err = admit(ctx, c, request, info, next)
 	}
 	took := time.Since(begin)
 	if err != nil || p.Logger.V(2).Enabled() {
@@ -78,12 +78,12 @@ func (p *passage) recorded(ctx context.Context, request any, info *grpc.UnarySer
 	return response, err
 }
 
-// admitted waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a
+// admit waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a
 // node's calls hang.
-func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
+func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (_ any, err error) {
 	if c.conn == nil { // in this process
-		return handled(ctx, request, info, next)
+		return handle(ctx, request, info, next)
 	}
 	done, err := c.conn.OpenCall()
 	if err != nil {
@@ -96,11 +96,11 @@ func admitted(ctx context.Context, c *call, request any, info *grpc.UnaryServerI
 		}
 		defer c.slot.Release()
 	}
-	return handled(ctx, request, info, next)
+	return handle(ctx, request, info, next)
 }
 
-// handled runs the handler. A panic ends only the call, and every error becomes a gRPC status.
-func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+// handle runs the handler. A panic ends only the call, and every error becomes a gRPC status.
+func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (response any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -115,7 +115,7 @@ func handled(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 
 // report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold
 // secrets.
-func (p *passage) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
+func (p *interceptors) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
 	logger, client := klog.FromContext(ctx), c.client().String()
 	if err != nil && c.conn != nil {
 		told, leftOut := c.conn.Client().MayLog()

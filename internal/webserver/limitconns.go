@@ -13,10 +13,10 @@ import (
 // MaxConnections is how many connections a server may have open. Scrapes, probes and browsers need a handful.
 const MaxConnections = 256
 
-// crowd makes a server answer requests with a handler and keep no more than MaxConnections open. Beyond that, the one
-// closed is the one that has been without a whole request for longest: whoever opens many and sends half a request on
-// each pushes out these, and not a probe, whose request comes whole.
-func crowd(s *http.Server, handler http.Handler) {
+// limitConns makes a server answer requests with a handler and keep no more than MaxConnections open. Beyond that, the
+// one closed is the one that has been without a whole request for longest: whoever opens many and sends half a request
+// on each pushes out these, and not a probe, whose request comes whole.
+func limitConns(s *http.Server, handler http.Handler) {
 	c := &connections{waiting: list.New(), of: map[net.Conn]*list.Element{}}
 	s.ConnState = c.note
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
