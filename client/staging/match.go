@@ -26,7 +26,7 @@ type Match struct {
 	// describe puts the match into a request; nil: no request can say it.
 	describe func(*nodestepsapi.StageDiskRequest)
 	// among asks the agent for more about the disks that fit; it may be nil.
-	among func(context.Context, *Mounter, []Disk) ([]Disk, error)
+	refine func(context.Context, *Mounter, []Disk) ([]Disk, error)
 }
 
 // String returns what the match looks for.
@@ -49,8 +49,8 @@ func ByNumber(number uint32) Match {
 		})
 }
 
-// senseless returns a match that fails with fs.ErrInvalid.
-func senseless(format string, args ...any) Match {
+// invalidMatch returns a match that fails with fs.ErrInvalid.
+func invalidMatch(format string, args ...any) Match {
 	what := fmt.Sprintf(format, args...)
 	return Match{what: what, err: fmt.Errorf("%w: %s", fs.ErrInvalid, what)}
 }
@@ -94,7 +94,7 @@ func ByAzureLUN(lun uint32) Match {
 // BySerialNumber picks disks whose serial number contains a text, in upper or lower case.
 func BySerialNumber(part string) Match {
 	if part == "" {
-		return senseless("the serial number to look for is empty")
+		return invalidMatch("the serial number to look for is empty")
 	}
 	lower := strings.ToLower(part)
 	return Where(fmt.Sprintf("serial number %q", part),
@@ -107,7 +107,7 @@ func BySerialNumber(part string) Match {
 // ByPage83 picks disks by the whole page 83h identifier.
 func ByPage83(id string) Match {
 	if id == "" {
-		return senseless("the page 83h identifier to look for is empty")
+		return invalidMatch("the page 83h identifier to look for is empty")
 	}
 	return Where(fmt.Sprintf("page 83h identifier %q", id), func(d Disk) bool { return d.Page83 == id }).
 		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Page83Id{Page83Id: id} })
@@ -123,7 +123,7 @@ var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
 func ByEBSVolume(volumeID string) Match {
 	parts := ebsVolume.FindStringSubmatch(strings.ToLower(volumeID))
 	if parts == nil {
-		return senseless("EBS volume id %q does not look like vol-0123456789abcdef0", volumeID)
+		return invalidMatch("EBS volume id %q does not look like vol-0123456789abcdef0", volumeID)
 	}
 	return Where("EBS volume "+volumeID, func(d Disk) bool {
 		serial, _, _ := strings.Cut(strings.ToLower(d.SerialNumber), "_")
@@ -139,7 +139,7 @@ func ByEBSVolume(volumeID string) Match {
 // Source: gcp-compute-persistent-disk-csi-driver, getDiskNumberLegacy in pkg/mount-manager.
 func ByGCEDevice(name string) Match {
 	if len(strings.Fields(name)) != 1 {
-		return senseless("device name %q is not one word", name)
+		return invalidMatch("device name %q is not one word", name)
 	}
 	return Where(fmt.Sprintf("device name %q", name), func(d Disk) bool {
 		words := strings.Fields(d.Page83)
@@ -157,7 +157,7 @@ func ByGCEDevice(name string) Match {
 // pkg/mount-manager.
 func ByEUI64(id uint64) Match {
 	if id == 0 {
-		return senseless("an EUI-64 of 0 is that of every namespace that has none")
+		return invalidMatch("an EUI-64 of 0 is that of every namespace that has none")
 	}
 	want := fmt.Sprintf("%016x", id)
 	return Where("EUI-64 "+want, func(d Disk) bool {
@@ -176,7 +176,7 @@ func ByEUI64(id uint64) Match {
 func ByVSphereUUID(uuid string) Match {
 	plain := strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(uuid))
 	if len(plain) != 32 || strings.Trim(plain, "0123456789abcdef") != "" {
-		return senseless("disk UUID %q does not have 32 hexadecimal digits", uuid)
+		return invalidMatch("disk UUID %q does not have 32 hexadecimal digits", uuid)
 	}
 	return Where("disk UUID "+uuid, func(d Disk) bool { return d.Page83 == plain }).
 		described(func(r *nodestepsapi.StageDiskRequest) {
@@ -192,7 +192,7 @@ func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 			TargetPort: port, Iqn: iqn, Lun: lun}}
 	})
 	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
-	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{
 			TargetPortal: &csiproxy.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
 		})
@@ -209,7 +209,7 @@ func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
 // target.
 func ByBlankSize(bytes int64) Match {
 	x := Where(fmt.Sprintf("%d bytes and no partition table", bytes), func(Disk) bool { return true })
-	x.among = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		var blank []Disk
 		for _, d := range disks {
 			stats, err := m.client.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: d.Number})
@@ -238,8 +238,8 @@ func (x Match) pick(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, erro
 		return nil, x.err
 	}
 	found := slices.DeleteFunc(slices.Clone(disks), func(d Disk) bool { return !x.fits(d) })
-	if x.among == nil || len(found) == 0 {
+	if x.refine == nil || len(found) == 0 {
 		return found, nil
 	}
-	return x.among(ctx, m, found)
+	return x.refine(ctx, m, found)
 }

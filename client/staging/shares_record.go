@@ -44,7 +44,7 @@ func (r records) path(of, suffix string) string {
 }
 
 func (r records) read(ctx context.Context, target string) (u use, err error) {
-	err = r.alone(ctx, func() error {
+	err = r.lockedAll(ctx, func() error {
 		u, err = load(r.path(target, suffix))
 		return err
 	})
@@ -88,7 +88,7 @@ func (r records) put(ctx context.Context, file string, record any) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return r.alone(ctx, func() error { return os.Rename(f.Name(), file) })
+	return r.lockedAll(ctx, func() error { return os.Rename(f.Name(), file) })
 }
 
 func (r records) remove(ctx context.Context, target string) error {
@@ -96,7 +96,7 @@ func (r records) remove(ctx context.Context, target string) error {
 }
 
 func (r records) removeFile(ctx context.Context, file string) error {
-	err := r.alone(ctx, func() error { return os.Remove(file) })
+	err := r.lockedAll(ctx, func() error { return os.Remove(file) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (r records) removeShare(ctx context.Context, share string) error {
 }
 
 func (r records) all(ctx context.Context) (all []use, err error) {
-	err = r.alone(ctx, func() error {
+	err = r.lockedAll(ctx, func() error {
 		files, err := os.ReadDir(r.dir) // and not a pattern: that passes over what cannot be read
 		if err != nil {
 			return err
@@ -135,8 +135,8 @@ func (r records) all(ctx context.Context) (all []use, err error) {
 	return all, err
 }
 
-// alone reads or writes records while nobody else does: Windows neither removes nor replaces a file that is open.
-func (r records) alone(ctx context.Context, do func() error) error { return r.locked(ctx, "", do) }
+// lockedAll reads or writes records while nobody else does: Windows neither removes nor replaces a file that is open.
+func (r records) lockedAll(ctx context.Context, do func() error) error { return r.locked(ctx, "", do) }
 
 // lockedPause is the pause between two tries to get a lock that another call or another driver has.
 const lockedPause = 10 * time.Millisecond

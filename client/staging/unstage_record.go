@@ -75,7 +75,7 @@ func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) 
 // leaving returns the volume that a file records as being unstaged, or "" if there is no such file.
 func (r records) leaving(ctx context.Context, file string) (string, error) {
 	var l leaving
-	err := r.alone(ctx, func() error {
+	err := r.lockedAll(ctx, func() error {
 		text, err := os.ReadFile(file)
 		if err == nil {
 			err = json.Unmarshal(text, &l)
