@@ -124,7 +124,7 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
-	n := Over(t, a)
+	n := FromAgent(t, a)
 	n.plain, n.log, n.logger = o.PlainPipes, log, o.Logger
 	if o.WindowsTiming {
 		n.SetSwitch("timing", string(emulated.TimingWindows))

@@ -42,8 +42,8 @@ type driver struct {
 
 func newDriver(t *testing.T, c *csiproxy.Client) driver {
 	t.Helper()
-	return driverOf(t, diskapi.Over(c), filesystemapi.Over(c), iscsiapi.Over(c), smbapi.Over(c),
-		systemapi.Over(c), volumeapi.Over(c))
+	return driverOf(t, diskapi.FromClient(c), filesystemapi.FromClient(c), iscsiapi.FromClient(c), smbapi.FromClient(c),
+		systemapi.FromClient(c), volumeapi.FromClient(c))
 }
 
 func driverOf(t *testing.T, d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI,
@@ -343,7 +343,7 @@ func TestReadOnlyOverAClient(t *testing.T) {
 // TestServiceInfoInWords: a HostAPI has the words of WMI, and the group the numbers.
 func TestServiceInfoInWords(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	info, err := systemapi.Over(n.Client()).GetService("Spooler")
+	info, err := systemapi.FromClient(n.Client()).GetService("Spooler")
 	must(t, "asking for a service", err)
 	if info.StartType != "Manual" || info.Status != "Stopped" {
 		t.Errorf("the HostAPI says %+v", info)

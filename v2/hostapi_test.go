@@ -31,7 +31,7 @@ import (
 // TestPartitionStepByStep: a driver that takes the steps of PartitionDisk one by one succeeds.
 func TestPartitionStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	d := diskapi.Over(n.Client())
+	d := diskapi.FromClient(n.Client())
 	steps := func(number uint32, initialized, partitioned bool) {
 		t.Helper()
 		if got, err := d.IsDiskInitialized(number); got != initialized || err != nil {
@@ -63,7 +63,7 @@ func TestPartitionStepByStep(t *testing.T) {
 }
 
 func TestGetDiskNumberWithID(t *testing.T) {
-	d := diskapi.Over(csiproxytest.Start(t, csiproxytest.Options{}).Client())
+	d := diskapi.FromClient(csiproxytest.Start(t, csiproxytest.Options{}).Client())
 	if number, err := d.GetDiskNumberWithID("EMULATED  disk-2"); number != 2 || err != nil {
 		t.Errorf("got %d, %v, want 2", number, err)
 	}
@@ -78,7 +78,7 @@ func TestGetDiskNumberWithID(t *testing.T) {
 func TestMapStepByStep(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	client := n.Client()
-	s, files := smbapi.Over(client), filesystemapi.Over(client)
+	s, files := smbapi.FromClient(client), filesystemapi.FromClient(client)
 	const link = `C:\var\lib\kubelet\pods\link`
 	reached := func(want bool) {
 		t.Helper()
@@ -116,7 +116,7 @@ func TestMapStepByStep(t *testing.T) {
 
 // TestOwnPolicy: our HostAPI has the node's path policy, through the groups and without them.
 func TestOwnPolicy(t *testing.T) {
-	host := filesystemapi.Over(csiproxytest.Start(t, csiproxytest.Options{}).Client())
+	host := filesystemapi.FromClient(csiproxytest.Start(t, csiproxytest.Options{}).Client())
 	files, err := filesystem.New(host)
 	must(t, "making the group", err)
 	const outside = `C:\Windows\x`
@@ -140,7 +140,7 @@ func TestOwnPolicy(t *testing.T) {
 }
 
 func TestInitiatorRefuses(t *testing.T) {
-	i := iscsiapi.Over(csiproxytest.Start(t, csiproxytest.Options{}).Client())
+	i := iscsiapi.FromClient(csiproxytest.Start(t, csiproxytest.Options{}).Client())
 	portal := &iscsiapi.TargetPortal{Address: "192.0.2.10"}
 	if err := i.ConnectTarget(portal, "iqn.2026-01.emulated:open", "CHAP", "", ""); status.Code(
 		err) != codes.InvalidArgument {
@@ -167,7 +167,7 @@ func (*recorder) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 func TestAuthentication(t *testing.T) {
 	r := &recorder{}
 	for name, want := range map[string]string{"NONE": "NONE", "ONEWAYCHAP": "ONE_WAY_CHAP", "MUTUALCHAP": "MUTUAL_CHAP"} {
-		must(t, "logging in", iscsiapi.Over(csiproxy.Over(r)).ConnectTarget(&iscsiapi.TargetPortal{}, "iqn",
+		must(t, "logging in", iscsiapi.FromClient(csiproxy.Over(r)).ConnectTarget(&iscsiapi.TargetPortal{}, "iqn",
 			name, "user", "secret"))
 		if got := r.request.(*iscsiv1alpha2.ConnectTargetRequest).GetAuthType().String(); got != want {
 			t.Errorf("%s becomes %s, want %s", name, got, want)
@@ -198,9 +198,10 @@ func TestInProcess(t *testing.T) {
 
 // TestNoClient: a test that forgot its client does not touch the machine that it runs on.
 func TestNoClient(t *testing.T) {
-	for group, err := range calls(diskapi.Over(nil), filesystemapi.Over(nil), iscsiapi.Over(nil), smbapi.Over(nil),
-		systemapi.Over(nil), volumeapi.Over(nil)) {
-		if err == nil || err.Error() != "hostapi.Over needs a client" {
+	for group, err := range calls(diskapi.FromClient(nil), filesystemapi.FromClient(nil), iscsiapi.FromClient(nil),
+		smbapi.FromClient(nil),
+		systemapi.FromClient(nil), volumeapi.FromClient(nil)) {
+		if err == nil || err.Error() != "hostapi.FromClient needs a client" {
 			t.Errorf("%s: %v, want an error that says so", group, err)
 		}
 	}

@@ -21,8 +21,8 @@ func TestThisMachine(t *testing.T) {
 	for group, err := range calls(diskapi.New(), filesystemapi.New(), iscsiapi.New(), smbapi.New(),
 		systemapi.New(), volumeapi.New()) {
 		if err == nil || !strings.Contains(err.Error(), "not a Windows node") ||
-			!strings.Contains(err.Error(), "hostapi.Over") {
-			t.Errorf("%s: %v, want an error that names hostapi.Over", group, err)
+			!strings.Contains(err.Error(), "hostapi.FromClient") {
+			t.Errorf("%s: %v, want an error that names hostapi.FromClient", group, err)
 		}
 	}
 }

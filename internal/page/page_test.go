@@ -41,7 +41,7 @@ func open(t *testing.T, readOnly bool) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{Node: csiproxytest.Over(t, a), t: t}
+	s := &site{Node: csiproxytest.FromAgent(t, a), t: t}
 	c := page.Config{Harness: a.Harness(), Hosts: []string{"bench.example"}}
 	if !readOnly {
 		if c.Admin, err = adminclient.DialPath(t.Context(), a.Path(admin.EndpointName)); err != nil {

@@ -44,7 +44,7 @@ func startShares(t *testing.T) shareNode {
 		},
 	})
 	check(t, "starting the node", err)
-	return shareNode{csiproxytest.Over(t, a), a.Emulated, t.TempDir()}
+	return shareNode{csiproxytest.FromAgent(t, a), a.Emulated, t.TempDir()}
 }
 
 // shares returns a driver's shares, as a driver that has just started.

@@ -79,7 +79,7 @@ func Start(t testing.TB, o Options) *Node {
 		t.Fatalf("starting the agent: %v", err)
 	}
 	n.Emulated, n.Faults.set = n.Agent.Emulated(), n.Agent.Faults()
-	n.Node = csiproxytest.Over(t, n.Agent)
+	n.Node = csiproxytest.FromAgent(t, n.Agent)
 	return n
 }
 

@@ -40,7 +40,7 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 		of, err := opened()
 		return p.ctx, of.client, err
 	case p.client == nil:
-		return nil, nil, errors.New("hostapi.Over needs a client")
+		return nil, nil, errors.New("hostapi.FromClient needs a client")
 	}
 	return p.ctx, p.client, nil
 }
@@ -80,7 +80,7 @@ func open() (ofNew, error) {
 	node, err := inprocess.Open(options())
 	if err != nil {
 		return ofNew{}, fmt.Errorf("%w; hostapi.New uses this machine with %s and %s, or an agent with %s=agent, and "+
-			"hostapi.Over another client",
+			"hostapi.FromClient another client",
 			err, KubeletDirVariable, WorkingDirsVariable, HostAPIVariable)
 	}
 	return ofNew{node.Client(), node}, nil

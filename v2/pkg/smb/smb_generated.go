@@ -5,7 +5,7 @@
 //
 //	group, err := smb.New(hostapi.New(), files)
 //
-// With hostapi.New or hostapi.Over, calls behave as they do through the agent. With any other HostAPI, such as that of a
+// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells

@@ -70,7 +70,7 @@ func (d DiskAPI) here() error {
 	_, node, err := d.at.Node()
 	if err == nil && node == nil {
 		err = fmt.Errorf("%w: handles and device paths are of the machine that the driver runs on, which an agent or the "+
-			"client given to Over need not reach; ListDiskIDs lists the disks there", errors.ErrUnsupported)
+			"client given to FromClient need not reach; ListDiskIDs lists the disks there", errors.ErrUnsupported)
 	}
 	return err
 }

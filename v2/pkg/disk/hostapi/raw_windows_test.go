@@ -33,7 +33,8 @@ func TestRawDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, disks := range map[string]hostapi.DiskAPI{"New": hostapi.New(), "Over": hostapi.Over(node.Client())} {
+	for name, disks := range map[string]hostapi.DiskAPI{"New": hostapi.New(),
+		"FromClient": hostapi.FromClient(node.Client())} {
 		if number, err := disks.GetDiskNumber(disk); number != 0 || err != nil {
 			t.Errorf("%s: GetDiskNumber = %d, %v, want 0", name, number, err)
 		}
@@ -57,7 +58,7 @@ func TestRawDisk(t *testing.T) {
 
 // TestRawDiskOfAClient: a handle or a device path is not taken for one of another machine.
 func TestRawDiskOfAClient(t *testing.T) {
-	disks := hostapi.Over(csiproxy.New(csiproxy.Options{}))
+	disks := hostapi.FromClient(csiproxy.New(csiproxy.Options{}))
 	_, numberErr := disks.GetDiskNumber(0)
 	_, idErr := disks.GetDiskPage83ID(0)
 	_, _, pathErr := disks.GetDiskNumberAndPage83ID(`\\.\PhysicalDrive0`)

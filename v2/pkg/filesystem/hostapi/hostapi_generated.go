@@ -2,7 +2,7 @@
 // source: client/api/filesystem/v2alpha1/api.proto
 
 // Package hostapi is the interface of package filesystem to a machine. New returns the machine that the process runs on;
-// tests give package filesystem an implementation of their own, or an emulated node through Over.
+// tests give package filesystem an implementation of their own, or an emulated node through FromClient.
 package hostapi
 
 import (
@@ -25,8 +25,8 @@ type FilesystemAPI struct {
 // CSI_PROXY_HOSTAPI=agent in the environment it returns the node of the agent whose pipes the process sees.
 func New() HostAPI { return FilesystemAPI{} }
 
-// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
-func Over(client *csiproxy.Client) FilesystemAPI { return FilesystemAPI{machine.At(client)} }
+// FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
+func FromClient(client *csiproxy.Client) FilesystemAPI { return FilesystemAPI{machine.At(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (f FilesystemAPI) WithContext(ctx context.Context) FilesystemAPI {

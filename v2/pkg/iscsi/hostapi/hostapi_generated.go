@@ -2,7 +2,7 @@
 // source: client/api/iscsi/v1alpha2/api.proto
 
 // Package hostapi is the interface of package iscsi to a machine. New returns the machine that the process runs on;
-// tests give package iscsi an implementation of their own, or an emulated node through Over.
+// tests give package iscsi an implementation of their own, or an emulated node through FromClient.
 package hostapi
 
 import (
@@ -25,8 +25,8 @@ type ISCSIAPI struct {
 // CSI_PROXY_HOSTAPI=agent in the environment it returns the node of the agent whose pipes the process sees.
 func New() HostAPI { return ISCSIAPI{} }
 
-// Over returns the node of a client: an emulated node, one that inprocess.Open opened with options, or the agent's.
-func Over(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.At(client)} }
+// FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
+func FromClient(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.At(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (i ISCSIAPI) WithContext(ctx context.Context) ISCSIAPI { return ISCSIAPI{i.at.Within(ctx)} }

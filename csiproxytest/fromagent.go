@@ -14,10 +14,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 )
 
-// Over returns the node of an agent that a test started itself, with a configuration that Options do not offer, and
-// stops it when the test and its subtests end. Only this repository can import the agent's package: a driver's test
+// FromAgent returns the node of an agent that a test started itself, with a configuration that Options do not offer,
+// and stops it when the test and its subtests end. Only this repository can import the agent's package: a driver's test
 // calls Start.
-func Over(t testing.TB, a *emulation.Agent) *Node {
+func FromAgent(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
 	n := &Node{t: t, agent: a}
 	t.Cleanup(n.stop)
