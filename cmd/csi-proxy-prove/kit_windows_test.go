@@ -107,9 +107,9 @@ func TestWholeKit(t *testing.T) {
 		want := proof.Held
 		if i := slices.IndexFunc(parts(), func(known part) bool { return known.name == p.Name }); !slices.Contains(
 			parts()[i].systems, m.System) {
-			want = proof.NotHere
+			want = proof.Unavailable
 		}
-		if p.Verdict != want || want == proof.NotHere && p.Reason == "" {
+		if p.Verdict != want || want == proof.Unavailable && p.Reason == "" {
 			t.Errorf("%s: %s %s, want %s", p.Name, p.Verdict, p.Reason, want)
 		}
 	}

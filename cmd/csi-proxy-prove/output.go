@@ -116,7 +116,7 @@ func (o *testOutput) end(c *proof.Check, verdict, seconds string) {
 	case "PASS":
 		c.Verdict, c.Reason, c.Output = proof.Held, "", nil
 	case "SKIP":
-		c.Verdict, c.Output = proof.NotHere, nil
+		c.Verdict, c.Output = proof.Unavailable, nil
 	}
 	if o.tell != nil {
 		o.tell(c)

@@ -54,7 +54,7 @@ exit`, "$", string(rune(marker)))
 			{Test: "TestA/one", Verdict: proof.Held, Seconds: 2, Methods: map[string]string{"volume v1 MountVolume": "proved"}},
 			{Test: "TestA/two", Verdict: proof.Failed, Reason: "two fails", Seconds: 1.5,
 				Output: []string{"    a_test.go:7: two fails"}},
-			{Test: "TestB", Verdict: proof.NotHere, Reason: "no end of line"},
+			{Test: "TestB", Verdict: proof.Unavailable, Reason: "no end of line"},
 		}
 		if diff := cmp.Diff(checks, want); diff != "" {
 			t.Fatalf("(-got +want):\n%s", diff)

@@ -101,7 +101,7 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	case len(only) > 0 && !slices.Contains(only, p.name):
 		return done
 	case why != "":
-		done.Verdict, done.Reason = proof.NotHere, why
+		done.Verdict, done.Reason = proof.Unavailable, why
 		return done
 	case ctx.Err() != nil:
 		done.Reason = "the run was ended before"
@@ -151,7 +151,7 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	case failure != nil:
 		done.Verdict, done.Reason = proof.Failed, failure.Error()
 	case counts[proof.Held] == 0:
-		done.Verdict, done.Reason = proof.NotHere, "none of its checks can be done here"
+		done.Verdict, done.Reason = proof.Unavailable, "none of its checks can be done here"
 	default:
 		done.Verdict = proof.Held
 	}

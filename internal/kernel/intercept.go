@@ -149,7 +149,7 @@ func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64
 		})
 }
 
-func (k *intercepted) OpenFile(dir Handle, name string, how OpenHow) (Handle, error) {
+func (k *intercepted) OpenFile(dir Handle, name string, how OpenOptions) (Handle, error) {
 	object := name
 	if d, ok := dir.(*interceptedHandle); ok {
 		dir, object = d.handle, ObjectIn(d.object, name)

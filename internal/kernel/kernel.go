@@ -72,7 +72,7 @@ type Files interface {
 	// dir, name is an absolute \\?\ path, or a native one as FinalPath returns it for win32.VOLUME_NAME_NT; otherwise
 	// it is exactly one path component below the directory dir, or with NoReparse several, and is not interpreted
 	// further: . and .. are not special, and the kernel expands no short names.
-	OpenFile(dir Handle, name string, how OpenHow) (Handle, error)
+	OpenFile(dir Handle, name string, how OpenOptions) (Handle, error)
 
 	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
 	// (GetSystemWindowsDirectoryW).
@@ -94,8 +94,8 @@ func ObjectIn(dir, name string) string {
 	return strings.ToValidUTF8(head+gap+path[len(path)-(maxObject-begin-len(gap)):], "")
 }
 
-// OpenHow holds the parameters of NtCreateFile under their Win32 names; the values are in package win32.
-type OpenHow struct {
+// OpenOptions are the parameters of NtCreateFile under their Win32 names; the values are in package win32.
+type OpenOptions struct {
 	Access      uint32 // win32.FILE_LIST_DIRECTORY, win32.DELETE and so on; SYNCHRONIZE is implied
 	Share       uint32 // win32.FILE_SHARE_READ and so on
 	Disposition uint32 // win32.FILE_OPEN, FILE_CREATE or FILE_OPEN_IF

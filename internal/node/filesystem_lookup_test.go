@@ -124,7 +124,7 @@ type oneName struct {
 	t *testing.T
 }
 
-func (k oneName) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
+func (k oneName) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	if dir != nil && strings.Contains(name, `\`) {
 		k.t.Errorf("%s is opened at once", name)
 	}
@@ -134,7 +134,7 @@ func (k oneName) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (k
 // newDirectory makes a directory, whose handle is closed when the test ends.
 func newDirectory(t *testing.T, k *emulated.Node, path string) kernel.Handle {
 	t.Helper()
-	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 		Access: winfs.OpenDirectory | win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
 	})

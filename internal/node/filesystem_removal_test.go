@@ -32,7 +32,7 @@ type countedHandle struct {
 	of *counted
 }
 
-func (c *counted) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
+func (c *counted) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	if d, ok := dir.(countedHandle); ok {
 		dir = d.Handle
 	}
@@ -79,7 +79,7 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, hos
 // plantJunction makes a junction past the agent.
 func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
 	t.Helper()
-	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

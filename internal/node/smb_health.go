@@ -60,7 +60,7 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 
 // openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.
 func (o *op) openOnShare(path string, options uint32) error {
-	h, err := o.Kernel.OpenFile(nil, path, kernel.OpenHow{
+	h, err := o.Kernel.OpenFile(nil, path, kernel.OpenOptions{
 		Access: win32.FILE_READ_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
 		Options: options | win32.FILE_OPEN_REPARSE_POINT,
 	})

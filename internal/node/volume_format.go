@@ -215,8 +215,8 @@ func (o *op) childHas(parent *winfs.File, name string,
 }
 
 // toList is how a directory is opened to be listed; a link is not followed.
-func toList() kernel.OpenHow {
-	return kernel.OpenHow{
+func toList() kernel.OpenOptions {
+	return kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	}

@@ -32,8 +32,9 @@ func TestMountPointsAreHeld(t *testing.T) {
 			calls[call.Function]++
 			for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
 				`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
-				h, err := k.OpenFile(nil, path, kernel.OpenHow{Access: win32.DELETE, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
-					Options: win32.FILE_OPEN_REPARSE_POINT})
+				h, err := k.OpenFile(nil, path, kernel.OpenOptions{Access: win32.DELETE, Share: winfs.ShareAll,
+					Disposition: win32.FILE_OPEN,
+					Options:     win32.FILE_OPEN_REPARSE_POINT})
 				if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
 					t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
 				}
@@ -108,7 +109,7 @@ func TestGhosts(t *testing.T) {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}
 
-	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenHow{Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
+	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
 	must(err)
 	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,

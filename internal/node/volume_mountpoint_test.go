@@ -69,8 +69,9 @@ func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do 
 }
 
 func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error) {
-	return k.OpenFile(nil, `\\?\`+path, kernel.OpenHow{Access: access, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
-		Options: win32.FILE_OPEN_REPARSE_POINT})
+	return k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{Access: access, Share: winfs.ShareAll,
+		Disposition: win32.FILE_OPEN,
+		Options:     win32.FILE_OPEN_REPARSE_POINT})
 }
 
 // If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a
@@ -135,8 +136,9 @@ func TestReplacedWhileMounting(t *testing.T) {
 		},
 		"a directory": {func(t *testing.T, k *emulated.Node, _ string) {
 			t.Helper()
-			h, err := k.OpenFile(nil, `\\?\`+leafPath, kernel.OpenHow{
-				Access: winfs.OpenDirectory, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
+			h, err := k.OpenFile(nil, `\\?\`+leafPath, kernel.OpenOptions{
+				Access: winfs.OpenDirectory, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
+				Options: win32.FILE_DIRECTORY_FILE,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -213,7 +213,7 @@ func TestDiff(t *testing.T) {
 	other.Parts[0].Checks[0].Methods = map[string]string{"disk v1 Rescan": "Internal"}
 	other.Answers = other.Answers[:1]
 	other.Answers[0].Answer = json.RawMessage(`{"b":"<yes>","a":1}`)
-	other.Parts = append(other.Parts, proof.Part{Name: "lives", Verdict: proof.NotHere})
+	other.Parts = append(other.Parts, proof.Part{Name: "lives", Verdict: proof.Unavailable})
 	want := []proof.Difference{
 		{What: "R1", One: `{"b":"<yes>","a":18446744073709551615}`, Other: `{"b":"<yes>","a":1}`},
 		{What: "R2", One: "not asked: it cannot be", Other: proof.Absent},
@@ -235,10 +235,10 @@ func TestAllHeld(t *testing.T) {
 		report proof.Report
 		want   bool
 	}{
-		"all held": {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.NotHere), part(proof.NotRun)}},
+		"all held": {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.Unavailable), part(proof.NotRun)}},
 			true},
 		"one failed":         {proof.Report{Parts: []proof.Part{part(proof.Held), part(proof.Failed)}}, false},
-		"nothing was tried":  {proof.Report{Parts: []proof.Part{part(proof.NotHere)}}, false},
+		"nothing was tried":  {proof.Report{Parts: []proof.Part{part(proof.Unavailable)}}, false},
 		"interrupted":        {proof.Report{Parts: []proof.Part{part(proof.Held)}, Interrupted: true}, false},
 		"something was left": {proof.Report{Parts: []proof.Part{part(proof.Held)}, Left: []string{"user csi1"}}, false},
 	} {

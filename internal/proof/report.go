@@ -71,13 +71,13 @@ type Verdict string
 
 // The verdicts.
 const (
-	Held    Verdict = "held"
-	Failed  Verdict = "failed"
-	NotHere Verdict = "not here" // it needs what this machine lacks
-	NotRun  Verdict = "not run"  // nobody asked for it, or the run was ended before
+	Held        Verdict = "held"
+	Failed      Verdict = "failed"
+	Unavailable Verdict = "not here" // it needs what this machine lacks
+	NotRun      Verdict = "not run"  // nobody asked for it, or the run was ended before
 )
 
-func verdicts() []Verdict { return []Verdict{Held, Failed, NotHere, NotRun} }
+func verdicts() []Verdict { return []Verdict{Held, Failed, Unavailable, NotRun} }
 
 // A Part is one part of a run, such as the lives on the agent's pipes.
 type Part struct {
@@ -115,7 +115,7 @@ type Counts map[Verdict]int
 // String returns them for people: 5 held, 1 failed.
 func (c Counts) String() string {
 	var all []string
-	for _, v := range []Verdict{Held, Failed, NotHere, NotRun} {
+	for _, v := range []Verdict{Held, Failed, Unavailable, NotRun} {
 		if c[v] > 0 {
 			all = append(all, fmt.Sprintf("%d %s", c[v], v))
 		}

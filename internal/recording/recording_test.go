@@ -49,7 +49,7 @@ func read(t *testing.T, text *bytes.Buffer) []recording.Call {
 
 func openFile(t *testing.T, k kernel.Kernel, dir kernel.Handle, name string) kernel.Handle {
 	t.Helper()
-	h, err := k.OpenFile(dir, name, kernel.OpenHow{
+	h, err := k.OpenFile(dir, name, kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7,
 		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE,
 	})
@@ -72,7 +72,7 @@ func TestCallHasWhatWentInAndWhatCameOut(t *testing.T) {
 	if err := parent.Information(win32.FileAttributeTagInfo, out); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = k.OpenFile(parent, "missing", kernel.OpenHow{Disposition: win32.FILE_OPEN})
+	_, _ = k.OpenFile(parent, "missing", kernel.OpenOptions{Disposition: win32.FILE_OPEN})
 	disk, err := k.OpenDevice(`\\.\PhysicalDrive0`, win32.GENERIC_READ)
 	if err != nil {
 		t.Fatal(err)
@@ -87,14 +87,14 @@ func TestCallHasWhatWentInAndWhatCameOut(t *testing.T) {
 		got[i].Nanoseconds = 0
 	}
 	boot := got[6].Out
-	how := kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7,
+	how := kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: 7,
 		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE}
 	want := []recording.Call{
 		{Function: "OpenFile", Object: pods, Parameters: encoded([]any{how})},
 		{Function: "Information", Object: pods, Code: win32.FileAttributeTagInfo, Parameters: encoded([]any{64}),
 			Out: []byte{0x10}},
 		{Function: "OpenFile", Object: pods + `\missing`, Win32: 2, Error: "ERROR_FILE_NOT_FOUND", Failed: "NtCreateFile",
-			Parameters: encoded([]any{kernel.OpenHow{Disposition: win32.FILE_OPEN}})},
+			Parameters: encoded([]any{kernel.OpenOptions{Disposition: win32.FILE_OPEN}})},
 		{Function: "OpenDevice", Object: `\\.\PhysicalDrive0`, Parameters: encoded([]any{uint32(win32.GENERIC_READ)})},
 		{Function: "DeviceIoControl", Object: `\\.\PhysicalDrive0`, Code: win32.IOCTL_DISK_GET_LENGTH_INFO,
 			CodeName: "IOCTL_DISK_GET_LENGTH_INFO", Parameters: encoded([]any{64}),
@@ -226,7 +226,8 @@ func TestCompareFindsWhatIsPlanted(t *testing.T) {
 			{Test: "other", Function: "VolumeNames"},
 		}
 	}
-	const theirs, ours = `\\?\Volume{11111111-07f5-431b-98be-06d3aa592631}`, `\\?\Volume{22222222-07f5-431b-98be-06d3aa592631}`
+	const theirs, ours = `\\?\Volume{11111111-07f5-431b-98be-06d3aa592631}`,
+		`\\?\Volume{22222222-07f5-431b-98be-06d3aa592631}`
 	again := slices.Concat(calls(ours)[:3], calls(ours)[:1]) // in another number, and without a test
 	if found := recording.Compare(calls(theirs), again); found != nil {
 		t.Errorf("found %v", found)

@@ -26,7 +26,7 @@ func (fs *FS) MakeLink(link DirectoryLink) error {
 		return withoutParent(link, err)
 	}
 	defer loc.Close()
-	h, err := loc.open(kernel.OpenHow{
+	h, err := loc.open(kernel.OpenOptions{
 		Access: win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES | win32.DELETE, Share: ShareAll,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

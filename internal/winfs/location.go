@@ -93,16 +93,16 @@ func (loc *Location) Open(access uint32) (*File, error) {
 }
 
 // asItIs is how to open what is at the location, whatever it is.
-func (loc *Location) asItIs(access uint32) kernel.OpenHow {
+func (loc *Location) asItIs(access uint32) kernel.OpenOptions {
 	access, share := loc.held(access)
-	return kernel.OpenHow{
+	return kernel.OpenOptions{
 		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	}
 }
 
 // open opens or makes the object at the location; how must contain FILE_OPEN_REPARSE_POINT.
-func (loc *Location) open(how kernel.OpenHow) (h kernel.Handle, err error) {
+func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
 	err = loc.fs.RetryShared(func() (err error) {
 		h, err = loc.fs.Kernel.OpenFile(loc.dir, loc.name, how)
 		return err

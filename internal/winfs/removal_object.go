@@ -124,7 +124,7 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 // openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.
 func (r *removal) openMountPoint(loc *Location) (*File, error) {
 	access, share := loc.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
-	h, err := loc.open(kernel.OpenHow{
+	h, err := loc.open(kernel.OpenOptions{
 		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if err != nil {

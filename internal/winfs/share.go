@@ -110,7 +110,7 @@ func (fs *FS) OpenShare(target winpath.Target, at winpath.Path) error {
 }
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
-func (fs *FS) openBelowRoot(key, name string, how kernel.OpenHow) (kernel.Handle, error) {
+func (fs *FS) openBelowRoot(key, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	h, err := fs.Kernel.OpenFile(nil, ShareRoot(key)+name, how)
 	if err != nil {
 		return nil, err

@@ -30,12 +30,12 @@ type Walk struct {
 // OpenDirectory is the access to walk through a directory.
 const OpenDirectory = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_READ_ATTRIBUTES
 
-func (w Walk) how(disposition, options uint32) kernel.OpenHow {
+func (w Walk) how(disposition, options uint32) kernel.OpenOptions {
 	share := uint32(win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE)
 	if w.Pin {
 		share &^= win32.FILE_SHARE_DELETE
 	}
-	return kernel.OpenHow{Access: OpenDirectory, Share: share, Disposition: disposition, Options: options}
+	return kernel.OpenOptions{Access: OpenDirectory, Share: share, Disposition: disposition, Options: options}
 }
 
 // Locate walks to the directory that holds the last component of a path. A missing directory on the way is an error

@@ -136,7 +136,7 @@ func hasVolume(number uint32) (bool, error) {
 func (*onWindows) share(t testing.TB) offeredShare {
 	t.Helper()
 	s, err := windows.NewShare(t)
-	if missing := windows.NotHere(""); errors.As(err, &missing) {
+	if missing := windows.Unavailable(""); errors.As(err, &missing) {
 		t.Skip(missing)
 	}
 	noError(t, err)
@@ -146,7 +146,7 @@ func (*onWindows) share(t testing.TB) offeredShare {
 func (*onWindows) target(t testing.TB) offeredTarget {
 	t.Helper()
 	made, err := windows.NewTarget(t)
-	if missing := windows.NotHere(""); errors.As(err, &missing) {
+	if missing := windows.Unavailable(""); errors.As(err, &missing) {
 		t.Skip(missing)
 	}
 	noError(t, err)

@@ -120,7 +120,7 @@ func TestWhatIsNeverErased(t *testing.T) {
 
 	id := mounted(t, n, 1)
 	n.WriteFile(staging+`\data`, "precious")
-	file, err := n.Emulated.OpenFile(nil, `\\?\C:`+staging+`\data`, kernel.OpenHow{
+	file, err := n.Emulated.OpenFile(nil, `\\?\C:`+staging+`\data`, kernel.OpenOptions{
 		Access: win32.FILE_READ_DATA, Share: win32.FILE_SHARE_READ, Disposition: win32.FILE_OPEN,
 	})
 	noError(t, err)

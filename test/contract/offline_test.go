@@ -26,7 +26,7 @@ func TestOfflineWhileInUse(t *testing.T) {
 		n.WriteFile(dirs[i]+`\data`, "flushed")
 	}
 	openData := func(dir string) (kernel.Handle, error) {
-		return n.Emulated.OpenFile(nil, `\\?\C:`+dir+`\data`, kernel.OpenHow{
+		return n.Emulated.OpenFile(nil, `\\?\C:`+dir+`\data`, kernel.OpenOptions{
 			Access: win32.FILE_WRITE_DATA, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE, Disposition: win32.FILE_OPEN,
 		})
 	}

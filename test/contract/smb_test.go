@@ -400,7 +400,7 @@ func TestSMBClosedRoot(t *testing.T) {
 		t.Error("a link on the share was followed")
 	}
 	noError(t, os.RemoveAll(shareFile(n, "share", "pvc-1"))) // Wine has no links: nothing is there
-	h, err := n.Emulated.OpenFile(nil, `\\?\UNC`+share[1:]+`\pvc-1`, kernel.OpenHow{
+	h, err := n.Emulated.OpenFile(nil, `\\?\UNC`+share[1:]+`\pvc-1`, kernel.OpenOptions{
 		Access: win32.FILE_WRITE_ATTRIBUTES, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

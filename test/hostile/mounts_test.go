@@ -101,7 +101,7 @@ func TestSwappedMountPoints(t *testing.T) {
 // rename renames an entry of the scratch directory, if Windows allows it.
 func (g *target) rename(from, to string) bool {
 	open := func(path string, access uint32) (kernel.Handle, error) {
-		return g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+		return g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 			Access: access, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 			Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 		})

@@ -111,7 +111,7 @@ func TestUnmappingUnderWalks(t *testing.T) {
 func TestStagingUnderAPod(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, mapShare(t.Context(), n, share, ""))
-	file, err := n.Emulated.OpenFile(nil, `\\?\UNC`+share[1:]+`\`, kernel.OpenHow{
+	file, err := n.Emulated.OpenFile(nil, `\\?\UNC`+share[1:]+`\`, kernel.OpenOptions{
 		Access: win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
 	})
 	noError(t, err)

@@ -102,7 +102,7 @@ func (g *target) hostDir(path string) {
 // write: through the file system, past the agent.
 func (g *target) plant(path string, point win32.ReparsePoint) {
 	g.t.Helper()
-	h, err := g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+	h, err := g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 		Access:      win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES,
 		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,

@@ -27,7 +27,7 @@ func (a account) add() error {
 	if err := addUser(a.name, a.password, a.mark); err != nil {
 		return err
 	}
-	var refused NotHere
+	var refused Unavailable
 	if err := logonRefused(logOn(a.name, a.password)); errors.As(err, &refused) {
 		return refused
 	}

@@ -124,7 +124,7 @@ func endings() []Question {
 			go panic("the question breaks its process")
 			select {}
 		}},
-		{3, "not here", func(testing.TB, Subject) (any, error) { return nil, NotHere("a machine is missing") }},
+		{3, "not here", func(testing.TB, Subject) (any, error) { return nil, Unavailable("a machine is missing") }},
 		{4, "fails while it cleans up", func(t testing.TB, _ Subject) (any, error) {
 			t.Cleanup(func() { t.Error("left on this machine") })
 			return "43", nil

@@ -215,7 +215,7 @@ func verdict(err error) string {
 
 // makeDirectory makes a directory in an existing one.
 func makeDirectory(s Subject, parent, name string) error {
-	how := kernel.OpenHow{
+	how := kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
 	}

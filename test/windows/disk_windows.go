@@ -39,14 +39,14 @@ type opening struct {
 func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDisk, error) {
 	t.Helper()
 	if onWine() {
-		return nil, NotHere("Wine ends a process that makes a virtual disk")
+		return nil, Unavailable("Wine ends a process that makes a virtual disk")
 	}
 	d := &VirtualDisk{path: filepath.Join(t.TempDir(), randomName()+diskFileEnding), handle: syscall.InvalidHandle}
 	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk demands it.
 	if err := nativeKernel().EnablePrivilege("SeManageVolumePrivilege"); err != nil {
 		return nil, err
 	}
-	err := making(t, Entry{Kind: KindDiskFile, Name: d.path}, func(*Entry) error { return d.create(bytes, sectorSize) })
+	err := provision(t, Entry{Kind: KindDiskFile, Name: d.path}, func(*Entry) error { return d.create(bytes, sectorSize) })
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	err := patiently(ctx, func() error {
+	err := retry(ctx, func() error {
 		return vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
 	})
 	if err == nil {
@@ -108,7 +108,7 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 }
 
 func (d *VirtualDisk) open(ctx context.Context) error {
-	return patiently(ctx, func() error {
+	return retry(ctx, func() error {
 		handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
 		if err == nil {
 			d.handle = handle
@@ -170,7 +170,7 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	if err := d.open(ctx); err != nil {
 		return "", err
 	}
-	err = patiently(ctx, func() error { return d.resize(bytes) })
+	err = retry(ctx, func() error { return d.resize(bytes) })
 	_ = d.close()
 	if err != nil {
 		return "", fmt.Errorf("in place: %w; detached: %w", inPlace, err)

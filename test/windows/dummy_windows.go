@@ -84,7 +84,7 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 	if err != nil {
 		return err
 	}
-	return making(t, Entry{Kind: KindService, Name: name, Mark: program}, func(*Entry) error {
+	return provision(t, Entry{Kind: KindService, Name: name, Mark: program}, func(*Entry) error {
 		manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
 		if err != nil {
 			return fmt.Errorf("OpenSCManager: %w", err)

@@ -13,9 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// letGo is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or detached.
+// releaseTimeout is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or
+// detached.
 // https://github.com/RedpointGames/uet/issues/121
-const letGo = 20 * time.Second
+const releaseTimeout = 20 * time.Second
 
 // heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may
 // not.
@@ -29,9 +30,9 @@ func isCode(err error, code win32.Errno) bool {
 	return errors.Is(err, code) || errors.Is(err, syscall.Errno(code))
 }
 
-// patiently makes a call until it ends otherwise than that somebody holds what it needs.
-func patiently(ctx context.Context, call func() error) error {
-	return repeat(ctx, letGo, heldByOthers, call)
+// retry makes a call until it ends otherwise than that somebody holds what it needs.
+func retry(ctx context.Context, call func() error) error {
+	return repeat(ctx, releaseTimeout, heldByOthers, call)
 }
 
 // repeat makes a call until it succeeds, fails with an error that is not worth another try, or its time is over.

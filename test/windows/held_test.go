@@ -27,13 +27,13 @@ func TestPatiently(t *testing.T) {
 		"held, of another type": {fmt.Errorf("ResizeVirtualDisk: %w", win32.ERROR_ACCESS_DENIED), 1, 2,
 			100 * time.Millisecond},
 		"not ready yet":           {syscall.Errno(21), 2, 3, 200 * time.Millisecond},
-		"held for ever":           {syscall.Errno(32), 1 << 30, 200, letGo},
+		"held for ever":           {syscall.Errno(32), 1 << 30, 200, releaseTimeout},
 		"something else is amiss": {syscall.Errno(2), 1 << 30, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls, begun := 0, time.Now()
-				err := patiently(t.Context(), func() error {
+				err := retry(t.Context(), func() error {
 					calls++
 					if calls > test.times {
 						return nil

@@ -25,7 +25,7 @@ const secretMark = "secret"
 func nativeKernel() kernel.Kernel { return native.New() }
 
 // BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's
-// end it has what it had before: nothing. An initiator that somebody uses is a NotHere.
+// end it has what it had before: nothing. An initiator that somebody uses is an Unavailable.
 func BorrowInitiator(t testing.TB) error {
 	t.Helper()
 	m, err := winservice.Connect()
@@ -44,7 +44,7 @@ func BorrowInitiator(t testing.TB) error {
 		return err
 	}
 	if service.State != winservice.Running {
-		err := making(t, Entry{Kind: KindStopped, Name: initiatorService}, func(*Entry) error {
+		err := provision(t, Entry{Kind: KindStopped, Name: initiatorService}, func(*Entry) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			return winservice.Start(ctx, m, initiatorService)
@@ -58,13 +58,13 @@ func BorrowInitiator(t testing.TB) error {
 		return err
 	}
 	if use.any() {
-		return NotHere("the iSCSI initiator of this machine is in use")
+		return Unavailable("the iSCSI initiator of this machine is in use")
 	}
 	e := Entry{Kind: KindInitiator, Name: initiatorService}
 	if MaySetCHAP() == nil {
 		e.Mark = secretMark
 	}
-	return making(t, e, func(*Entry) error { return nil })
+	return provision(t, e, func(*Entry) error { return nil })
 }
 
 // ledgerHas reports whether the environment's ledger has an entry of a kind.

@@ -98,7 +98,7 @@ func (l *Ledger) remove(ctx context.Context, e Entry) error {
 	err := context.Cause(ctx)
 	if err == nil {
 		if remove := l.removers[e.Kind]; remove == nil {
-			err = NotHere("this program cannot remove it on this system")
+			err = Unavailable("this program cannot remove it on this system")
 		} else {
 			err = remove(ctx, e)
 		}

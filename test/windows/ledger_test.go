@@ -177,7 +177,7 @@ func TestMakersNote(t *testing.T) {
 		}
 		same(t, len(l.Remaining()), 2)
 		failed := errors.New("failed")
-		err := making(t, Entry{Kind: KindDirectory, Name: filepath.Join(parent, "half")}, func(e *Entry) error {
+		err := provision(t, Entry{Kind: KindDirectory, Name: filepath.Join(parent, "half")}, func(e *Entry) error {
 			same(t, len(l.Remaining()), 3)
 			return errors.Join(os.Mkdir(e.Name, 0o700), failed)
 		})

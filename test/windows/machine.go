@@ -22,7 +22,7 @@ type Target struct {
 // GrownInPlace is how a disk grew that was there all the time.
 const GrownInPlace = "in place"
 
-// NotHere is the reason why something could not be tried on a machine.
-type NotHere string
+// Unavailable is the reason why something could not be tried on a machine.
+type Unavailable string
 
-func (n NotHere) Error() string { return string(n) }
+func (n Unavailable) Error() string { return string(n) }

@@ -193,7 +193,7 @@ func TestAccountsAreKnownByTheirComment(t *testing.T) {
 	if testnode.OnWine() {
 		noted = "" // Wine forgets comments
 	}
-	err := making(t, Entry{Kind: KindUser, Name: name, Mark: noted},
+	err := provision(t, Entry{Kind: KindUser, Name: name, Mark: noted},
 		func(*Entry) error { return addUser(name, "Aa1!"+random(12), mark) })
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func askMoved(t testing.TB, s Subject) (any, error) {
 		return answers, err
 	}
 	defer parent.Close()
-	h, err := s.Kernel.OpenFile(parent, above, kernel.OpenHow{
+	h, err := s.Kernel.OpenFile(parent, above, kernel.OpenOptions{
 		Access: win32.DELETE, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func askRefused(_ testing.TB, s Subject) (any, error) {
 		"itself, opened as a link": {link, win32.FILE_OPEN_REPARSE_POINT, true},
 		"itself, to be followed":   {link, win32.FILE_DIRECTORY_FILE, true},
 	} {
-		h, err := s.Kernel.OpenFile(nil, above+`\`+open.path, kernel.OpenHow{
+		h, err := s.Kernel.OpenFile(nil, above+`\`+open.path, kernel.OpenOptions{
 			Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN, Options: open.options,
 			NoReparse: open.refuse,
 		})

@@ -54,7 +54,7 @@ const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHA
 
 // openPlace opens a directory, link or mount point itself.
 func openPlace(s Subject, path string, access, share uint32) (kernel.Handle, error) {
-	return s.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenHow{
+	return s.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 		Access: access, Share: share, Disposition: win32.FILE_OPEN,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

@@ -71,7 +71,7 @@ func (q Question) Ask(t testing.TB, s Subject) Answer {
 	a := Answer{Question: fmt.Sprintf("R%d", q.Number), Text: q.Text, Status: "answered"}
 	var err error
 	a.Answer, err = q.ask(t, s)
-	var skipped NotHere
+	var skipped Unavailable
 	switch {
 	case errors.As(err, &skipped):
 		a.Status, a.Reason = "not asked", string(skipped)
@@ -133,5 +133,5 @@ func portableQuestions() []Question {
 
 // unasked returns a question that needs more than one machine.
 func unasked(number int, text, why string) Question {
-	return Question{number, text, func(testing.TB, Subject) (any, error) { return nil, NotHere(why) }}
+	return Question{number, text, func(testing.TB, Subject) (any, error) { return nil, Unavailable(why) }}
 }

@@ -80,7 +80,7 @@ func removeTargetDisk(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := patiently(ctx, func() error { return os.Remove(e.Name) }); !errors.Is(err, fs.ErrNotExist) {
+	if err := retry(ctx, func() error { return os.Remove(e.Name) }); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -65,7 +65,7 @@ func identityOf(h windows.Handle, path string) (string, error) {
 // pull detaches a virtual disk, if it is attached. Of one that is not, detaching fails.
 func pull(ctx context.Context, path string) error {
 	var handle syscall.Handle
-	err := patiently(ctx, func() (err error) {
+	err := retry(ctx, func() (err error) {
 		handle, err = vhd.OpenVirtualDisk(path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagNone)
 		return err
 	})
@@ -103,7 +103,7 @@ func stopAgain(ctx context.Context, e Entry) error {
 	}
 	defer func() { _ = m.Close() }()
 	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running {
-		switch used := NotHere(""); e.Name {
+		switch used := Unavailable(""); e.Name {
 		case initiatorService:
 			if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
 				return err

@@ -118,7 +118,7 @@ func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
 			continue
 		}
 		for how, refuse := range map[string]bool{"followed": false, "refused": true} {
-			h, err := s.Kernel.OpenFile(nil, above+`\`+filepath.Base(made.path), kernel.OpenHow{
+			h, err := s.Kernel.OpenFile(nil, above+`\`+filepath.Base(made.path), kernel.OpenOptions{
 				Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll, Disposition: win32.FILE_OPEN,
 				Options: win32.FILE_DIRECTORY_FILE, NoReparse: refuse,
 			})

@@ -39,7 +39,7 @@ func TestService(t *testing.T) {
 	if _, err := subject.Kernel.QueryService(name); err == nil {
 		t.Skip("require a machine without the service " + name)
 	}
-	err := making(t, Entry{Kind: KindService, Name: name, Mark: binary}, func(*Entry) error {
+	err := provision(t, Entry{Kind: KindService, Name: name, Mark: binary}, func(*Entry) error {
 		service("install")
 		return nil
 	})

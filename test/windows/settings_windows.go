@@ -58,7 +58,7 @@ func (r registryNumber) set(t testing.TB) error {
 		return err
 	}
 	e := Entry{Kind: KindRegistryValue, Name: r.key + ":" + r.name, Mark: fmt.Sprint(r.want), Before: before}
-	return making(t, e, func(*Entry) error { return r.write(r.want) })
+	return provision(t, e, func(*Entry) error { return r.write(r.want) })
 }
 
 // restoreRegistryValue gives a value in the registry what it was before, unless somebody has changed it since.
@@ -111,7 +111,7 @@ func SetAutomount(t testing.TB, setting string) error {
 		return err
 	}
 	e := Entry{Kind: KindAutomount, Name: "of the mount manager", Mark: setting, Before: before}
-	return making(t, e, func(*Entry) error { return mountvol(setting) })
+	return provision(t, e, func(*Entry) error { return mountvol(setting) })
 }
 
 // restoreAutomount gives the mount manager its setting of before.

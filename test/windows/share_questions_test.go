@@ -151,7 +151,7 @@ func askReconnected(t testing.TB, s Subject) (any, error) {
 }
 
 func openDirectory(s Subject, in kernel.Handle, name string) (kernel.Handle, error) {
-	return s.Kernel.OpenFile(in, name, kernel.OpenHow{
+	return s.Kernel.OpenFile(in, name, kernel.OpenOptions{
 		Access:      win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES,
 		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,

@@ -44,7 +44,7 @@ func newSharedShare(t testing.TB, flags uint32) (Share, error) {
 func NewStrangersShare(t testing.TB) (Share, error) {
 	t.Helper()
 	a := newAccount()
-	err := making(t, Entry{Kind: KindUser, Name: a.name, Mark: a.mark}, func(*Entry) error { return a.add() })
+	err := provision(t, Entry{Kind: KindUser, Name: a.name, Mark: a.mark}, func(*Entry) error { return a.add() })
 	if err != nil {
 		return Share{}, err
 	}
@@ -72,7 +72,7 @@ func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 			func() error { return addShare(name, dir, a.mark, a.name, flags) }},
 		{Entry{Kind: KindMapping, Name: made.Remote}, func() error { return nil }}, // which others make
 	} {
-		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
+		if err := provision(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
 			return Share{}, err
 		}
 	}

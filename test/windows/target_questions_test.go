@@ -109,13 +109,13 @@ type numbered uint32
 
 func (n numbered) Number() uint32 { return uint32(n) }
 
-func (numbered) Grow(int64) (string, error) { return "", NotHere("another system's disk") }
+func (numbered) Grow(int64) (string, error) { return "", Unavailable("another system's disk") }
 
-func (numbered) Write(int64, []byte) error { return NotHere("another system's disk") }
+func (numbered) Write(int64, []byte) error { return Unavailable("another system's disk") }
 
-func (numbered) Detach() error { return NotHere("another system's disk") }
+func (numbered) Detach() error { return Unavailable("another system's disk") }
 
-func (numbered) Attach() error { return NotHere("another system's disk") }
+func (numbered) Attach() error { return Unavailable("another system's disk") }
 
 func askLogout(t testing.TB, s Subject) (any, error) {
 	target, err := s.Target(t)

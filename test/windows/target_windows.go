@@ -25,8 +25,8 @@ const (
 	targetPort      = 3260
 )
 
-// NewTarget makes the machine its own storage system until the test ends. A NotHere tells why it cannot: it installs
-// nothing, and it does not disturb a target server that serves others.
+// NewTarget makes the machine its own storage system until the test ends. An Unavailable tells why it cannot: it
+// installs nothing, and it does not disturb a target server that serves others.
 func NewTarget(t testing.TB) (Target, error) {
 	t.Helper()
 	if err := prepareTargetServer(t); err != nil {
@@ -40,7 +40,7 @@ func NewTarget(t testing.TB) (Target, error) {
 	made := Target{Port: targetPort, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
 	var err error
 	if made.Address, err = answering(t.Context(), made.Port); err != nil {
-		return Target{}, NotHere(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err))
+		return Target{}, Unavailable(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err))
 	}
 	for _, thing := range []struct {
 		Entry
@@ -52,14 +52,14 @@ func NewTarget(t testing.TB) (Target, error) {
 			return err
 		}},
 	} {
-		if err := making(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
+		if err := provision(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
 			return Target{}, err
 		}
 	}
 	// Noted last, and so ended first: a target that goes under its sessions leaves the initiator connecting and its disks
 	// hanging.
 	// which others make
-	return made, making(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil })
+	return made, provision(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil })
 }
 
 // prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless
@@ -73,7 +73,7 @@ func prepareTargetServer(t testing.TB) error {
 	defer func() { _ = m.Close() }()
 	server, err := m.Query(targetService)
 	if errors.Is(err, winservice.ErrNotInstalled) {
-		return NotHere("the iSCSI target server is not installed on this machine; on Windows Server it is the feature " +
+		return Unavailable("the iSCSI target server is not installed on this machine; on Windows Server it is the feature " +
 			"FS-iSCSITarget-Server")
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func prepareTargetServer(t testing.TB) error {
 	if server.State != winservice.Running {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := making(t, Entry{Kind: KindStopped, Name: targetService},
+		err := provision(t, Entry{Kind: KindStopped, Name: targetService},
 			func(*Entry) error { return winservice.Start(ctx, m, targetService) })
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func prepareTargetServer(t testing.TB) error {
 	return winservice.Start(ctx, m, targetService)
 }
 
-// targetServerIsFree returns a NotHere if the target server has targets that the tests did not make.
+// targetServerIsFree returns an Unavailable if the target server has targets that the tests did not make.
 func targetServerIsFree() error {
 	var hosts []string
 	err := withWMI(targetNamespace, func(services *ole.IDispatch) error {
@@ -125,7 +125,7 @@ func targetServerIsFree() error {
 	if err != nil {
 		return err
 	}
-	return servesNobody(hosts)
+	return hasNoForeignTargets(hosts)
 }
 
 // makeTargetDisk makes a disk of 1 GiB.

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 )
 
-// arrive brings the image of a new disk in, and adds the disk to node.json. Before that, node.json says where the image
-// goes if anything ends the attach: back to where it came from, or nowhere. A clone may have got its new identity.
-func (n *Node) arrive(record diskState) (*disk, error) {
+// addDisk brings the image of a new disk in, and adds the disk to node.json. Before that, node.json says where the
+// image goes if anything ends the attach: back to where it came from, or nowhere. A clone may have got its new
+// identity.
+func (n *Node) addDisk(record diskState) (*disk, error) {
 	back := []fileMove{{From: imagePath("", record.Image)}}
 	if record.ImagePath != "" {
 		info, err := os.Lstat(record.ImagePath)
@@ -38,7 +39,7 @@ func (n *Node) arrive(record diskState) (*disk, error) {
 	if d != nil {
 		_ = d.image.file.Close() // the disk was never visible
 	}
-	return nil, errors.Join(err, n.undo(back, err))
+	return nil, errors.Join(err, n.undoMoves(back, err))
 }
 
 func (n *Node) bringIn(record diskState) (*disk, error) {
@@ -57,8 +58,8 @@ func (n *Node) bringIn(record diskState) (*disk, error) {
 	return d, nil
 }
 
-// undo makes the moves that undo a change, after the error that ended it.
-func (n *Node) undo(moves []fileMove, cause error) error {
+// undoMoves makes the moves that undo a change, after the error that ended it.
+func (n *Node) undoMoves(moves []fileMove, cause error) error {
 	if errors.Is(cause, errNotDurable) { // node.json may have the change
 		if err := n.host.saveState(n.dir, n.state); err != nil && len(moves) > 0 {
 			return moves[0].later(n.dir, err)

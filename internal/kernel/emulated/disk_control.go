@@ -26,7 +26,7 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 		}
 		number = d.number
 		if n.state.Switches.DisksInstallLate {
-			d.installing = unnoticed
+			d.installing = notInstalled
 		}
 		return d.refresh()
 	})
@@ -54,7 +54,7 @@ func (n *Node) attach(spec DiskSpec, b *lockedBundle) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := n.arrive(record)
+	d, err := n.addDisk(record)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
-		moves := []fileMove{aside(d.record.Image)}
+		moves := []fileMove{moveToDetached(d.record.Image)}
 		image = detachedPath(n.dir, d.record.Image)
 		if !n.state.ISCSI.hasLUN(d.record.Image) { // whose image is the storage system's
 			if image, moves, err = n.bundleOf(d); err != nil {
@@ -63,8 +63,8 @@ func (n *Node) pull(disks []*disk, moves []fileMove, change func(*state)) error 
 	return errors.Join(append(errs, n.finishMoves())...)
 }
 
-// aside is the move of an image that is kept without a disk.
-func aside(image string) fileMove {
+// moveToDetached is the move of an image that is kept without a disk.
+func moveToDetached(image string) fileMove {
 	return fileMove{From: imagePath("", image), To: detachedPath("", image)}
 }
 

@@ -14,7 +14,7 @@ type installation int
 
 const (
 	installed installation = iota
-	unnoticed
+	notInstalled
 	noticed
 )
 
@@ -38,7 +38,7 @@ func (n *Node) UpdateStorageCache() error {
 
 func (n *Node) noticeDisks() error {
 	for _, d := range n.disks {
-		if d.installing == unnoticed {
+		if d.installing == notInstalled {
 			d.installing = noticed
 		}
 		if d.image.home != "" { // another node may have changed it

@@ -17,7 +17,7 @@ import (
 func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
 
 // OpenFile implements kernel.Files.
-func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (opened kernel.Handle, err error) {
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (opened kernel.Handle, err error) {
 	object := name
 	if d, ok := dir.(*fileHandle); ok {
 		object = kernel.ObjectIn(d.object, name)
@@ -32,7 +32,7 @@ func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (ope
 	return opened, err
 }
 
-func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenHow) (*fileHandle, error) {
+func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
 	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
 	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
 		return nil, win32.ERROR_INVALID_PARAMETER
@@ -118,7 +118,7 @@ func isLink(dir *os.Root) error {
 }
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
-func (p *place) open(object string, how kernel.OpenHow) (h *fileHandle, err error) {
+func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err error) {
 	c := p.content
 	defer func() {
 		if err != nil {
@@ -170,7 +170,7 @@ func (c *content) deleting(info os.FileInfo) bool {
 }
 
 // find returns the entry at the place, and creates it if how asks for that.
-func (p *place) find(how kernel.OpenHow) (entry, error) {
+func (p *place) find(how kernel.OpenOptions) (entry, error) {
 	switch {
 	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
 		return entry{}, win32.ERROR_ALREADY_EXISTS
@@ -201,7 +201,7 @@ func (p *place) find(how kernel.OpenHow) (entry, error) {
 	return lookup(p.dir, p.name)
 }
 
-func (h *fileHandle) openRoot(how kernel.OpenHow) error {
+func (h *fileHandle) openRoot(how kernel.OpenOptions) error {
 	switch {
 	case how.Disposition == win32.FILE_CREATE:
 		return win32.ERROR_ALREADY_EXISTS

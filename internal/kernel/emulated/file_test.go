@@ -130,15 +130,17 @@ func TestSharing(t *testing.T) {
 		{"a reader who wants to be alone", read, 0, read, 1, win32.ERROR_SHARING_VIOLATION},
 	} {
 		path := mkdir(t, n, `C:\shared`)
-		first, err := n.OpenFile(nil, path, kernel.OpenHow{Access: c.access, Share: c.share, Disposition: win32.FILE_OPEN})
+		first, err := n.OpenFile(nil, path,
+			kernel.OpenOptions{Access: c.access, Share: c.share, Disposition: win32.FILE_OPEN})
 		must(t, err)
-		second, err := n.OpenFile(nil, path, kernel.OpenHow{Access: c.then, Share: c.sharing, Disposition: win32.FILE_OPEN})
+		second, err := n.OpenFile(nil, path,
+			kernel.OpenOptions{Access: c.then, Share: c.sharing, Disposition: win32.FILE_OPEN})
 		wantCode(t, c.name, err, c.want)
 		must(t, first.Close())
 		if err == nil {
 			must(t, second.Close())
 		}
-		again := openFile(t, n, path, kernel.OpenHow{Access: del, Disposition: win32.FILE_OPEN})
+		again := openFile(t, n, path, kernel.OpenOptions{Access: del, Disposition: win32.FILE_OPEN})
 		must(t, again.Close())
 	}
 }

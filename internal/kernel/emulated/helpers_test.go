@@ -23,7 +23,7 @@ func openNode(t *testing.T, dir string, o Options) *Node {
 	}
 	t.Cleanup(func() { _ = n.Close() })
 	for _, name := range knownPrivileges() {
-		if !n.state.Switches.lacks(name) {
+		if !n.state.Switches.lacksPrivilege(name) {
 			must(t, n.EnablePrivilege(name))
 		}
 	}
@@ -107,9 +107,9 @@ func formatted(t *testing.T, n *Node, disk string) string {
 	return v
 }
 
-// how returns an OpenHow that shares everything.
-func how(access, disposition, options uint32) kernel.OpenHow {
-	return kernel.OpenHow{Access: access, Share: shareAll, Disposition: disposition, Options: options}
+// how returns OpenOptions that shares everything.
+func how(access, disposition, options uint32) kernel.OpenOptions {
+	return kernel.OpenOptions{Access: access, Share: shareAll, Disposition: disposition, Options: options}
 }
 
 const anyRight = win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE
@@ -130,7 +130,7 @@ func mkdir(t *testing.T, n *Node, path string) string {
 	return at
 }
 
-func openFile(t *testing.T, n *Node, path string, h kernel.OpenHow) kernel.Handle {
+func openFile(t *testing.T, n *Node, path string, h kernel.OpenOptions) kernel.Handle {
 	t.Helper()
 	f, err := n.OpenFile(nil, path, h)
 	must(t, err)

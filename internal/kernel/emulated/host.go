@@ -17,7 +17,7 @@ type host struct {
 
 	noSync bool // let the host decide when data reaches its disk
 
-	failed   bool       // something failed that may have left a change half done; Node.settle looks after it
+	failed   bool       // something failed that may have left a change half done; Node.repair looks after it
 	unsynced []*os.File // directories and files that are not durable, because the host failed to make them so
 }
 

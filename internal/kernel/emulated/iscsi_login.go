@@ -194,7 +194,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
 		return d.open[v.id] != nil || n.filesOpen(v) ||
-			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isGhost(m) })
+			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isStale(m) })
 	})
 }
 

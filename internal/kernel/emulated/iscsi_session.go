@@ -19,7 +19,7 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 	var disks []*disk
 	var back []fileMove
 	for _, lun := range t.LUNs {
-		back = append(back, aside(lun.Image))
+		back = append(back, moveToDetached(lun.Image))
 	}
 	err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) })
 	if err != nil {
@@ -50,7 +50,7 @@ func (n *Node) openSession(t ISCSITargetSpec, portal portalName, persistent bool
 		for _, d := range disks {
 			_ = d.image.file.Close() // the disks were never visible
 		}
-		return iscsiSession{}, errors.Join(err, n.undo(back, err))
+		return iscsiSession{}, errors.Join(err, n.undoMoves(back, err))
 	}
 	for _, d := range disks {
 		n.disks[d.number] = d
@@ -119,7 +119,7 @@ func (n *Node) endSession(session iscsiSession, change func(*state)) error {
 	disks := n.sessionDisks(session)
 	var moves []fileMove
 	for _, d := range disks {
-		moves = append(moves, aside(d.record.Image))
+		moves = append(moves, moveToDetached(d.record.Image))
 	}
 	return n.pull(disks, moves, func(s *state) {
 		change(s)

@@ -85,7 +85,7 @@ func (n *Node) update(change func(*state)) error {
 }
 
 // follow changes the state to what directories and images show already, after a change that ended with err: nil or
-// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to settle or the
+// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to repair or the
 // next start.
 func (n *Node) follow(err error, change func(*state)) error {
 	next := n.state.clone()

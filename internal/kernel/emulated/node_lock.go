@@ -10,7 +10,7 @@ package emulated
 func (n *Node) call(function, object string, run func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.settle(); err != nil {
+	if err := n.repair(); err != nil {
 		return failed(function, object, err)
 	}
 	return failed(function, object, run())
@@ -42,7 +42,7 @@ func (n *Node) control(change func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	defer n.retireGone()
-	if err := n.settle(); err != nil {
+	if err := n.repair(); err != nil {
 		return err
 	}
 	return change()

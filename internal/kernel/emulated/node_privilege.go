@@ -39,8 +39,8 @@ func systemPrivileges() []string {
 	}
 }
 
-// lacks reports whether the process does not have a privilege.
-func (s Switches) lacks(privilege string) bool {
+// lacksPrivilege reports whether the process does not have a privilege.
+func (s Switches) lacksPrivilege(privilege string) bool {
 	return slices.Contains(strings.Split(s.LacksPrivileges, ","), privilege)
 }
 
@@ -65,7 +65,7 @@ func (n *Node) EnablePrivilege(name string) error {
 			return nil // the node asks for none of these
 		case !slices.Contains(knownPrivileges(), name):
 			return win32.ERROR_NO_SUCH_PRIVILEGE
-		case n.state.Switches.lacks(name):
+		case n.state.Switches.lacksPrivilege(name):
 			return win32.ERROR_NOT_ALL_ASSIGNED
 		}
 		n.privileges[name] = true
@@ -75,7 +75,7 @@ func (n *Node) EnablePrivilege(name string) error {
 
 // privileged fails unless a privilege is enabled.
 func (n *Node) privileged(name string, otherwise win32.Errno) error {
-	if !n.privileges[name] || n.state.Switches.lacks(name) {
+	if !n.privileges[name] || n.state.Switches.lacksPrivilege(name) {
 		return otherwise
 	}
 	return nil

@@ -63,7 +63,7 @@ func (n *Node) Restore() error {
 		}
 		s.Moves = append(moves, s.Moves...)
 		err = n.host.saveState(n.dir, s)
-		n.restoring = err == nil || errors.Is(err, errNotDurable) // from now on: if it fails, settle goes on with it
+		n.restoring = err == nil || errors.Is(err, errNotDurable) // from now on: if it fails, repair goes on with it
 		if err != nil {
 			return err
 		}

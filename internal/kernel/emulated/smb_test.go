@@ -35,7 +35,7 @@ func smbNode(t *testing.T) *Node {
 }
 
 func openShare(n *Node, path string) (kernel.Handle, error) {
-	return n.OpenFile(nil, `\\?\UNC`+path[1:], kernel.OpenHow{
+	return n.OpenFile(nil, `\\?\UNC`+path[1:], kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN,
 		Options: win32.FILE_DIRECTORY_FILE,
 	})
@@ -226,7 +226,7 @@ func TestFilesOnShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	dir, err := n.OpenFile(root, "Dir", kernel.OpenHow{
+	dir, err := n.OpenFile(root, "Dir", kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE, Share: 7,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
 	})

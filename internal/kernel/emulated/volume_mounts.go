@@ -120,7 +120,7 @@ func (n *Node) openMountPoint(p ntPath, path string, access, share uint32) (*fil
 	if err != nil {
 		return nil, err
 	}
-	return at.open(path, kernel.OpenHow{
+	return at.open(path, kernel.OpenOptions{
 		Access: access, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
@@ -146,9 +146,9 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	return p.volume, nil
 }
 
-// isGhost reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
+// isStale reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
 // a directory on a volume that is absent, nor when the host cannot open it.
-func (n *Node) isGhost(m mountState) bool {
+func (n *Node) isStale(m mountState) bool {
 	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
 		return false
 	}
@@ -175,15 +175,15 @@ func isNoMountPoint(err error) bool {
 	return false
 }
 
-// repairMounts drops the ghosts, as Windows' mount manager does when it starts. It makes records and directories agree
-// after a death between their changes.
+// repairMounts drops stale records, as Windows' mount manager does when it starts. It makes records and directories
+// agree after a death between their changes.
 func (n *Node) repairMounts() error {
-	ghosts := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isGhost(m) })
-	if len(ghosts) == 0 {
+	stale := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isStale(m) })
+	if len(stale) == 0 {
 		return nil
 	}
 	return n.update(func(s *state) {
-		for _, m := range ghosts {
+		for _, m := range stale {
 			s.dropMount(m)
 		}
 	})

@@ -52,7 +52,7 @@ func TestCallsNeedTheirAccess(t *testing.T) {
 				if test.wine && want != 0 && onWine() {
 					continue
 				}
-				h := open(t, nil, finalPath(t, tree(t), win32.VOLUME_NAME_DOS)+`\`+test.object, kernel.OpenHow{
+				h := open(t, nil, finalPath(t, tree(t), win32.VOLUME_NAME_DOS)+`\`+test.object, kernel.OpenOptions{
 					Access: access, Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 				})
 				check(t, test.call(h), want)
@@ -80,7 +80,7 @@ func TestSharing(t *testing.T) {
 		for _, first := range rights {
 			for share := range uint32(shareAll + 1) {
 				for _, second := range rights {
-					how := kernel.OpenHow{Access: first.access, Share: share, Disposition: win32.FILE_OPEN,
+					how := kernel.OpenOptions{Access: first.access, Share: share, Disposition: win32.FILE_OPEN,
 						Options: win32.FILE_OPEN_REPARSE_POINT}
 					h := open(t, nil, base+`\`+object, how)
 					how.Access, how.Share = second.access, shareAll

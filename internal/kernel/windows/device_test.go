@@ -109,6 +109,6 @@ func TestClosedHandle(t *testing.T) {
 	must(t, err)
 	_, err = h.DeviceIoControl(win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, make([]byte, 12))
 	check(t, err, win32.ERROR_INVALID_HANDLE)
-	_, err = Kernel{}.OpenFile(h, "name", kernel.OpenHow{Disposition: win32.FILE_OPEN})
+	_, err = Kernel{}.OpenFile(h, "name", kernel.OpenOptions{Disposition: win32.FILE_OPEN})
 	check(t, err, win32.ERROR_INVALID_HANDLE)
 }

@@ -26,7 +26,7 @@ const (
 // RtlNtStatusToDosErrorNoTeb.
 //
 // https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
-func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kernel.Handle, error) {
+func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	const function = "NtCreateFile"
 	invalid := func(code win32.Errno) error { return &kernel.Error{Function: function, Object: name, Code: code} }
 
@@ -78,7 +78,7 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenHow) (kern
 //
 // https://learn.microsoft.com/windows/win32/api/ntdef/ns-ntdef-_object_attributes
 func objectAttributes(root windows.Handle, name *windows.NTUnicodeString,
-	how kernel.OpenHow) windows.OBJECT_ATTRIBUTES {
+	how kernel.OpenOptions) windows.OBJECT_ATTRIBUTES {
 	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
 		Attributes: windows.OBJ_CASE_INSENSITIVE}
 	attributes.Length = uint32(unsafe.Sizeof(attributes))

@@ -22,39 +22,39 @@ import (
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
-func openDirectory() kernel.OpenHow {
-	return kernel.OpenHow{
+func openDirectory() kernel.OpenOptions {
+	return kernel.OpenOptions{
 		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE | win32.FILE_READ_ATTRIBUTES | win32.FILE_ADD_FILE |
 			win32.FILE_ADD_SUBDIRECTORY,
 		Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	}
 }
 
-func createDirectory() kernel.OpenHow {
-	return with(openDirectory(), func(how *kernel.OpenHow) { how.Disposition = win32.FILE_CREATE })
+func createDirectory() kernel.OpenOptions {
+	return with(openDirectory(), func(how *kernel.OpenOptions) { how.Disposition = win32.FILE_CREATE })
 }
 
-func lookAt() kernel.OpenHow {
-	return kernel.OpenHow{
+func lookAt() kernel.OpenOptions {
+	return kernel.OpenOptions{
 		Access: win32.FILE_READ_ATTRIBUTES,
 		Share:  shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	}
 }
 
-func remove() kernel.OpenHow {
-	return kernel.OpenHow{
+func remove() kernel.OpenOptions {
+	return kernel.OpenOptions{
 		Access: win32.DELETE,
 		Share:  shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	}
 }
 
 // with returns a changed copy of how.
-func with(how kernel.OpenHow, change func(*kernel.OpenHow)) kernel.OpenHow {
+func with(how kernel.OpenOptions, change func(*kernel.OpenOptions)) kernel.OpenOptions {
 	change(&how)
 	return how
 }
 
-func open(t *testing.T, dir kernel.Handle, name string, how kernel.OpenHow) kernel.Handle {
+func open(t *testing.T, dir kernel.Handle, name string, how kernel.OpenOptions) kernel.Handle {
 	t.Helper()
 	h, err := Kernel{}.OpenFile(dir, name, how)
 	must(t, err)
@@ -107,7 +107,7 @@ func TestObjectAttributes(t *testing.T) {
 		if refuse {
 			want |= 0x1000 // OBJ_DONT_REPARSE
 		}
-		got := objectAttributes(4, name, kernel.OpenHow{NoReparse: refuse})
+		got := objectAttributes(4, name, kernel.OpenOptions{NoReparse: refuse})
 		if got.Attributes != want || got.RootDirectory != 4 || got.ObjectName != name ||
 			uintptr(got.Length) != unsafe.Sizeof(got) {
 			t.Errorf("refuse %t: got %+v, want attributes 0x%x", refuse, got, want)
@@ -122,12 +122,12 @@ func TestNativePath(t *testing.T) {
 	}
 	sub := open(t, tree(t), "Sub", openDirectory())
 	native := finalPath(t, sub, win32.VOLUME_NAME_NT)
-	file := open(t, nil, native+`\file.txt`, with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
+	file := open(t, nil, native+`\file.txt`, with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
 	if got, want := finalPath(t, file, win32.VOLUME_NAME_NT), native+`\file.txt`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	_, err := Kernel{}.OpenFile(nil, finalPath(t, sub, win32.VOLUME_NAME_DOS),
-		with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
+		with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
 	check(t, err, win32.ERROR_REPARSE_POINT_ENCOUNTERED)
 }
 
@@ -152,14 +152,14 @@ func TestOpenFailures(t *testing.T) {
 	root := tree(t)
 	sub := open(t, root, "Sub", openDirectory())
 	base := finalPath(t, root, win32.VOLUME_NAME_DOS)
-	directory := with(lookAt(), func(how *kernel.OpenHow) { how.Options = win32.FILE_DIRECTORY_FILE })
-	file := with(lookAt(), func(how *kernel.OpenHow) { how.Options = win32.FILE_NON_DIRECTORY_FILE })
-	create := with(directory, func(how *kernel.OpenHow) { how.Disposition = win32.FILE_CREATE })
+	directory := with(lookAt(), func(how *kernel.OpenOptions) { how.Options = win32.FILE_DIRECTORY_FILE })
+	file := with(lookAt(), func(how *kernel.OpenOptions) { how.Options = win32.FILE_NON_DIRECTORY_FILE })
+	create := with(directory, func(how *kernel.OpenOptions) { how.Disposition = win32.FILE_CREATE })
 	for _, test := range []struct {
 		name string
 		dir  kernel.Handle
 		path string
-		how  kernel.OpenHow
+		how  kernel.OpenOptions
 		want win32.Errno
 	}{
 		{"missing", root, "missing", lookAt(), win32.ERROR_FILE_NOT_FOUND},
@@ -199,7 +199,8 @@ func TestForeignHandle(t *testing.T) {
 
 func TestSharingViolation(t *testing.T) {
 	sub := open(t, tree(t), "Sub", openDirectory())
-	read := kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Disposition: win32.FILE_OPEN} // the bit is FILE_READ_DATA
+	// the bit is FILE_READ_DATA
+	read := kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Disposition: win32.FILE_OPEN}
 	open(t, sub, "file.txt", read)
 	_, err := Kernel{}.OpenFile(sub, "file.txt", read)
 	check(t, err, win32.ERROR_SHARING_VIOLATION)
@@ -207,7 +208,7 @@ func TestSharingViolation(t *testing.T) {
 
 func TestReadAt(t *testing.T) {
 	sub := open(t, tree(t), "Sub", openDirectory())
-	h := open(t, sub, "file.txt", kernel.OpenHow{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
+	h := open(t, sub, "file.txt", kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
 		Disposition: win32.FILE_OPEN})
 	for _, test := range []struct {
 		name   string
@@ -340,7 +341,7 @@ func TestDeleteAtClose(t *testing.T) {
 	root := tree(t)
 	deleted := win32.FileDisposition(true)
 	change := with(remove(), func(
-		how *kernel.OpenHow) {
+		how *kernel.OpenOptions) {
 		how.Access |= win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES
 	})
 

@@ -38,7 +38,7 @@ func TestWineGaps(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "mount"), 0o700))
 	mount := filepath.Join(dir, "mount") + `\`
 	link := open(t, nil, `\\?\`+mount,
-		with(lookAt(), func(how *kernel.OpenHow) { how.Access |= win32.FILE_WRITE_ATTRIBUTES }))
+		with(lookAt(), func(how *kernel.OpenOptions) { how.Access |= win32.FILE_WRITE_ATTRIBUTES }))
 
 	control := func(h kernel.Handle, code uint32, in []byte) func() (string, error) {
 		return func() (string, error) {
@@ -140,7 +140,7 @@ func TestWineGaps(t *testing.T) {
 		{
 			"refuse a drive letter as the link that it is",
 			func() (string, error) {
-				h, err := k.OpenFile(nil, `\\?\`+dir, with(lookAt(), func(how *kernel.OpenHow) { how.NoReparse = true }))
+				h, err := k.OpenFile(nil, `\\?\`+dir, with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
 				if err != nil {
 					return "", err
 				}
@@ -208,7 +208,7 @@ func TestWineGaps(t *testing.T) {
 			func() (string, error) {
 				root := tree(t)
 				open(t, open(t, root, "Sub", openDirectory()), "file.txt",
-					kernel.OpenHow{Access: win32.FILE_READ_DATA, Share: shareAll, Disposition: win32.FILE_OPEN})
+					kernel.OpenOptions{Access: win32.FILE_READ_DATA, Share: shareAll, Disposition: win32.FILE_OPEN})
 				return only(open(t, root, "Sub", remove()).Rename(root, "moved"))
 			},
 			"ERROR_ACCESS_DENIED", "success",

@@ -14,7 +14,7 @@ import (
 // initiator's secret for mutual CHAP.
 const CHAPVariable = "CSI_PROXY_PROVE_CHAP"
 
-// MaySetCHAP returns a NotHere unless the owner of this machine has allowed to replace the initiator's secret for
+// MaySetCHAP returns an Unavailable unless the owner of this machine has allowed to replace the initiator's secret for
 // mutual CHAP. Whether one was set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or
 // clear it, and none that reads it.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
@@ -22,42 +22,42 @@ func MaySetCHAP() error {
 	if os.Getenv(CHAPVariable) != "" {
 		return nil
 	}
-	return NotHere("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: " +
+	return Unavailable("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: " +
 		"with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
 }
 
-// mayStart returns a NotHere for a stopped service that its owner does not leave to whoever needs it: what it would do
-// when it starts, such as log in to targets or serve some, cannot be asked while it is stopped.
+// mayStart returns an Unavailable for a stopped service that its owner does not leave to whoever needs it: what it
+// would do when it starts, such as log in to targets or serve some, cannot be asked while it is stopped.
 func mayStart(what string, state winservice.State, start winservice.StartType) error {
 	if state != winservice.Running && start != winservice.Manual {
-		return NotHere(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it "+
+		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it "+
 			"would do when it starts is not known", what))
 	}
 	return nil
 }
 
-// servesNobody returns a NotHere if a target server has targets that the tests did not make.
-func servesNobody(hosts []string) error {
+// hasNoForeignTargets returns an Unavailable if a target server has targets that the tests did not make.
+func hasNoForeignTargets(hosts []string) error {
 	for _, name := range hosts {
 		if !isRandom(name, "") {
-			return NotHere("the iSCSI target server of this machine has targets of others")
+			return Unavailable("the iSCSI target server of this machine has targets of others")
 		}
 	}
 	return nil
 }
 
-// logonRefused returns a NotHere if a policy of the machine refused a local account's logon from the network. Any other
-// error it returns as it is.
+// logonRefused returns an Unavailable if a policy of the machine refused a local account's logon from the network. Any
+// other error it returns as it is.
 // https://learn.microsoft.com/windows/win32/secauthz/account-rights-constants
 func logonRefused(err error) error {
 	const logonTypeNotGranted = win32.Errno(1385) // ERROR_LOGON_TYPE_NOT_GRANTED
 	switch {
 	case isCode(err, logonTypeNotGranted):
-		return NotHere("local accounts may not log on to this machine from the network (ERROR_LOGON_TYPE_NOT_GRANTED): " +
+		return Unavailable("local accounts may not log on to this machine from the network (ERROR_LOGON_TYPE_NOT_GRANTED): " +
 			`they have the user right "Deny access to this computer from the network" (SeDenyNetworkLogonRight), ` +
 			`or lack "Access this computer from the network" (SeNetworkLogonRight)`)
 	case isCode(err, win32.ERROR_ACCOUNT_RESTRICTION):
-		return NotHere("a policy of this machine restricts local accounts (ERROR_ACCOUNT_RESTRICTION)")
+		return Unavailable("a policy of this machine restricts local accounts (ERROR_ACCOUNT_RESTRICTION)")
 	}
 	return err
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
-// making makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds
+// provision makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds
 // out about the thing, it puts into the entry. A thing that was made in part is removed at once.
-func making(t testing.TB, e Entry, do func(e *Entry) error) error {
+func provision(t testing.TB, e Entry, do func(e *Entry) error) error {
 	t.Helper()
 	l, err := inherited()
 	if err != nil {
@@ -71,7 +71,7 @@ func MakeDirectory(t testing.TB, path string) error {
 		missing = append(missing, at)
 	}
 	for _, at := range slices.Backward(missing) {
-		err := making(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
+		err := provision(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
 			// Nobody but administrators may put a link there, as by default everybody may below C:\.
 			if err := fileowner.MakeDirectory(at); err != nil {
 				return err
@@ -130,7 +130,7 @@ func noLinkAbove(dir string) error {
 			return err
 		}
 		if link {
-			return NotHere(at + " leads elsewhere")
+			return Unavailable(at + " leads elsewhere")
 		}
 		if at == filepath.Dir(at) {
 			return nil
@@ -166,7 +166,7 @@ func removeDiskFile(ctx context.Context, e Entry) error {
 		return nil
 	}
 	pulled := pull(ctx, e.Name)
-	if err := patiently(ctx, func() error { return os.Remove(e.Name) }); err != nil {
+	if err := retry(ctx, func() error { return os.Remove(e.Name) }); err != nil {
 		return errors.Join(pulled, err)
 	}
 	return nil

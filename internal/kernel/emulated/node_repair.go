@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// settle makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
+// repair makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
 // or the process had too many files open. It does at once what a start would do. A call can be answered only when
 // nothing is half done that its answer could depend on; the rest is tried again before each call.
-func (n *Node) settle() error {
+func (n *Node) repair() error {
 	if n.restoring {
 		return n.becomeRestored()
 	}

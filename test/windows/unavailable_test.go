@@ -16,7 +16,7 @@ import (
 )
 
 // What the owner of a machine uses, or has switched off, is not borrowed.
-func TestWhatIsBorrowed(t *testing.T) {
+func TestUnavailableReasons(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused error
 		want    bool
@@ -26,12 +26,12 @@ func TestWhatIsBorrowed(t *testing.T) {
 		"one that is started on demand":              {mayStart("x", winservice.Stopped, winservice.Manual), false},
 		"one that was stopped":                       {mayStart("x", winservice.Stopped, winservice.Automatic), true},
 		"one that is switched off":                   {mayStart("x", winservice.Stopped, winservice.Disabled), true},
-		"a target server without targets":            {servesNobody(nil), false},
-		"one with the tests' own":                    {servesNobody([]string{randomName()}), false},
-		"one with a target of somebody":              {servesNobody([]string{randomName(), "backup"}), true},
-		"one with a target that looks like a test's": {servesNobody([]string{namePrefix + "backup"}), true},
+		"a target server without targets":            {hasNoForeignTargets(nil), false},
+		"one with the tests' own":                    {hasNoForeignTargets([]string{randomName()}), false},
+		"one with a target of somebody":              {hasNoForeignTargets([]string{randomName(), "backup"}), true},
+		"one with a target that looks like a test's": {hasNoForeignTargets([]string{namePrefix + "backup"}), true},
 	} {
-		var refused NotHere
+		var refused Unavailable
 		if errors.As(test.refused, &refused) != test.want {
 			t.Errorf("%s: got %v", name, test.refused)
 		}
