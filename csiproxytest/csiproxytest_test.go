@@ -284,7 +284,7 @@ func scenario(t *testing.T) string {
 	return file
 }
 
-func TestDisturbanceThatNoCallMetIsNamed(t *testing.T) {
+func TestUnusedFaultIsNamed(t *testing.T) {
 	log, _ := run(t, func(tb testing.TB) {
 		n := csiproxytest.Start(tb, csiproxytest.Options{})
 		n.Fail(csiproxytest.Calls{Function: "OpenDevice", Object: "PhysicalDrive77"}, "ERROR_NOT_READY")

@@ -106,7 +106,7 @@ func TestMissingAgent(t *testing.T) {
 	}
 }
 
-func TestOpenOfWhatIsNoAgentReleasesTheConnection(t *testing.T) {
+func TestOpenOfANonAgentReleasesTheConnection(t *testing.T) {
 	useSockets(t)
 	listener := listen(t, pipe)
 	ended := make(chan error, 1)

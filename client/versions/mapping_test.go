@@ -191,7 +191,7 @@ func TestInBandErrorsBecomeErrors(t *testing.T) {
 	}
 }
 
-func TestWhatAnOldVersionCannotSay(t *testing.T) {
+func TestValuesThatOldVersionsLack(t *testing.T) {
 	err := listVolumesOnDisk().Call(&volumeapi.ListVolumesOnDiskRequest{PartitionNumber: 2},
 		&volumeapi.ListVolumesOnDiskResponse{}, func(_, _ any) error {
 			t.Error("the call was made")

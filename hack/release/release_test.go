@@ -226,7 +226,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-func TestWrongUse(t *testing.T) {
+func TestMisuseFailsTheTest(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                       "Usage",
 		"none":                                   `"none" is not a command`,

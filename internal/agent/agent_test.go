@@ -154,7 +154,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	start(t, emulation.Config{StateDir: dir})
 }
 
-func TestKernelOfTheCaller(t *testing.T) {
+func TestGivenKernelIsUsed(t *testing.T) {
 	n, err := emulated.Open(shortDir(t), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func waitClosed(a *emulation.Agent) <-chan struct{} {
 	return closed
 }
 
-func TestStopGivesUpWithItsContext(t *testing.T) {
+func TestStopEndsWithItsContext(t *testing.T) {
 	g := newGate("ReenumerateDevices")
 	defer close(g.open)
 	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})

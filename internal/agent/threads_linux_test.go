@@ -35,9 +35,9 @@ func slowly(_ context.Context, call kernel.Call, do func() error) error {
 	return do()
 }
 
-// TestThreadsOfCallers counts the threads of an agent, each time in a new process: a program keeps those that it once
+// TestThreadsPerCaller counts the threads of an agent, each time in a new process: a program keeps those that it once
 // had.
-func TestThreadsOfCallers(t *testing.T) {
+func TestThreadsPerCaller(t *testing.T) {
 	if callers, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
 		fmt.Printf("threads: %d\n", threadsAfter(t, callers))
 		return
@@ -51,7 +51,7 @@ func TestThreadsOfCallers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command(program, "-test.run=^TestThreadsOfCallers$")
+		c := exec.Command(program, "-test.run=^TestThreadsPerCaller$")
 		c.Env = append(os.Environ(), threadsVariable+"="+strconv.Itoa(callers), "GOMAXPROCS=2")
 		output, err := c.CombinedOutput()
 		if err != nil {

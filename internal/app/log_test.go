@@ -50,7 +50,7 @@ func messages(t *testing.T, path string) (list []string) {
 	return list
 }
 
-func TestKlogWritesWhereItsFlagsSay(t *testing.T) {
+func TestKlogFlags(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		flags string // DIR is a directory that does not exist yet
@@ -107,7 +107,7 @@ func TestKlogWritesWhereItsFlagsSay(t *testing.T) {
 	}
 }
 
-func TestTheLogIsReplacedAsItsFlagsSay(t *testing.T) {
+func TestLogRotationFollowsItsFlags(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent.log")
 	l, err := readLogFlags(t, "-logtostderr=false", "-stderrthreshold=FATAL", "-log_file="+path, "-log_file_max_size=1",
@@ -135,7 +135,7 @@ func TestTheLogIsReplacedAsItsFlagsSay(t *testing.T) {
 }
 
 // Logging the failure must not end the process, as klog does when it cannot open a file of its own.
-func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
+func TestUnopenableLogIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestLogFlagsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestOnDriveC(t *testing.T) {
+func TestLogPathOnDriveC(t *testing.T) {
 	for _, test := range []struct{ path, system, want string }{
 		{`\etc\kubernetes\logs\csi-proxy.log`, "windows", `C:\etc\kubernetes\logs\csi-proxy.log`},
 		{`/etc/csi-proxy.log`, "windows", `C:/etc/csi-proxy.log`},
@@ -182,7 +182,7 @@ func TestOnDriveC(t *testing.T) {
 }
 
 // The test uses a hard link, the only kind that every system makes.
-func TestALinkIsNoLogAndNoAuditLog(t *testing.T) {
+func TestLinkedLogIsRefused(t *testing.T) {
 	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
 	if err := os.WriteFile(target, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)

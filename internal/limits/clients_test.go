@@ -108,7 +108,7 @@ func TestLongestIdleConnectionIsClosed(t *testing.T) {
 	}
 }
 
-func TestNumberOfAnEndedProcessIsAnotherClient(t *testing.T) {
+func TestReusedPIDIsANewClient(t *testing.T) {
 	cs := New(Limits{}, klog.Background(), nil)
 	first := &process{}
 	a, _ := connect(t, cs, 7, first)

@@ -256,7 +256,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 // Looking fills the journal with nothing, is not disturbed by faults, and sends only what has changed.
-func TestLookingLeavesNoTrace(t *testing.T) {
+func TestReadingThePageLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := open(t, false)
 	st := s.state("0", 0)

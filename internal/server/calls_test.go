@@ -241,7 +241,7 @@ func TestMalformedRequest(t *testing.T) {
 	}
 }
 
-func TestOtherVersionsMethod(t *testing.T) {
+func TestMethodOfAnotherVersion(t *testing.T) {
 	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
 	err := f.conn.Invoke(t.Context(), "/v2alpha1.Filesystem/PathExists", &api.PathExistsRequest{},
 		&api.PathExistsResponse{})

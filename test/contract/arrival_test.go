@@ -22,9 +22,9 @@ func switched(t *testing.T, set func(*emulated.Switches)) *testnode.Node {
 	return testnode.Start(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
 }
 
-// TestRescanFindsDisksThatWindowsNeverSaw: when it returns, they are there, even if Windows does not enumerate its
+// TestRescanFindsNewDisks: when it returns, they are there, even if Windows does not enumerate its
 // devices, and even if other devices are still being installed.
-func TestRescanFindsDisksThatWindowsNeverSaw(t *testing.T) {
+func TestRescanFindsNewDisks(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults []testnode.Fault
 		code   codes.Code

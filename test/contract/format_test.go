@@ -54,8 +54,9 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 	}
 }
 
-// TestALinkIsAFileToo: a link with the name of a directory of Windows' own is somebody's, and not an empty directory.
-func TestALinkIsAFileToo(t *testing.T) {
+// TestFormatCountsLinksAsFiles: a link with the name of a directory of Windows' own is somebody's, and not an empty
+// directory.
+func TestFormatCountsLinksAsFiles(t *testing.T) {
 	for _, name := range []string{"System Volume Information", "$RECYCLE.BIN"} {
 		n := testnode.Start(t, testnode.Options{})
 		id := mounted(t, n, 1)
@@ -108,8 +109,8 @@ func TestFormatOfFiles(t *testing.T) {
 	}
 }
 
-// TestWhatIsNeverErased: Windows' own volumes, and those that something uses.
-func TestWhatIsNeverErased(t *testing.T) {
+// TestFormatNeverErasesSystemVolumes: Windows' own volumes, and those that something uses.
+func TestFormatNeverErasesSystemVolumes(t *testing.T) {
 	t.Parallel()
 	n := testnode.Start(t, testnode.Options{EraseOnFormat: true})
 	system, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 0})
@@ -168,8 +169,8 @@ func TestBusyFormat(t *testing.T) {
 	}
 }
 
-// TestBusyFormatLooksAgain: somebody who writes to the volume while it is busy keeps what was written.
-func TestBusyFormatLooksAgain(t *testing.T) {
+// TestBusyFormatChecksAgain: somebody who writes to the volume while it is busy keeps what was written.
+func TestBusyFormatChecksAgain(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{EraseOnFormat: true})
 	id := mounted(t, n, 1)
 	n.WriteFile(staging+`\data`, "precious")

@@ -47,10 +47,10 @@ func stage(ctx context.Context, n *node.Node, serial string) error {
 	return fmt.Errorf("no disk has the serial number %s", serial)
 }
 
-// TestStagesSideBySide: a node that starts gets its pods at once, and what they wait for is their own disks. The times
+// TestConcurrentStages: a node that starts gets its pods at once, and what they wait for is their own disks. The times
 // are those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still
 // while anything is computed.
-func TestStagesSideBySide(t *testing.T) {
+func TestConcurrentStages(t *testing.T) {
 	pods := 16
 	if testnode.Long() {
 		pods = 64

@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// TestUncertainLink: Windows makes a link's directory and reports a failure. The caller must not be told that something
-// else is in the link's place: it would believe that its call had no effect.
-func TestUncertainLink(t *testing.T) {
+// TestLinkMadeDespiteAnError: Windows makes a link's directory and reports a failure. The caller must not be told that
+// something else is in the link's place: it would believe that its call had no effect.
+func TestLinkMadeDespiteAnError(t *testing.T) {
 	const plugins = `C:\var\lib\kubelet\plugins`
 	for name, fault := range map[string]testnode.Fault{
 		"made":     {Function: "OpenFile", Skip: 4, Times: 1, Error: win32.ERROR_NOT_READY, After: true},

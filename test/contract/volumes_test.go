@@ -131,9 +131,9 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 	}
 }
 
-// TestMountPointGoesWhileItIsLookedAt: an unmount between two looks of a query makes it answer that nothing is
+// TestUnmountDuringQuery: an unmount between two looks of a query makes it answer that nothing is
 // mounted, which a driver understands, and not that something is wrong.
-func TestMountPointGoesWhileItIsLookedAt(t *testing.T) {
+func TestUnmountDuringQuery(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, mount(t, n, formatted(t, n, 1), staging))
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_GET_REPARSE_POINT, Times: 1,

@@ -108,9 +108,9 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 	}
 }
 
-// TestWhatWindowsNeedsIsNotGuessed: while a drive with a page file does not say which disk it is on, no disk is taken
-// offline. A drive that is not there has no page file.
-func TestWhatWindowsNeedsIsNotGuessed(t *testing.T) {
+// TestUnreadableSystemUseRefusesChanges: while a drive with a page file does not say which disk it is on, no disk is
+// taken offline. A drive that is not there has no page file.
+func TestUnreadableSystemUseRefusesChanges(t *testing.T) {
 	n := startChanged(t, func(s *emulated.Scenario) {
 		s.Disks[0].Letter, s.PageFiles = "E", []string{`E:\pagefile.sys`, `Q:\pagefile.sys`}
 	})

@@ -20,7 +20,7 @@ import (
 )
 
 // The page has what the records say, and nothing else.
-func TestThePageIsThatOfTheRecords(t *testing.T) {
+func TestEvidencePageMatchesTheRecords(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	want, err := pageFrom(os.DirFS(filepath.Join(docs, "evidence")))
 	if err != nil {
@@ -137,7 +137,7 @@ func pureOnly(t *testing.T, more fstest.MapFS) fstest.MapFS {
 	return files
 }
 
-func TestAPageWithoutWindowsSaysSo(t *testing.T) {
+func TestEvidenceWithoutWindowsSaysSo(t *testing.T) {
 	page, err := pageFrom(pureOnly(t, fstest.MapFS{}))
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestReportsFillTheColumn(t *testing.T) {
 	}
 }
 
-func TestAFakeIsCountedAsOne(t *testing.T) {
+func TestFakeCountsAsFake(t *testing.T) {
 	page, err := pageFrom(pureOnly(t, fstest.MapFS{"wine-windows.json": {Data: []byte(
 		`{"level":"wine-windows","methods":{"disk v1 Rescan":"OK","iscsi v1alpha2 ConnectTarget":"OK, fake initiator","disk v1 GetDiskState":"Unimplemented"}}`)}}))
 	if err != nil {

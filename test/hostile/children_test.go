@@ -80,7 +80,7 @@ var children = flag.Int("children", inLongRun(20, 3), "processes that leave hang
 
 // Children of one process make 64 calls each that hang in Windows, and end one after the other. Their operations go on
 // and keep their slots. A driver that was there before is served after each of them, and so is one that comes then.
-func TestChildrenThatLeaveCallsBehind(t *testing.T) {
+func TestCallsOutliveTheirProcess(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
 	}

@@ -220,7 +220,7 @@ func TestHeadersOfOneCall(t *testing.T) {
 }
 
 // A client that sends half of a request and waits holds its place for at most as long as a call may take.
-func TestHalfARequest(t *testing.T) {
+func TestIncompleteRequest(t *testing.T) {
 	t.Parallel()
 	g := attack(t, testnode.Options{CallTimeout: 5 * time.Second})
 	p := g.peer()

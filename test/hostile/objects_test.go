@@ -33,7 +33,7 @@ type look struct {
 const answerLimit = time.Minute
 
 // Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
-func TestWhatHangsStopsNothingElse(t *testing.T) {
+func TestHungObjectBlocksNothingElse(t *testing.T) {
 	for i, l := range newLooks(t).all() {
 		if !testnode.Sampled(t, i, 0, 1) {
 			continue
@@ -74,7 +74,7 @@ func TestWhatHangsStopsNothingElse(t *testing.T) {
 }
 
 // When a call asks every disk or volume, one that hangs is left out, and the call is answered.
-func TestWhatHangsIsLeftOut(t *testing.T) {
+func TestListingsOmitHungObjects(t *testing.T) {
 	t.Parallel()
 	n := newLooks(t)
 	_, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl", Object: "prod_disk#1"})
@@ -108,7 +108,7 @@ func TestWhatHangsIsLeftOut(t *testing.T) {
 
 // Many listings at once leave out a disk that hangs as one alone does: those that find its places taken by calls that
 // hang wait no longer for it than these. Nothing of them is left, and later listings are answered.
-func TestManyListingsBesideADiskThatHangs(t *testing.T) {
+func TestListingsBesideAHungDisk(t *testing.T) {
 	t.Parallel()
 	n := attack(t, testnode.Options{})
 	_, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl", Object: "prod_disk#1"})

@@ -224,7 +224,7 @@ func TestWorkingDirectoryItself(t *testing.T) {
 }
 
 // Harmless names that look dangerous: they are made, seen and removed as they are, and nothing else is.
-func TestOddNamesAreOnlyNames(t *testing.T) {
+func TestUnusualNames(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	before := g.snapshot()
 	for i, name := range []string{

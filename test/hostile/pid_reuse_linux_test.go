@@ -17,7 +17,7 @@ import (
 )
 
 // A process that gets the number of one that left calls behind is another process.
-func TestNumberOfAProcessThatLeftCallsBehind(t *testing.T) {
+func TestReusedPIDWithRunningCalls(t *testing.T) {
 	g := attack(t, testnode.Options{Metrics: true, Limits: limits.Limits{Wait: 20 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenFile")
 	defer release()

@@ -187,7 +187,7 @@ func TestStreamsOfOneProcess(t *testing.T) {
 }
 
 // The headers of a health check without its request hold a place for at most as long as a call may take.
-func TestHalfAHealthCheck(t *testing.T) {
+func TestIncompleteHealthCheck(t *testing.T) {
 	for _, path := range []string{healthpb.Health_Check_FullMethodName, healthpb.Health_List_FullMethodName} {
 		t.Run(path, func(t *testing.T) {
 			g := attack(t, testnode.Options{CallTimeout: time.Second})

@@ -112,7 +112,7 @@ func aNodeThatWorked(t *testing.T) page {
 }
 
 // Every metric and label in the dashboard and the alerts is one of the agent's.
-func TestExpressionsSpeakOfWhatThereIs(t *testing.T) {
+func TestExpressionsNameExistingMetrics(t *testing.T) {
 	families := aNodeThatWorked(t).families()
 	expressions := dashboardExpressions(t)
 	maps.Copy(expressions, alertExpressions(t))

@@ -45,7 +45,7 @@ func volumeOnDisk(t *testing.T, w *watched) (volumeID string) {
 	return list.GetVolumeIds()[0]
 }
 
-func TestWhatANodeHasAndDoes(t *testing.T) {
+func TestMetricsOfANode(t *testing.T) {
 	w := startWatched(t)
 	id := volumeOnDisk(t, w)
 	_, err := w.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: podsDir + `\m`})
@@ -225,7 +225,7 @@ func TestHungWindows(t *testing.T) {
 }
 
 // Values from a part of Windows that hangs are missing from the scrape, which is answered nevertheless with the others.
-func TestScrapeWithoutWhatHangs(t *testing.T) {
+func TestScrapeOmitsHungParts(t *testing.T) {
 	w := startWatched(t)
 	_, release := w.Faults.Hang("SMBGlobalMappings")
 	defer release()

@@ -114,8 +114,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestAgentStaysAway: a call gives up at its deadline, or at once when the client is not to wait.
-func TestAgentStaysAway(t *testing.T) {
+// TestCallWithoutAgentEndsAtItsDeadline: a call gives up at its deadline, or at once when the client is not to wait.
+func TestCallWithoutAgentEndsAtItsDeadline(t *testing.T) {
 	p := newPlace(t)
 	stop := p.start()
 	impatient, patient := p.client(csiproxy.Options{Restart: -1}), p.client(csiproxy.Options{})

@@ -80,7 +80,7 @@ func TestCtlWithoutAnAgent(t *testing.T) {
 	}
 }
 
-func TestASecondAgentIsToldWhoServes(t *testing.T) {
+func TestSecondAgentNamesTheRunningOne(t *testing.T) {
 	first := testnode.Launch(t)
 	code, text := fails(t, "csi-proxy-emulated", "-state-dir="+t.TempDir())
 	if code != 1 {
@@ -150,8 +150,8 @@ func security(t *testing.T, path string) string {
 	return strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(d.String())
 }
 
-// TestTheAuditLineNamesTheClient makes a call from this process.
-func TestTheAuditLineNamesTheClient(t *testing.T) {
+// TestAuditLineNamesTheClient makes a call from this process.
+func TestAuditLineNamesTheClient(t *testing.T) {
 	a := testnode.Launch(t, "-v=2")
 	if out, err := ctl(t, "apis"); err != nil {
 		t.Fatalf("%v: %s", err, out)

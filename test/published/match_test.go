@@ -77,8 +77,8 @@ func TestMatchArguments(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: the error has what tells the candidates apart, and no other disk.
-func TestAmbiguous(t *testing.T) {
+// TestAmbiguousMatches: the error has what tells the candidates apart, and no other disk.
+func TestAmbiguousMatches(t *testing.T) {
 	n, m := start(t)
 	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "other", Adapter: 7})
 	other := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "another", Adapter: 8})

@@ -61,9 +61,9 @@ func (u unreadable) Open(name string) (fs.File, error) {
 	return u.kubeletFiles.Open(name)
 }
 
-// TestSharesWhoseUsersCannotBeSeen: a mapping is not removed while it is not known who uses it, and a directory for
+// TestShareWithUnknownUsersStaysMapped: a mapping is not removed while it is not known who uses it, and a directory for
 // records may have any name.
-func TestSharesWhoseUsersCannotBeSeen(t *testing.T) {
+func TestShareWithUnknownUsersStaysMapped(t *testing.T) {
 	t.Parallel()
 	n := startShares(t)
 	n.records = filepath.Join(t.TempDir(), "csi[smb]")

@@ -295,9 +295,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestStageLooksAgain: a disk that comes under the number of the one that matched, while it is being staged, is neither
-// partitioned nor formatted, nor brought online.
-func TestStageLooksAgain(t *testing.T) {
+// TestStageReadsTheDiskAgain: a disk that comes under the number of the one that matched, while it is being staged, is
+// neither partitioned nor formatted, nor brought online.
+func TestStageReadsTheDiskAgain(t *testing.T) {
 	t.Parallel()
 	n, m := startSingle(t)
 	for name, c := range map[string]struct {

@@ -120,9 +120,9 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// TestStagedForNobody: a disk that comes when nobody waits for it any more is not staged, and the wait holds up no
-// other step.
-func TestStagedForNobody(t *testing.T) {
+// TestAbandonedWaitStagesNothing: a disk that comes when nobody waits for it any more is not staged, and the wait holds
+// up no other step.
+func TestAbandonedWaitStagesNothing(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	steps := n.Client().NodeSteps
@@ -152,9 +152,9 @@ func TestStagedForNobody(t *testing.T) {
 	}
 }
 
-// TestUnstageDies: the agent dies, or Windows fails, between the unmounting of a volume and its disk's going offline.
-// The repeated call, to the next agent, takes the disk offline; unless the volume is in use again.
-func TestUnstageDies(t *testing.T) {
+// TestUnstageAfterACrash: the agent dies, or Windows fails, between the unmounting of a volume and its disk's going
+// offline. The repeated call, to the next agent, takes the disk offline; unless the volume is in use again.
+func TestUnstageAfterACrash(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	ctx, steps := t.Context(), n.Client().NodeSteps

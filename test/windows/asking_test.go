@@ -134,14 +134,15 @@ func endings() []Question {
 
 func noSubject(*testing.T) Subject { return Subject{} }
 
-// TestAskedApart and TestHangsApart are what TestQuestionsAreAskedApart runs: two of their questions fail them.
-func TestAskedApart(t *testing.T) {
-	require(t, "TestQuestionsAreAskedApart")
+// TestQuestionInChildProcess and TestHangInChildProcess are what TestQuestionsRunInChildProcesses runs: two of their
+// questions fail them.
+func TestQuestionInChildProcess(t *testing.T) {
+	require(t, "TestQuestionsRunInChildProcesses")
 	askApart(t, endings(), Record{}, time.Minute, noSubject)
 }
 
-func TestHangsApart(t *testing.T) {
-	require(t, "TestQuestionsAreAskedApart")
+func TestHangInChildProcess(t *testing.T) {
+	require(t, "TestQuestionsRunInChildProcesses")
 	hang := func(testing.TB, Subject) (any, error) { time.Sleep(time.Hour); return nil, nil }
 	askApart(t, []Question{{5, "hangs", hang}, {6, "comes too late", hang}}, Record{}, 200*time.Millisecond, noSubject)
 }
@@ -155,18 +156,18 @@ func require(t *testing.T, by string) {
 }
 
 // A question that crashes, fails or hangs loses no answer but its own.
-func TestQuestionsAreAskedApart(t *testing.T) {
+func TestQuestionsRunInChildProcesses(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for test, want := range map[string][]string{
-		"TestAskedApart": {
+		"TestQuestionInChildProcess": {
 			"R1 answered 42 ", "R2 failed <nil> its process ended without an answer: exit status 2: panic: the question " +
 				"breaks its process", "R3 not asked <nil> a machine is missing",
 			"R4 answered 43 ",
 		},
-		"TestHangsApart": {
+		"TestHangInChildProcess": {
 			"R5 failed <nil> its process ended without an answer: it did not end in 200ms",
 			"R6 failed <nil> its process ended without an answer: it did not end in 200ms",
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-func TestPatiently(t *testing.T) {
+func TestRetry(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		times int // until it succeeds

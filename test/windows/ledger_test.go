@@ -44,7 +44,7 @@ func names(entries []Entry) (list []string) {
 	return list
 }
 
-func TestWhatIsNotedRemainsUntilItIsStruckOut(t *testing.T) {
+func TestLedgerEntriesRemainUntilStruckOut(t *testing.T) {
 	l := newLedger(t, nil)
 	first, second := note(t, l, Entry{Kind: KindUser, Name: "first"}), note(t, l, Entry{Kind: KindShare, Name: "second"})
 	again, err := OpenLedger(l.path) // as another process
@@ -66,7 +66,7 @@ func TestWhatIsNotedRemainsUntilItIsStruckOut(t *testing.T) {
 }
 
 // Whatever part of the last write a power cut leaves, what was written before stands, and so does what is written then.
-func TestTornLines(t *testing.T) {
+func TestTruncatedLedgerLines(t *testing.T) {
 	line := func(r record) []byte {
 		text, err := r.line()
 		if err != nil {
@@ -156,7 +156,7 @@ func TestCleanRemovesTheLastFirst(t *testing.T) {
 }
 
 // A maker notes a thing before it makes it, and strikes it out when the test is over.
-func TestMakersNote(t *testing.T) {
+func TestProvisionWritesTheLedger(t *testing.T) {
 	l := newLedger(t, nil)
 	t.Setenv(LedgerVariable, l.path)
 	parent := t.TempDir()

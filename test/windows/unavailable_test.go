@@ -69,7 +69,7 @@ type unmappable struct {
 func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) error { return k.err }
 
 // The secret for mutual CHAP is set only on a machine whose owner has said so.
-func TestTheSecretIsLeftAlone(t *testing.T) {
+func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(CHAPVariable, "")
 	s := emulatedSubject(t, emulated.DefaultSwitches())
 	s.Initiator = func(t testing.TB) error { // as of a machine

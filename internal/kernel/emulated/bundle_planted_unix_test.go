@@ -76,7 +76,7 @@ func TestPlantedBundles(t *testing.T) {
 
 // A link in the place of a bundle's volumes leads a node nowhere, before an attach, at a start, and while the bundle is
 // attached.
-func TestVolumesThatAreALink(t *testing.T) {
+func TestLinkedVolumesDirectory(t *testing.T) {
 	n := newNode(t, nil)
 	home, volume := bundled(t, n)
 	id, err := guid.FromString(strings.TrimSuffix(strings.TrimPrefix(volume, `\\?\Volume{`), `}\`))
@@ -131,7 +131,7 @@ func TestVolumesThatAreALink(t *testing.T) {
 	}
 }
 
-func TestAnImageThatIsALink(t *testing.T) {
+func TestLinkedImage(t *testing.T) {
 	n := newNode(t, nil)
 	image, err := n.DiskImage(1)
 	must(t, err)
@@ -145,7 +145,7 @@ func TestAnImageThatIsALink(t *testing.T) {
 }
 
 // While an attach waits for another node's lock of the bundle, others use the node.
-func TestAnAttachWaitsAlone(t *testing.T) {
+func TestWaitingAttachBlocksNothing(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "vol-1")
 	var lock *os.File
 	made := make(chan struct{})

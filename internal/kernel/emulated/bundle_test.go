@@ -61,7 +61,7 @@ func detached(t *testing.T, n *Node, number uint32) string {
 }
 
 // A disk goes from node to node and back, with its files, its identity and its sectors.
-func TestADiskTravels(t *testing.T) {
+func TestDiskMovesBetweenNodes(t *testing.T) {
 	a, b := newNode(t, nil), newNode(t, nil)
 	number, v := written(t, a, "of a")
 	identifiers := a.disks[number].record.Identifiers
@@ -166,7 +166,7 @@ func TestACloneOfAnImageTakesNoFiles(t *testing.T) {
 }
 
 // A state directory with an attached bundle can be moved, and an image that is cut off is refused.
-func TestABundleIsLookedAt(t *testing.T) {
+func TestDamagedBundleIsRefused(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "kept")
 	image := detached(t, n, number)

@@ -33,7 +33,7 @@ func isWrite(suffix string) func(change, path string) bool {
 
 // While an image's journal is applied, the disk is full, read-only or cannot be flushed. No call sees half of the
 // change, and the next look after the cause has gone finds all of it.
-func TestHalfAppliedChangeIsFinishedByTheNextLook(t *testing.T) {
+func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 	for name, o := range map[string]outage{
 		"full":      {isWrite(imageSuffix), syscall.ENOSPC},
 		"read-only": {isWrite(imageSuffix), syscall.EROFS},
@@ -125,7 +125,7 @@ func TestMountRecordsSurviveAStartThatCannotLook(t *testing.T) {
 }
 
 // A ghost is seen only where nothing keeps the node from looking.
-func TestWhatMakesAGhost(t *testing.T) {
+func TestStaleMountRecords(t *testing.T) {
 	for err, want := range map[error]bool{
 		syscall.EMFILE: false, syscall.ENFILE: false, syscall.EIO: false, syscall.EACCES: false, syscall.ENOMEM: false,
 		os.ErrNotExist: true, win32.ERROR_PATH_NOT_FOUND: true, win32.ERROR_DIRECTORY: true,
@@ -220,7 +220,7 @@ func TestRestoreLosesNoImage(t *testing.T) {
 
 // node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the
 // failed one has answered.
-func TestNodeFileIsPutBack(t *testing.T) {
+func TestNodeFileIsRestored(t *testing.T) {
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
 	host = outage{func(change, _ string) bool { return change == "syncdir" }, syscall.EIO}
@@ -283,7 +283,7 @@ func TestFrozenHost(t *testing.T) {
 
 // After a failure of the host, the node writes its state again. While the host cannot make that durable, no call is
 // answered: a loss of power could bring the old state back.
-func TestNoAnswerBeforeTheStateIsDurable(t *testing.T) {
+func TestAnswersWaitForDurableState(t *testing.T) {
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
 	host = outage{isWrite(stateFile + newSuffix), syscall.ENOSPC}

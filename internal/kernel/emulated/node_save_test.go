@@ -111,7 +111,7 @@ func TestClonedNode(t *testing.T) {
 	wantOn(t, n, other, "of the clone")
 }
 
-func TestWhatIsNoSavedNode(t *testing.T) {
+func TestInvalidSavedNodeIsRefused(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec,

@@ -91,7 +91,7 @@ func TestDamagedState(t *testing.T) {
 }
 
 // What an older program left between two moves is refused: only that program knows how to go on.
-func TestHalfMovedByAnOlderProgram(t *testing.T) {
+func TestMoveInterruptedInAnOlderVersion(t *testing.T) {
 	for _, path := range []string{"restoring", filepath.Join(disksDir, "0123456789abcdef"+bundleSuffix)} {
 		dir := t.TempDir()
 		must(t, openNode(t, dir, Options{Scenario: smallScenario()}).Close())
@@ -190,7 +190,7 @@ func TestStateSurvivesItsEncoding(t *testing.T) {
 }
 
 // A link in the place of the lock file is not followed: what it leads to would lose its content.
-func TestLockIsNoLink(t *testing.T) {
+func TestLinkedLockFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("only an administrator may make links there: the lock file may be one")
 	}

@@ -151,9 +151,9 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 	t.Log(tally{cuts, (step + 1) * len(losses)})
 }
 
-// TestWhatWasSeenSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
+// TestObservedStateSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
 // again, and then the host loses its power. What any call has answered is not lost.
-func TestWhatWasSeenSurvivesAPowerLoss(t *testing.T) {
+func TestObservedStateSurvivesAPowerLoss(t *testing.T) {
 	var count tally
 	tried := 0
 	for i, c := range crashCases() {
@@ -228,9 +228,9 @@ func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *tally) {
 // hostFailures are what operations of the host fail with.
 var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EMFILE, syscall.EROFS}
 
-// TestTheSystemIsAsked: where the system cannot make something durable, a change fails. Short of a power loss, nothing
-// else shows whether the system was asked.
-func TestTheSystemIsAsked(t *testing.T) {
+// TestSyncErrorsAreReported: where the system cannot make something durable, a change fails. Short of a power loss,
+// nothing else shows whether the system was asked.
+func TestSyncErrorsAreReported(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer r.Close()

@@ -88,7 +88,7 @@ func TestVolumesArriveByTheClock(t *testing.T) {
 
 // An offline volume refuses all control codes, or those that read and write it. The name of its partition opens it,
 // too.
-func TestWhatOfflineVolumesRefuse(t *testing.T) {
+func TestOfflineVolumeRefusals(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		n := newNode(t, func(s *Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, all })
 		partition(t, n, oneDrive)

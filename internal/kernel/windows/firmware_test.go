@@ -26,7 +26,7 @@ func TestSystemFirmwareTable(t *testing.T) {
 	}
 }
 
-func TestSystemFirmwareTableOfNobody(t *testing.T) {
+func TestMissingFirmwareTable(t *testing.T) {
 	if table, err := (Kernel{}).SystemFirmwareTable(0x4E4F4E45, 0); err == nil {
 		t.Errorf("got %d bytes of a provider that is not there", len(table))
 	}

@@ -39,7 +39,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestWhatTheCompilerSaidIsPrinted(t *testing.T) {
+func TestCompilerOutputIsPrinted(t *testing.T) {
 	for name, test := range map[string]struct{ events, want string }{
 		"its test does not compile": {
 			`{"ImportPath":"p [p.test]","Action":"build-output","Output":"# p [p.test]\n"}
@@ -106,7 +106,7 @@ func TestPackagesOnTheMachinesPipesRunAlone(t *testing.T) {
 	}
 }
 
-func TestTheServiceIsTakenAwayAtTheEnd(t *testing.T) {
+func TestServiceIsRemovedAtTheEnd(t *testing.T) {
 	var names []string
 	for _, s := range steps("out", true) {
 		names = append(names, s.name)
@@ -139,7 +139,7 @@ func TestScriptsExist(t *testing.T) {
 }
 
 // What makes disks, shares and users is the kit's, which takes them away again.
-func TestTheMachineItselfIsTheKits(t *testing.T) {
+func TestMachineTestsRunInTheKit(t *testing.T) {
 	for _, onWindows := range []bool{false, true} {
 		for _, s := range steps("out", onWindows) {
 			if strings.Contains(strings.Join(s.env, " "), "CSI_PROXY_TEST_NODE") {

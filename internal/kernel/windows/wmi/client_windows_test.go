@@ -18,7 +18,7 @@ import (
 
 const cimv2 = `ROOT\CIMV2`
 
-func TestEach(t *testing.T) {
+func TestRepeatedQueries(t *testing.T) {
 	c := &Client{}
 	for range 100 { // too often if each call had an apartment of its own
 		var names []string
@@ -43,7 +43,7 @@ func TestEachStopsAtAnError(t *testing.T) {
 	}
 }
 
-func TestEachIsDone(t *testing.T) {
+func TestEachStopsWhenDone(t *testing.T) {
 	visits := 0
 	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_Process",
 		func(Instance) (bool, error) { visits++; return true, nil })
@@ -52,7 +52,7 @@ func TestEachIsDone(t *testing.T) {
 	}
 }
 
-func TestAnUnknownClassIsNoEmptyOne(t *testing.T) {
+func TestUnknownClassIsAnError(t *testing.T) {
 	err := (&Client{}).Each(cimv2, "SELECT * FROM No_SuchClass", func(Instance) (bool, error) { return false, nil })
 	wine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 	switch {
