@@ -28,7 +28,7 @@ func TestDiskDigest(t *testing.T) {
 	}
 	partition() // a second time does nothing
 	if n.DiskDigest(1) != partitioned || n.DiskDigest(2) != other {
-		t.Error("a disk that nobody wrote to has another digest")
+		t.Error("the digest of an unchanged disk changed")
 	}
 	n.Reboot()
 	n.Reconnect()

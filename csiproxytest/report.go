@@ -140,8 +140,8 @@ func (n *Node) drawing() string {
 	return drawing.String()
 }
 
-// keep writes files for somebody who reads the report: into the test's artifacts if go test -artifacts keeps them, else
-// into a temporary directory that stays.
+// keep writes the report's files: into the test's artifacts with go test -artifacts, else into a temporary directory
+// that stays.
 func (n *Node) keep(files map[string]string) (dir string, err error) {
 	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
 		dir = n.t.ArtifactDir()

@@ -21,8 +21,8 @@ const (
 	ServicePaused       = ServiceState(win32.SERVICE_PAUSED)
 )
 
-// SetServiceState puts a service into a state at once, as when it fails or somebody else on the node changes it. From a
-// pending state it goes on. Dependencies are ignored.
+// SetServiceState puts a service into a state at once, as a failure or an administrator does. A pending state ends as
+// usual. Dependencies are ignored.
 func (n *Node) SetServiceState(name string, state ServiceState) {
 	n.t.Helper()
 	to := uint32(state)

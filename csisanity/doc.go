@@ -13,5 +13,5 @@
 // Package csicode, beside it, turns the errors of the mounter and of the agent into the codes that the specification
 // asks for. It is for the plugin itself.
 //
-// The module is apart from the others because csi-sanity has dependencies that nobody else needs.
+// The module is separate because only it needs the dependencies of csi-sanity.
 package csisanity

@@ -44,7 +44,7 @@ var commands = []string{"sh", "console", "go", "go.mod", "cmd", "powershell"}
 var (
 	fence  = regexp.MustCompile("(?m)^```([a-z.]*)\n((?:[^`\n].*\n|`[^`].*\n|\n)*)```\n(\n" + notRunMark + ")?")
 	marked = regexp.MustCompile(`(?m)^\*(Not run in CI|CI runs)`)
-	// typed matches lines that somebody types, in a block that does not say so.
+	// typed matches command lines in a block that is not marked as a shell block.
 	typed = regexp.MustCompile(`(?m)^(\$ |(make|go|git|kubectl|helm|docker|npm|buf|sc\.exe|csi-proxy(ctl)?(\.exe)?) |replace github\.com)`)
 )
 

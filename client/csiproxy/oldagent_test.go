@@ -255,7 +255,7 @@ func startDying(t *testing.T, deaths int32) (*dyingAgent, *csiproxy.Client) {
 		if group == "filesystem" && v.String() == "v1" {
 			return socket
 		}
-		return socket + "-of-nobody"
+		return socket + "-of-none"
 	}})
 	t.Cleanup(func() { _ = c.Close() })
 	return agent, c

@@ -147,7 +147,7 @@ const (
 	InvalidTargetName = "INVALID_TARGET_NAME"
 	// InvalidTargetPortal: the address or port of a target portal is malformed.
 	InvalidTargetPortal = "INVALID_TARGET_PORTAL"
-	// NoRecords: the agent has no directory in which it could record who uses a share.
+	// NoRecords: the agent has no directory for the records of shares in use.
 	NoRecords = "NO_RECORDS"
 	// PortalNotFound: the target portal is not registered.
 	PortalNotFound = "PORTAL_NOT_FOUND"

@@ -16,9 +16,8 @@ import (
 )
 
 // Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
-// last of them. It keeps no state of its own: who uses a share is written in a directory, so that it is right after a
-// crash of the driver or the agent, after a reboot, and beside a second driver that has the same directory. It is safe
-// for concurrent use.
+// last of them. The users of a share are recorded in a directory. So the count is right after a crash or a reboot, and
+// beside a second driver with the same directory. It is safe for concurrent use.
 type Shares struct {
 	mounter *Mounter
 	records records
@@ -61,7 +60,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	}
 	first := err != nil
 	return s.records.locked(ctx, use.share(), func() error {
-		// First the record: between the mapping and a later record, a crash would leave a mapping that nobody knows of.
+		// The record comes first: a crash between a mapping and its record would leave the mapping behind.
 		if err := s.records.write(ctx, use); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file. Unlock is nil if somebody else has it.
+// tryLock takes the lock of a file. Unlock is nil if the file is locked already.
 func tryLock(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

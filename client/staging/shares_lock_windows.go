@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file: it is open, and nobody else may open it. Unlock is nil if somebody else has it.
+// tryLock takes the lock of a file: it opens the file without sharing. Unlock is nil if the file is locked already.
 func tryLock(file string) (unlock func(), err error) {
 	const errorSharingViolation = syscall.Errno(32)
 	name, err := syscall.UTF16PtrFromString(file)

@@ -135,14 +135,15 @@ func (r records) all(ctx context.Context) (all []use, err error) {
 	return all, err
 }
 
-// lockedAll reads or writes records while nobody else does: Windows neither removes nor replaces a file that is open.
+// lockedAll reads or writes records under the lock of all records: Windows neither removes nor replaces a file that is
+// open.
 func (r records) lockedAll(ctx context.Context, do func() error) error { return r.locked(ctx, "", do) }
 
 // lockedPause is the pause between two tries to get a lock that another call or another driver has.
 const lockedPause = 10 * time.Millisecond
 
-// locked does something while nobody else does something about the same share, in this process or another. The lock is
-// the system's, which takes it back from a process that ends.
+// locked runs a function under the lock of a share, which all processes respect. The system releases the lock when a
+// process ends.
 func (r records) locked(ctx context.Context, share string, do func() error) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err

@@ -34,8 +34,8 @@ func (t *tally) add(u tally) {
 }
 
 // prove compares the table of a group with the services of its versions: every method of every version has one row,
-// which is right about its messages, and every row has a method. It describes faults in sentences for the person who
-// adds a version.
+// which is right about its messages, and every row has a method. It describes faults in sentences, for the author of a
+// new version.
 func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, []string) {
 	counted := newTally()
 	var problems []string

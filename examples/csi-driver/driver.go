@@ -269,7 +269,7 @@ func usable(c *csi.VolumeCapability) error {
 	return nil
 }
 
-// readOnly reports whether nobody is to write to a volume.
+// readOnly reports whether a volume must not be written to.
 func readOnly(c *csi.VolumeCapability) bool {
 	mode := c.GetAccessMode().GetMode()
 	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY ||

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// attempts is how often the tests' kubelet makes a call that fails; the real one would go on for ever.
+// attempts is how often the tests' kubelet repeats a failing call; the real one never stops.
 const attempts = 4
 
 // A kubelet makes kubelet's calls for the pods that use one volume, and does around them what kubelet does on the node:

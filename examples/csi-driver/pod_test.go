@@ -113,7 +113,7 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	k.setUp("a")
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
-	// Somebody removes the mapping under the pod. The next one's has to be made again.
+	// The mapping disappears under the pod. The next pod needs a new one.
 	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(),
 		&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
 	k.must("removing the mapping", err)

@@ -246,7 +246,7 @@ func (l *shareLoad) restore() {
 	clear(l.down)
 }
 
-// checkMappings fails the test if a share is not mapped that a volume needs, or is mapped for nobody.
+// checkMappings fails the test if a needed share is not mapped, or an unused one is.
 func (l *shareLoad) checkMappings() {
 	l.t.Helper()
 	mapped := l.mappings()
@@ -265,7 +265,7 @@ func (l *shareLoad) checkMappings() {
 		case user != "" && l.needed[share] && !mapped[share]:
 			l.t.Fatalf("%s is not mapped, and %s uses it: %v", share, user, l.count)
 		case user == "" && all && mapped[share]:
-			l.t.Fatalf("%s is mapped for nobody: %v", share, l.count)
+			l.t.Fatalf("%s is mapped and unused: %v", share, l.count)
 		case user == "":
 			delete(l.needed, share)
 		}

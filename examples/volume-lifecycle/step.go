@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A step is one call, or something that somebody else does meanwhile.
+// A step is one call, or a change by another program.
 type step struct {
 	why  string // the purpose, for people
 	call string // the methods that are called; empty: the step prints its own output and is not numbered

@@ -84,7 +84,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 					packages = append(append([]string{"-test"}, packages...), kitPackages()...)
 				}
 			} else if filepath.Base(filepath.Dir(dir)) == "test" {
-				continue // nobody imports it
+				continue // no program imports it
 			}
 			linked, err := linkedModules(ctx, dir, t, packages...)
 			errs = append(errs, err, allowed(linked))

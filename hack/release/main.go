@@ -108,7 +108,7 @@ func (r *release) all(ctx context.Context) error {
 
 func (r *release) write(name string, content []byte) error {
 	_, _ = fmt.Fprintf(r.log, "%10d %s\n", len(content), name)
-	return os.WriteFile(filepath.Join(r.out, name), content, 0o644) //nolint:gosec // files for everybody
+	return os.WriteFile(filepath.Join(r.out, name), content, 0o644) //nolint:gosec // public files
 }
 
 // command runs a program in a module of the repository, with variables in its environment, and returns what it prints.

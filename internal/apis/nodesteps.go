@@ -89,8 +89,7 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 	}
 }
 
-// stageDisk waits for the disk on behalf of its caller only: a disk that comes when nobody waits any more is not
-// staged.
+// stageDisk waits for the disk only as long as its caller does: a disk that arrives later is not staged.
 func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
 	if r.GetDisk() == nil {
@@ -107,7 +106,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 	if err != nil {
 		return nil, err
 	}
-	// whoever knows the number has seen the disk
+	// a disk with a known number is there already
 	if _, byNumber := r.GetDisk().(*api.StageDiskRequest_DiskNumber); !byNumber {
 		waiting, cancel := beforeDeadline(ctx)
 		defer cancel()
@@ -130,7 +129,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 	})
 }
 
-// stageShare records who uses a share in the agent's own directory, whatever driver asks.
+// stageShare records the users of a share in the agent's own directory, for all drivers.
 func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	if n.Records() == "" {

@@ -46,7 +46,7 @@ type Journal struct {
 	mu      sync.Mutex
 	ring    []*Entry // the call with sequence number n is at n modulo its length; entries in it never change
 	newest  uint64
-	changed chan struct{} // closed at the next entry; nil while nobody waits
+	changed chan struct{} // closed at the next entry; nil without waiters
 	closed  bool
 }
 

@@ -51,7 +51,7 @@ func TestSlotsAreBounded(t *testing.T) {
 	})
 }
 
-// A process that waits for its own bound holds up nobody behind it, and calls get their slots in order.
+// A process at its limit does not delay other processes, and slots are granted in order.
 func TestSlotsAreGrantedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cs := New(Limits{Operations: 2, ClientOperations: 2, ClientReserved: -1}, klog.Background(), nil)

@@ -10,9 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
-// authorize applies the policy to a call as far as client and method decide, before the call waits for its turn. It
-// returns the context of a call that may go on, and the client's rule. Health checks stay open: whoever may connect may
-// ask them. So do calls in this process, which are the agent's own.
+// authorize applies the policy's rules for client and method, before the call waits for a slot. It returns the call's
+// context and the client's rule. Health checks and calls in this process need no rule.
 func (p *interceptors) authorize(ctx context.Context, c *call, method string) (_ context.Context,
 	rule string, refusal error) {
 	if p.Policy == nil || c.conn == nil || isHealth(method) {

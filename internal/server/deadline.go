@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: the answer must arrive before that, or nobody
-// learns why the call did not end.
+// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: a later answer, with the reason of the failure,
+// would be lost.
 const (
 	minCallTimeout = time.Second
 	maxCallTimeout = 115 * time.Second

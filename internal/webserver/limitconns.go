@@ -13,9 +13,9 @@ import (
 // MaxConnections is how many connections a server may have open. Scrapes, probes and browsers need a handful.
 const MaxConnections = 256
 
-// limitConns makes a server answer requests with a handler and keep no more than MaxConnections open. Beyond that, the
-// one closed is the one that has been without a whole request for longest: whoever opens many and sends half a request
-// on each pushes out these, and not a probe, whose request comes whole.
+// limitConns sets a server's handler and keeps at most MaxConnections open. Beyond that it closes the connection
+// without a complete request for longest. So a client with many half-sent requests loses those, and never blocks a
+// probe.
 func limitConns(s *http.Server, handler http.Handler) {
 	c := &connections{waiting: list.New(), of: map[net.Conn]*list.Element{}}
 	s.ConnState = c.note

@@ -223,7 +223,7 @@ var errnoTable = [...]errnoEntry{
 	{ERROR_SERVICE_EXISTS, "ERROR_SERVICE_EXISTS", "the service exists already"},
 	{ERROR_SERVICE_DEPENDENCY_DELETED, "ERROR_SERVICE_DEPENDENCY_DELETED", "a service that it depends on does not exist"},
 	{ERROR_SERVICE_NEVER_STARTED, "ERROR_SERVICE_NEVER_STARTED",
-		"nobody has tried to start the service since Windows started"},
+		"the service was not started since Windows started"},
 	{ERROR_MEDIA_CHANGED, "ERROR_MEDIA_CHANGED", "the medium was changed"},
 	{ERROR_NO_MEDIA_IN_DRIVE, "ERROR_NO_MEDIA_IN_DRIVE", "there is no medium in the drive"},
 	{ERROR_IO_DEVICE, "ERROR_IO_DEVICE", "the device reported an input or output error"},

@@ -65,7 +65,7 @@ func startCluster(t *testing.T, programs string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1 // the server is nobody else's
+	config.QPS = -1 // the server is the test's alone
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func testRenderings(t *testing.T, c *cluster) {
 type rendering struct {
 	name    string
 	objects string // all at once
-	hooks   string // when somebody types helm test; empty: the values turn the test off
+	hooks   string // for helm test; empty: the values turn the test off
 }
 
 func renderings(t *testing.T) (found []rendering) {

@@ -141,7 +141,7 @@ func showEnd(t *testing.T, log string) {
 	}
 }
 
-// freePort returns an address of the loopback at which nobody listens.
+// freePort returns a free loopback address.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

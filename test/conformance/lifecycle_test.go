@@ -40,8 +40,7 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// lived asserts that a life used all operations of the groups. If the life went well it logs the methods, for those
-// who gather what was proved where.
+// lived asserts that a life used all operations of the groups. After a success it logs the methods, for the evidence.
 func lived(d *driver, groups ...served) {
 	d.t.Helper()
 	for _, operation := range slices.Sorted(maps.Keys(scenarios())) {

@@ -54,8 +54,7 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 	}
 }
 
-// TestFormatCountsLinksAsFiles: a link with the name of a directory of Windows' own is somebody's, and not an empty
-// directory.
+// TestFormatCountsLinksAsFiles: a link named like one of Windows' own directories counts as user data.
 func TestFormatCountsLinksAsFiles(t *testing.T) {
 	for _, name := range []string{"System Volume Information", "$RECYCLE.BIN"} {
 		n := testnode.Start(t, testnode.Options{})
@@ -169,13 +168,13 @@ func TestBusyFormat(t *testing.T) {
 	}
 }
 
-// TestBusyFormatChecksAgain: somebody who writes to the volume while it is busy keeps what was written.
+// TestBusyFormatChecksAgain: a file written while the volume was busy is kept.
 func TestBusyFormatChecksAgain(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{EraseOnFormat: true})
 	id := mounted(t, n, 1)
 	n.WriteFile(staging+`\data`, "precious")
 	n.Faults.Add(testnode.Fault{Function: "FormatVolume", Times: 1, Error: win32.ERROR_BUSY})
-	// The second look finds the volume locked by somebody else.
+	// The second check finds the volume locked.
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.FSCTL_LOCK_VOLUME, Skip: 1,
 		Error: win32.ERROR_IO_DEVICE})
 	if err := formatVolume(t, n, id); err == nil || !strings.Contains(err.Error(), "lock") {

@@ -175,7 +175,7 @@ func TestISCSIPortalThatFails(t *testing.T) {
 		}
 	}
 	for range 2 {
-		wantCode(t, add("192.0.2.11"), codes.Unavailable) // nobody answers there
+		wantCode(t, add("192.0.2.11"), codes.Unavailable) // no answer there
 		noPortals()
 		n.Faults.Add(testnode.Fault{Function: "AddISCSISendTargetPortal", Times: 1,
 			Error: win32.ISDSC_AUTHENTICATION_FAILURE, After: true})

@@ -91,7 +91,7 @@ func TestHangingRPC(t *testing.T) {
 	first := background(func() error { return d.stage(impatient) })
 	await(t, reached, first)
 	giveUp()
-	wantOutcome(t, "who gave up", <-first, codes.Canceled)
+	wantOutcome(t, "the cancelled call", <-first, codes.Canceled)
 	again := background(func() error { return d.stage(t.Context()) })
 	release()
 	if err := <-again; err != nil {

@@ -91,7 +91,7 @@ func TestHangingKernelCall(t *testing.T) {
 			first := background(func() error { return d.stage(impatient) })
 			await(t, reached, first)
 			giveUp()
-			wantOutcome(t, "who gave up", <-first, codes.Canceled)
+			wantOutcome(t, "the cancelled call", <-first, codes.Canceled)
 			again := background(func() error { return d.stage(t.Context()) })
 			release()
 			if err := <-again; err != nil {
@@ -168,7 +168,7 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// A disk with somebody's data is mounted as it is, and nothing on it is formatted.
+// A disk with data is mounted as it is and not formatted.
 func TestFormattedDisk(t *testing.T) {
 	node, d, number := startStager(t)
 	node.DetachDisk(number)

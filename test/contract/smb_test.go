@@ -254,7 +254,7 @@ func TestSMBConflict(t *testing.T) {
 	}
 }
 
-// Somebody else maps the share between the agent's look and its call.
+// Another program maps the share between the agent's query and its call.
 func TestSMBMappedByAnother(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
 		win32.ERROR_GEN_FAILURE} {
@@ -536,7 +536,7 @@ func TestSMBPathsThroughTheLink(t *testing.T) {
 	}
 	noError(t, rmdir(t, n, stagedShare+`\evil`, true))
 	noError(t, rmdir(t, n, stagedShare+`\sub`, true))
-	// A folder that the link leads to is not made by somebody who goes through the link.
+	// A call through the link does not make the folder that the link leads to.
 	noError(t, os.Mkdir(shareFile(n, "share", "folder"), 0o755))
 	noError(t, mapShare(t, n, share+`\folder`, stagedParent+`\folder`, smbUser, smbPassword))
 	noError(t, os.Remove(shareFile(n, "share", "folder")))

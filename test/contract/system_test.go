@@ -322,7 +322,7 @@ func TestHostileServiceNames(t *testing.T) {
 	}
 }
 
-// A service that never arrives costs its caller the deadline and nobody else anything.
+// A service that stays pending costs its caller the deadline, and delays no other call.
 func TestServiceThatNeverArrives(t *testing.T) {
 	n := startWith(t,
 		emulated.ServiceSpec{Name: "never", PendingQueries: 1000},

@@ -65,7 +65,7 @@ func wantSpared(t *testing.T, n *testnode.Node, id string) {
 	}
 }
 
-// TestDisksThatWindowsNeeds: whoever names such a disk or a volume on it is refused, and finds no LUN.
+// TestDisksThatWindowsNeeds: calls for such a disk or a volume on it are refused, and it has no LUN.
 func TestDisksThatWindowsNeeds(t *testing.T) {
 	for name, test := range map[string]struct {
 		number uint32
@@ -217,8 +217,8 @@ func withLUN(spec emulated.DiskSpec, lun uint8) emulated.DiskSpec {
 	return spec
 }
 
-// TestLocationsWithoutAnAnswer: without the address of the system disk, nobody knows which disks lie beside it, and an
-// adapter that does not answer may be another one of the kind.
+// TestLocationsWithoutAnAnswer: without the address of the system disk the disks beside it are unknown, and an adapter
+// that does not answer may be of its kind.
 func TestLocationsWithoutAnAnswer(t *testing.T) {
 	n := startChanged(t, func(s *emulated.Scenario) {
 		s.Disks = s.Disks[:1]

@@ -31,8 +31,7 @@ func TestChartLints(t *testing.T) {
 	}
 }
 
-// The chart carries its icon in itself: nobody fetches it from elsewhere, and icon.svg is what people look at and
-// change.
+// The chart embeds its icon, so that none is downloaded; icon.svg is the source.
 func TestChartHasItsIcon(t *testing.T) {
 	want := "\nicon: data:image/svg+xml;base64," +
 		base64.StdEncoding.EncodeToString(read(t, "charts/csi-proxy/icon.svg")) + "\n"

@@ -107,7 +107,7 @@ func served(t *testing.T, values string) []string {
 	return pipes
 }
 
-// Those who do not use Helm get what the chart's default gives.
+// The plain manifests equal the chart's defaults.
 func TestAgentManifestIsTheChartsDefault(t *testing.T) {
 	manifest := daemonSet(t, decode(t, read(t, "deploy/kubernetes/agent-hostprocess.yaml")))
 	chart := daemonSet(t, decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml")))

@@ -53,5 +53,5 @@ func evidence(args []string, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, content, 0o644) //nolint:gosec // a document for everybody
+	return os.WriteFile(out, content, 0o644) //nolint:gosec // a public document
 }

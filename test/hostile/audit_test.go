@@ -37,8 +37,8 @@ func (b *safeBuffer) lines() []string {
 	return strings.Split(strings.TrimSuffix(b.text.String(), "\n"), "\n")
 }
 
-// Every call, a refused or malformed one too, has one line in the audit log, with who called and the result; a
-// caller can neither forge a line nor get a password into one.
+// Every call, a refused or malformed one too, has one line in the audit log, with the client and the result. A caller
+// can neither forge a line nor get a password into one.
 func TestAuditOfHostileCalls(t *testing.T) {
 	file := &safeBuffer{}
 	g := attack(t, testnode.Options{Audit: audit.New(file, klog.Background()).Record})

@@ -84,7 +84,7 @@ func raw(t *testing.T, n *testnode.Node) (id string) {
 	return reply.GetVolumeIds()[0]
 }
 
-// A hanging kernel call costs its caller the deadline, and nobody else anything. The same call again waits for the
+// A hanging kernel call costs its caller the deadline, and delays no other call. The same call again waits for the
 // hanging one instead of beginning another.
 func TestHungKernelCalls(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})

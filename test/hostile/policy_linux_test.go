@@ -70,7 +70,7 @@ func over(t *testing.T, c net.Conn) disk.DiskClient {
 	return disk.NewDiskClient(conn)
 }
 
-// Each connection has the rights of who opened it, whatever other connections the process has.
+// Each connection has the rights of the user that opened it, not of the process's other connections.
 func TestPolicyOfEachConnection(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{Policy: parsePolicy(t, twoUsers)})
 	socket := n.Socket("disk", "v1")

@@ -148,7 +148,7 @@ func TestStagingUnderAPod(t *testing.T) {
 	t.Logf("%d failures", rounds)
 }
 
-// Somebody else has mapped names that lead out of the working directories. Links to them are not followed, and the
+// Another program has mapped names that lead out of the working directories. Links to them are not followed, and the
 // mapping can be removed.
 func TestMappingsThatLeadBack(t *testing.T) {
 	g := attack(t, testnode.Options{})

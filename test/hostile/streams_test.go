@@ -160,7 +160,7 @@ func TestStreamsOfOneProcess(t *testing.T) {
 
 	p := g.peer()
 	closed := p.drain()
-	for i := range 200 { // aborted, before or after somebody looks at them
+	for i := range 200 { // aborted, before or after the agent accepts them
 		for j, path := range []string{
 			healthpb.Health_Watch_FullMethodName, healthpb.Health_List_FullMethodName,
 			reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName,

@@ -139,7 +139,7 @@ func TestMethodsElsewhere(t *testing.T) {
 	g.alive()
 }
 
-// Clients that do not speak HTTP/2, that say nothing, or that send too much metadata, disturb nobody.
+// Clients that do not speak HTTP/2, send nothing or send too much metadata delay no other client.
 func TestOddConnections(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	socket := g.Socket("filesystem", "v2alpha1")

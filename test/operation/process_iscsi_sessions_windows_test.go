@@ -115,7 +115,7 @@ func (l *iscsiLife) authentication() {
 		set(codes.OK, mutualSecret)
 		l.connect(codes.OK, mutual, with(both, "the-user", targetSecret))
 		l.wantCall("LoginIScsiTargetW", mutual+" "+portalA+" 3260 auth=2 user=the-user flags=0x0 = 0x00000000")
-	} else { // nobody has set a secret
+	} else { // no secret is set
 		l.connect(codes.InvalidArgument, mutual, with(both, "the-user", targetSecret))
 	}
 	l.disconnect(mutual)
@@ -171,7 +171,7 @@ func (l *iscsiLife) failures() {
 	l.connect(codes.FailedPrecondition, plain, none())
 	l.call(codes.FailedPrecondition, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
 		&iscsi.ListTargetPortalsResponse{})
-	// Nor does it answer, and nobody can tell whether it runs: Wine has no such service.
+	// It does not answer either, and its state is unknown: Wine has no such service.
 	l.initiator.world(network("answer GetIScsiSessionListW 1722")...)
 	l.connect(codes.Unavailable, plain, none())
 	// A Win32 code as an HRESULT, once, for a list whose buffer then need not grow.
@@ -185,7 +185,7 @@ func (l *iscsiLife) failures() {
 		l.call(codes.OK, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: mutualSecret},
 			&iscsi.SetMutualChapSecretResponse{})
 	}
-	// A code that nobody foresaw.
+	// An unexpected code.
 	l.initiator.world(network("answer RemoveIScsiSendTargetPortalW 31")...)
 	l.call(codes.Internal, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: at(portalA)},
 		&iscsi.RemoveTargetPortalResponse{})

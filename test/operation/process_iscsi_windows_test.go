@@ -146,7 +146,7 @@ func (l *iscsiLife) portals() {
 	add(codes.Unavailable, "192.0.2.99")
 	l.wantPortals(portalA+" 3260", portalB+" 3260")
 
-	// More than fit a first buffer, registered by somebody else.
+	// More than fit a first buffer, registered by another program.
 	for n := range 7 {
 		l.initiator.world(network(fmt.Sprintf("registered 192.0.2.2%d 3260", n))...)
 		l.call(codes.OK, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{}, &iscsi.ListTargetPortalsResponse{})

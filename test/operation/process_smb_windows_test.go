@@ -226,7 +226,7 @@ func (l *smbLife) codes() {
 
 func (l *smbLife) brokenService() {
 	const create = "ExecMethod MSFT_SmbGlobalMapping Create"
-	// The service was started again: old connections are dead, new ones work, and nobody notices.
+	// The service was started again: old connections are dead, new ones work, and callers notice nothing.
 	for run, call := range []func(){
 		func() { l.create(codes.OK, fileShare, shareUser, sharePass) },
 		func() { l.remove(codes.OK, fileShare) },
@@ -244,7 +244,7 @@ func (l *smbLife) brokenService() {
 	l.create(codes.OK, fileShare, shareUser, sharePass)
 	l.remove(codes.OK, fileShare)
 
-	// It went while a method ran. Nobody knows whether that was done, so it is not called again.
+	// The service stopped during a method. The method may have run, so it is not repeated.
 	for _, code := range []string{"800706BE", "80010108"} {
 		l.world("fail ExecMethod " + code + " 1")
 		l.create(codes.Unavailable, fileShare, shareUser, sharePass)

@@ -34,8 +34,8 @@ func Losses(seed uint64, mixes int) []Loss {
 
 func (l Loss) String() string { return l.label }
 
-// Cut cuts the power and calls look while the directory is what the disk holds then. Afterwards the directory is as if
-// nothing had happened: whoever has files of it open goes on with them. It must not be used meanwhile.
+// Cut cuts the power and calls look while the directory is what the disk holds then. Afterwards the directory is as
+// before, and files that are open in it stay usable. It must not be used during the call.
 func (d *Disk) Cut(loss Loss, look func()) {
 	d.settle()
 	live := d.dir + ".live"

@@ -61,7 +61,7 @@ func (u unreadable) Open(name string) (fs.File, error) {
 	return u.kubeletFiles.Open(name)
 }
 
-// TestShareWithUnknownUsersStaysMapped: a mapping is not removed while it is not known who uses it, and a directory for
+// TestShareWithUnknownUsersStaysMapped: a mapping is not removed while its users are unknown, and the directory of
 // records may have any name.
 func TestShareWithUnknownUsersStaysMapped(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func TestSharesHeal(t *testing.T) {
 		{"a reboot that leaves them without credentials",
 			func() { n.SetSwitch("mappingsOutliveReboot", "true"); n.Reboot() }},
 		{"a new password", func() { password.Password = "rotated"; n.SetSMBPassword("csi", "rotated") }},
-		{"somebody else", func() { check(t, "unmapping", mounter.New(n.Client()).UnmapShare(ctx, `\\fs.emulated\share`)) }},
+		{"another program", func() { check(t, "unmapping", mounter.New(n.Client()).UnmapShare(ctx, `\\fs.emulated\share`)) }},
 	} {
 		c.breaks()
 		shares := n.shares()
@@ -107,7 +107,7 @@ func TestSharesInterrupted(t *testing.T) {
 		check(t, "cleaning", n.shares().Clean(ctx))
 		if n.mapped(t, share) {
 			if status, err := n.shares().Status(ctx, targetOf("a")); err != nil || len(status.Users) == 0 {
-				t.Errorf("call %d of staging failed, and the share is mapped for nobody: %+v, %v", call, status, err)
+				t.Errorf("call %d of staging failed, and the share is mapped without a user: %+v, %v", call, status, err)
 			}
 		}
 		check(t, "staging again", n.shares().Stage(ctx, share, targetOf("a"), credentials))

@@ -354,7 +354,7 @@ func foreignImage(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "image")
 	content := make([]byte, 8<<20)
-	copy(content[1<<20:], "what somebody else wrote")
+	copy(content[1<<20:], "another program's data")
 	check(t, "writing an image", os.WriteFile(file, content, 0o600))
 	return file
 }

@@ -120,8 +120,8 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAbandonedWaitStagesNothing: a disk that comes when nobody waits for it any more is not staged, and the wait holds
-// up no other step.
+// TestAbandonedWaitStagesNothing: a disk that arrives after the wait was abandoned is not staged, and the wait delays
+// no other step.
 func TestAbandonedWaitStagesNothing(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
@@ -148,7 +148,7 @@ func TestAbandonedWaitStagesNothing(t *testing.T) {
 	_, err = steps.Unstage(t.Context(), &nodestepsapi.UnstageRequest{TargetPath: staging})
 	check(t, "unstaging", err)
 	if made := n.Find(csiproxytest.Query{Function: "FormatVolume"}); len(made) > 0 {
-		t.Errorf("a volume was made for nobody: %v", made)
+		t.Errorf("a volume was made without a caller: %v", made)
 	}
 }
 

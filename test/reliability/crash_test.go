@@ -126,7 +126,7 @@ func TestKilledAgentLosesNothingAcknowledged(t *testing.T) {
 		checkImages(t, dir, team)
 	}
 
-	// In the end everybody finishes, and nothing is left over.
+	// In the end every driver finishes, and nothing is left over.
 	for _, d := range team {
 		err := d.stage(t.Context(), c)
 		if err == nil {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reliability proves that nobody's data is lost, and that a driver's retry succeeds, whatever interrupts a
-// call.
+// Package reliability proves that no data is lost, and that a driver's retry succeeds, whatever interrupts a call.
 //
 //   - crash kills the real agent again and again while drivers work, and compares what is left with what the agent had
 //     acknowledged.

@@ -16,9 +16,9 @@ func tooLate(call kernel.Call) bool {
 	return call.Function == "FinalPath" || call.Function == "DeleteVolumeMountPoint"
 }
 
-// TestOutsiders lets somebody else, for instance an administrator, change mount points at every kernel call of an
-// operation that removes directories or mount points. The operation may fail; it must not remove another volume
-// than the intended one, nor the content of a volume.
+// TestOutsiders lets another program, such as an administrator's, change mount points at every kernel call of an
+// operation that removes directories or mount points. The operation may fail; it must not remove another volume than
+// the intended one, nor the content of a volume.
 func TestOutsiders(t *testing.T) {
 	const below = staging + `\directory\deeper\`
 	filled := mustDo(mkdir(staging + `\directory\deeper`))

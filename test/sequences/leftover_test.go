@@ -7,7 +7,7 @@ import "slices"
 // leftover is the harmless difference that a retried operation leaves from an undisturbed one: the next stage begins
 // with it and ends as always.
 type leftover struct {
-	Stuck     bool // the retries of unstaging fail for ever
+	Stuck     bool // all retries of unstaging fail
 	Online    bool // the disk stays online
 	Directory bool // the staging directory stays, empty and with nothing mounted
 	Ungrown   bool // the volume stays smaller than its disk

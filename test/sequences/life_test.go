@@ -23,7 +23,7 @@ const (
 	publish = `c:\var\lib\kubelet\pods\6b0a\volumes\kubernetes.io~csi\pvc-1\mount`
 )
 
-// retries is how often the tests' kubelet repeats a failed operation; the real one would go on for ever.
+// retries is how often the tests' kubelet repeats a failed operation; the real one never stops.
 const retries = 3
 
 // growBytes is by how much the disk grows in a life.

@@ -66,7 +66,7 @@ func (l *localLife) administer() {
 	}
 }
 
-// period runs the provisioner's periods until the only error is the mistake, which is retried for ever.
+// period runs the provisioner's periods until the only error is the mistake, which is retried without end.
 func (l *localLife) period(operation string) {
 	l.t.Helper()
 	var err error
@@ -122,7 +122,7 @@ func (l *localLife) wantCapacities() {
 }
 
 // release gives the volumes back. The agent does not empty the target of a link or a mount point, so the provisioner
-// reports the failure and retries for ever, and the data stays.
+// reports the failure and keeps retrying, and the data stays.
 func (l *localLife) release() {
 	l.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(l.provisioner.volumes)) {

@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// A machine has one set of pipes, and whoever has taken a name serves it: a DaemonSet's agent that comes while the
-// tests run, between two agents of theirs, would get calls that partition disks and remove trees. So a pipe is called
-// only after its server is known.
+// A machine has one set of pipes, and the process that has taken a name serves it: a DaemonSet's agent that comes while
+// the tests run, between two agents of theirs, would get calls that partition disks and remove trees. So a pipe is
+// called only after its server is known.
 
 // adminPipe is the pipe of an agent's admin endpoint.
 const adminPipe = `\\.\pipe\csiproxy-admin`

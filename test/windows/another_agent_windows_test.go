@@ -24,7 +24,7 @@ func (e *ending) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-// An agent that somebody else started is not called: tests that need the machine's agent end before.
+// An agent that the tests did not start is not called: tests that need the machine's agent end before.
 func TestAnotherAgentIsNotCalled(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	other := exec.Command(testnode.Command(t, "csi-proxy-emulated"), "-state-dir="+t.TempDir())

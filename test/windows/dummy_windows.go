@@ -24,7 +24,7 @@ func ServedAsService() bool {
 		return false
 	}
 	if err := svc.Run(os.Args[2], dummy(os.Args[3:])); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err) // nobody reads it, but a person who starts it
+		_, _ = fmt.Fprintln(os.Stderr, err) // for a person that starts it by hand
 	}
 	return true
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// releaseTimeout is how long Windows, or a scanner of viruses, may hold the file of a virtual disk that was made or
+// releaseTimeout is how long Windows, or an antivirus program, may hold the file of a virtual disk that was made or
 // detached.
 // https://github.com/RedpointGames/uet/issues/121
 const releaseTimeout = 20 * time.Second
 
-// heldByOthers reports whether an error is that of a file or disk that somebody else holds, which a moment later he may
-// not.
+// heldByOthers reports whether an error is a transient sharing violation of a file or disk.
 func heldByOthers(err error) bool {
 	codes := []win32.Errno{win32.ERROR_SHARING_VIOLATION, win32.ERROR_ACCESS_DENIED, win32.ERROR_NOT_READY}
 	return slices.ContainsFunc(codes, func(code win32.Errno) bool { return isCode(err, code) })
@@ -30,7 +29,7 @@ func isCode(err error, code win32.Errno) bool {
 	return errors.Is(err, code) || errors.Is(err, syscall.Errno(code))
 }
 
-// retry makes a call until it ends otherwise than that somebody holds what it needs.
+// retry repeats a call while it fails with a transient sharing violation.
 func retry(ctx context.Context, call func() error) error {
 	return repeat(ctx, releaseTimeout, heldByOthers, call)
 }

@@ -27,7 +27,7 @@ func TestRetry(t *testing.T) {
 		"held, of another type": {fmt.Errorf("ResizeVirtualDisk: %w", win32.ERROR_ACCESS_DENIED), 1, 2,
 			100 * time.Millisecond},
 		"not ready yet":           {syscall.Errno(21), 2, 3, 200 * time.Millisecond},
-		"held for ever":           {syscall.Errno(32), 1 << 30, 200, releaseTimeout},
+		"held without end":        {syscall.Errno(32), 1 << 30, 200, releaseTimeout},
 		"something else is amiss": {syscall.Errno(2), 1 << 30, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ const secretMark = "secret"
 func nativeKernel() kernel.Kernel { return native.New() }
 
 // BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's
-// end it has what it had before: nothing. An initiator that somebody uses is an Unavailable.
+// end it has what it had before: nothing. An initiator in use is an Unavailable.
 func BorrowInitiator(t testing.TB) error {
 	t.Helper()
 	m, err := winservice.Connect()
@@ -177,7 +177,7 @@ func endSessions(_ context.Context, e Entry) error {
 }
 
 // isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those
-// that are nobody's (RFC 5737, RFC 2606).
+// that are reserved for documentation (RFC 5737, RFC 2606).
 func isTestAddress(address string) bool {
 	if address == "localhost" || strings.HasSuffix(address, ".invalid") {
 		return true

@@ -41,8 +41,8 @@ const (
 	// is.
 	KindSession Kind = "iscsi-session"
 
-	// KindInitiator is an iSCSI initiator that nobody used: it had no sessions, portals and persistent logins, and is to
-	// have none again. Name is its service. With the mark "secret" its secret for mutual CHAP is cleared.
+	// KindInitiator is an iSCSI initiator that was not in use: it had no sessions, portals and persistent logins, and is
+	// to have none again. Name is its service. With the mark "secret" its secret for mutual CHAP is cleared.
 	KindInitiator Kind = "iscsi-initiator"
 
 	// KindService is a service of Windows, the agent's among them, with its event source. Name is its name, Mark the path
@@ -126,7 +126,7 @@ func parseLedger(content []byte) (entries []Entry) {
 // namePrefix begins all random names, so that a person knows whose they are.
 const namePrefix = "csiprove-"
 
-// isRandom reports whether a name is one of randomName's, with an ending: nobody else has it.
+// isRandom reports whether a name is one of randomName's, with an ending: no other program has it.
 func isRandom(name, ending string) bool {
 	const digits = 10
 	name, begins := strings.CutPrefix(name, namePrefix)

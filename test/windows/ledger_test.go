@@ -233,7 +233,7 @@ func TestOnlyWhatWasMadeIsRemoved(t *testing.T) {
 		{"what was made, with its content", Entry{Kind: KindDirectory, Name: ours, Mark: is}, true, false},
 		{"another directory of the same name", Entry{Kind: KindDirectory, Name: other, Mark: is}, false, true},
 		{"one that others may use now", Entry{Kind: KindDirectory, Name: full}, false, false},
-		{"one that nobody uses", Entry{Kind: KindDirectory, Name: empty}, true, false},
+		{"an unused one", Entry{Kind: KindDirectory, Name: empty}, true, false},
 		{"a file in its place", Entry{Kind: KindDirectory, Name: replaced, Mark: is}, false, true},
 		{"a disk with a random name", Entry{Kind: KindDiskFile, Name: disk}, true, false},
 		{"a disk with another name", Entry{Kind: KindDiskFile, Name: foreign}, false, true},

@@ -149,7 +149,7 @@ func TestAsSystem(t *testing.T) {
 	}
 }
 
-// A value in the registry gets what it had, unless somebody else has changed it.
+// A value in the registry gets what it had, unless another program has changed it.
 func TestRegistryValuesAreRestored(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	path := `SOFTWARE\` + randomName()
@@ -181,14 +181,14 @@ func TestRegistryValuesAreRestored(t *testing.T) {
 	changed := Entry{Kind: KindRegistryValue, Name: path + ":there", Mark: "1", Before: "5"}
 	var reason NotOurs
 	if err := restoreRegistryValue(t.Context(), changed); !errors.As(err, &reason) {
-		t.Errorf("a value that somebody else has set: %v", err)
+		t.Errorf("a value that another program has set: %v", err)
 	}
 }
 
 // Only the account with the comment goes.
 func TestAccountsAreKnownByTheirComment(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	name, mark := randomName(), "of somebody else"
+	name, mark := randomName(), "of another program"
 	noted := mark
 	if testnode.OnWine() {
 		noted = "" // Wine forgets comments

@@ -32,7 +32,7 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 		token  func() (windows.Token, error)
 		access uint32
 		admits bool
-		wine   bool // Wine admits it: it gives everybody every pipe
+		wine   bool // Wine admits it: it admits all users to every pipe
 	}{
 		{name: "the agent's list admits it", token: OwnToken, access: both, admits: true},
 		{name: "without its privileges", token: UnprivilegedToken, access: both, admits: true},

@@ -72,7 +72,7 @@ func MakeDirectory(t testing.TB, path string) error {
 	}
 	for _, at := range slices.Backward(missing) {
 		err := provision(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
-			// Nobody but administrators may put a link there, as by default everybody may below C:\.
+			// Only administrators may put a link there; by default all users may below C:\.
 			if err := fileowner.MakeDirectory(at); err != nil {
 				return err
 			}
@@ -121,8 +121,8 @@ func (l *Ledger) MakeDirectory(path string) error {
 	return nil
 }
 
-// noLinkAbove returns an error if an existing directory or one above it leads elsewhere: an administrator would make
-// and remove things where somebody else chose.
+// noLinkAbove returns an error if an existing directory or one above it leads elsewhere: the tests, run as an
+// administrator, would write where another user chose.
 func noLinkAbove(dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
 		link, err := fileowner.IsLink(at)

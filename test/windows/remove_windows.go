@@ -95,7 +95,7 @@ func removeService(ctx context.Context, e Entry) error {
 	return err
 }
 
-// stopAgain stops a service that was stopped. An iSCSI initiator or target server that somebody uses by now goes on.
+// stopAgain stops a service that was stopped. An iSCSI initiator or target server that is in use by now keeps running.
 func stopAgain(ctx context.Context, e Entry) error {
 	m, err := winservice.Connect()
 	if err != nil {

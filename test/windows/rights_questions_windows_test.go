@@ -165,7 +165,7 @@ func mklinks(t testing.TB, target string) (links []madeLink) {
 	return links
 }
 
-// TestLinksThatLeadOut: whoever made a link that leads out of the working directories, the agent does not go there.
+// TestLinksThatLeadOut: the agent does not follow a link out of the working directories, even an administrator's.
 func TestLinksThatLeadOut(t *testing.T) {
 	onThisMachine(t)
 	s, outside := machineSubject(t), t.TempDir()

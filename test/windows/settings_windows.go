@@ -61,7 +61,7 @@ func (r registryNumber) set(t testing.TB) error {
 	return provision(t, e, func(*Entry) error { return r.write(r.want) })
 }
 
-// restoreRegistryValue gives a value in the registry what it was before, unless somebody has changed it since.
+// restoreRegistryValue gives a value in the registry what it was before, unless it was changed since.
 func restoreRegistryValue(_ context.Context, e Entry) error {
 	colon := strings.LastIndex(e.Name, ":")
 	if colon < 0 {

@@ -89,8 +89,8 @@ func EndSessions(s Share) error {
 }
 
 // accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place
-// to write to. The share admits the account alone, so that whoever opens it has come with its password and not as the
-// administrator who tests; the directory admits administrators, too, who remove it.
+// to write to. The share admits only the account, not the administrator that runs the tests, so opening it proves the
+// password. The directory admits administrators, too, for removal.
 func accessOf(user string) (share, directory string, err error) {
 	sid, _, _, err := windows.LookupSID("", user)
 	if err != nil {
@@ -167,7 +167,8 @@ func removeShare(_ context.Context, e Entry) error {
 	return netError("NetShareDel", winapi.NetShareDel(nil, name, 0))
 }
 
-// removeMapping removes the global mapping of a share that was made: whoever made it, it leads nowhere else.
+// removeMapping removes the global mapping of a share that was made: it leads nowhere else, no matter which program
+// made it.
 func removeMapping(_ context.Context, e Entry) error {
 	if !isRandom(e.Name[strings.LastIndex(e.Name, `\`)+1:], "") {
 		return NotOurs("its share's name is not a random one")

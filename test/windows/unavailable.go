@@ -26,8 +26,8 @@ func MaySetCHAP() error {
 		"with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
 }
 
-// mayStart returns an Unavailable for a stopped service that its owner does not leave to whoever needs it: what it
-// would do when it starts, such as log in to targets or serve some, cannot be asked while it is stopped.
+// mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
+// logging in to targets, is unknown.
 func mayStart(what string, state winservice.State, start winservice.StartType) error {
 	if state != winservice.Running && start != winservice.Manual {
 		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it "+

@@ -28,7 +28,7 @@ func TestUnavailableReasons(t *testing.T) {
 		"one that is switched off":                   {mayStart("x", winservice.Stopped, winservice.Disabled), true},
 		"a target server without targets":            {hasNoForeignTargets(nil), false},
 		"one with the tests' own":                    {hasNoForeignTargets([]string{randomName()}), false},
-		"one with a target of somebody":              {hasNoForeignTargets([]string{randomName(), "backup"}), true},
+		"one with a foreign target":                  {hasNoForeignTargets([]string{randomName(), "backup"}), true},
 		"one with a target that looks like a test's": {hasNoForeignTargets([]string{namePrefix + "backup"}), true},
 	} {
 		var refused Unavailable

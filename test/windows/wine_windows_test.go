@@ -60,7 +60,7 @@ func TestAccessOfAShare(t *testing.T) {
 		t.Errorf("the share has %s, its directory %s", share, directory)
 	}
 	if share, _, err := accessOf("csiprove-nobody"); err == nil {
-		t.Errorf("nobody's share has %s", share)
+		t.Errorf("a missing share has %s", share)
 	}
 }
 

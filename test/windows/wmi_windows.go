@@ -15,7 +15,7 @@ import (
 // instances.
 
 // withWMI connects to a namespace of this machine for as long as f runs. What f gets and returns as objects is released
-// by whoever got it.
+// by the function that received it.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemlocator-connectserver
 func withWMI(namespace string, f func(services *ole.IDispatch) error) error {
 	runtime.LockOSThread() // COM is set up per thread

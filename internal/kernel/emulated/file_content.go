@@ -73,7 +73,7 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() { // a link of somebody else: the files would be anywhere
+	if !info.IsDir() { // a planted link could lead anywhere
 		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
 	}
 	root, err := volumes.OpenRoot(name)

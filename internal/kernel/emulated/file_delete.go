@@ -21,7 +21,7 @@ func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
 	return e, err
 }
 
-// disposeAtClose marks the file for deletion when the last handle is closed. Until then nobody else can open it.
+// disposeAtClose marks the file for deletion when the last handle is closed. Until then it cannot be opened again.
 func (h *fileHandle) disposeAtClose(remove bool) error {
 	e, err := h.deletable(!remove)
 	if err != nil {

@@ -92,7 +92,7 @@ func (h *fileHandle) entry() (entry, error) {
 		return entry{}, err
 	}
 	if !os.SameFile(info, h.info) {
-		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved by somebody on the host
+		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved on the host
 	}
 	return inspect(h.parent, h.name, info)
 }

@@ -121,13 +121,13 @@ func TestSharing(t *testing.T) {
 		then, sharing uint32
 		want          win32.Errno
 	}{
-		{"delete under one who does not share it", read, 3, del, 7, win32.ERROR_SHARING_VIOLATION},
-		{"delete under one who shares it", read, 7, del, 7, 0},
-		{"one who does not share under a deleter", del, 7, read, 3, win32.ERROR_SHARING_VIOLATION},
+		{"delete under a handle that does not share deletion", read, 3, del, 7, win32.ERROR_SHARING_VIOLATION},
+		{"delete under a handle that shares deletion", read, 7, del, 7, 0},
+		{"unshared open under a deleting handle", del, 7, read, 3, win32.ERROR_SHARING_VIOLATION},
 		{"attributes never conflict", win32.FILE_READ_ATTRIBUTES, 0, del, 0, 0},
 		{"delete under attributes", read, 0, win32.FILE_READ_ATTRIBUTES, 0, 0},
 		{"two readers", read, 1, read, 1, 0},
-		{"a reader who wants to be alone", read, 0, read, 1, win32.ERROR_SHARING_VIOLATION},
+		{"an exclusive reader", read, 0, read, 1, win32.ERROR_SHARING_VIOLATION},
 	} {
 		path := mkdir(t, n, `C:\shared`)
 		first, err := n.OpenFile(nil, path,
@@ -193,7 +193,7 @@ func TestDeletionAtClose(t *testing.T) {
 	must(t, erase(first, true))
 	must(t, first.Close())
 	_, err := n.OpenFile(nil, file, how(0, win32.FILE_OPEN, 0))
-	wantCode(t, "open while somebody has it open", err, win32.ERROR_DELETE_PENDING)
+	wantCode(t, "open while another handle is open", err, win32.ERROR_DELETE_PENDING)
 	must(t, second.Close())
 	_, err = n.OpenFile(nil, file, how(0, win32.FILE_OPEN, 0))
 	wantCode(t, "open after the last close", err, win32.ERROR_FILE_NOT_FOUND)

@@ -63,7 +63,7 @@ func (h *host) forget() {
 	h.unsynced = nil
 }
 
-// syncAll makes everything in the state directory durable, whoever wrote it.
+// syncAll makes everything in the state directory durable, files of other processes too.
 func (h *host) syncAll(inDir *os.File) error {
 	return h.durable("syncall", inDir, func() error { return syncFileSystem(inDir) })
 }

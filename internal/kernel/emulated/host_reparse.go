@@ -59,7 +59,7 @@ func (h *host) deleteEntry(dir *os.Root, e entry) error {
 	if e.tag == 0 {
 		return h.deleteDir(dir, e)
 	}
-	// Windows does not know files that somebody on the host may have put beside the reserved file.
+	// Windows does not know files that were put beside the reserved file on the host.
 	gone := reparseGone + newImageName()
 	if err := h.renameIn(dir, e.name, gone); err != nil {
 		return err

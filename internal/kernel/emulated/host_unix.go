@@ -24,7 +24,7 @@ func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOL
 // notThroughALink makes an open fail where the name is a symbolic link.
 const notThroughALink = syscall.O_NOFOLLOW
 
-// withoutWaiting makes an open return at once where the name is a named pipe that nobody writes to.
+// withoutWaiting makes an open return at once where the name is a named pipe without a writer.
 const withoutWaiting = syscall.O_NONBLOCK
 
 // lockFile takes a lock that ends with the process; held is true if another process has it.

@@ -17,7 +17,7 @@ func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DIS
 func isHostNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
-// notThroughALink is nothing here: who may make symbolic links is an administrator.
+// notThroughALink is 0: only administrators can make symbolic links here.
 const notThroughALink = 0
 
 // withoutWaiting is nothing here: files of the host's file systems are not pipes.

@@ -134,7 +134,7 @@ func (im *image) finish(c change) error {
 	return nil
 }
 
-// grow makes the image longer. Nobody sees the new size before it is durable.
+// grow makes the image longer. The new size is visible only once it is durable.
 func (im *image) grow(sizeBytes int64) error {
 	if err := im.host.truncate(im.file, sizeBytes); err != nil {
 		return err

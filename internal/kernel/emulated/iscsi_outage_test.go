@@ -115,7 +115,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// An outage that the clock ends by itself has its effect when somebody looks, without SetClock.
+// An outage that ends by the clock takes effect at the next query, without SetClock.
 func TestOutageEndsByItself(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)

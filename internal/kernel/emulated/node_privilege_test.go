@@ -64,8 +64,8 @@ func TestJunctionsNeedNoPrivilege(t *testing.T) {
 	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
 }
 
-// TestMountPointCallsAndDelete: somebody who may delete the directory is in the way of mounting and unmounting, unless
-// these calls share deletion. Somebody who only looks is not.
+// TestMountPointCallsAndDelete: a handle with DELETE access blocks mounting and unmounting, unless these calls share
+// deletion. A handle that only reads blocks neither.
 func TestMountPointCallsAndDelete(t *testing.T) {
 	for _, shares := range []bool{false, true} {
 		n := newNode(t, func(s *Switches) { s.MountPointCallsShareDelete = shares })

@@ -120,7 +120,7 @@ func (n *Node) retime() {
 }
 
 // Hasten ends the waits of calls, and lets later ones take no time, until the node reboots or it is called with false:
-// when an agent stops, nobody waits for them.
+// a stopping agent does not wait for them.
 func (n *Node) Hasten(hasty bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -56,7 +56,7 @@ func TestCallsTakeTime(t *testing.T) {
 	})
 }
 
-// The wait of a call goes by the node's clock, which the test moves, and ends early when nobody waits for the call.
+// The wait of a call goes by the node's clock, which the test moves, and ends early when the call is abandoned.
 func TestWaitsGoByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})

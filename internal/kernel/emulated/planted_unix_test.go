@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// A handle stays on its directory when somebody on the host moves it and puts a link in its place.
+// A handle stays on its directory when the host moves it and a link takes its place.
 func TestDirectoryHandleIsNotRedirected(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\in`)

@@ -308,7 +308,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"directory by its short name", "directories: ['C:\\PROGRA~1']", `f:1: directories[0]: path "C:\PROGRA~1": `},
 		{"directory above", "directories: ['C:\\a\\..\\b']", `f:1: directories[0]: path "C:\a\..\b": has a ".." component`},
 		{"directory's stream", "directories: ['C:\\a:b']", `f:1: directories[0]: path "C:\a:b": `},
-		{"share of nobody", "smbServers:\n- name: a\n  shares: [{name: s, users: [x]}]\n",
+		{"share of an unknown user", "smbServers:\n- name: a\n  shares: [{name: s, users: [x]}]\n",
 			`f:3: smbServers[0].shares[0]: invalid file server or account: there is no account "x"`},
 		{"server's name", "smbServers:\n- name: a\\b\n",
 			`f:2: smbServers[0]: invalid file server or account: file server "a\\b" has no valid name, or appears twice`},

@@ -25,8 +25,8 @@ type ServiceSpec struct {
 	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
 	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
 
-	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must
-	// wait. A service that nobody queries makes no progress.
+	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
+	// Without queries the service makes no progress.
 	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
 
 	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
@@ -64,7 +64,7 @@ type serviceState struct {
 	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
 }
 
-// neverStarted is the exit code of a service that nobody has tried to start since the node started.
+// neverStarted is the exit code of a service that was not started since the node's start.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
 const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)

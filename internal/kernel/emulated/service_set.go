@@ -45,8 +45,8 @@ func (n *Node) Services() (list []NodeService) {
 	return list
 }
 
-// SetService changes a service at once, as when it fails or somebody else on the node changes it. A pending state
-// begins now. Dependencies are ignored.
+// SetService changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies
+// are ignored.
 func (n *Node) SetService(name string, change ServiceChange) error {
 	const mostTime = 24 * time.Hour
 	switch {

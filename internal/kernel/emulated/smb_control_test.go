@@ -30,9 +30,9 @@ func TestSharesComeAndGo(t *testing.T) {
 	must(t, shareCode(n, backup))
 	must(t, mapShare(n, `\\nas.emulated\new`, "csi", "csi-password"))
 	for name, err := range map[string]error{
-		"share with a slash":    n.AddSMBShare("fs.emulated", `a\b`, nil),
-		"share of nobody":       n.AddSMBShare("fs.emulated", "x", []string{"nobody"}),
-		"server without a name": n.AddSMBShare("", "x", nil),
+		"share with a slash":       n.AddSMBShare("fs.emulated", `a\b`, nil),
+		"share of an unknown user": n.AddSMBShare("fs.emulated", "x", []string{"nobody"}),
+		"server without a name":    n.AddSMBShare("", "x", nil),
 	} {
 		if !errors.Is(err, ErrInvalidSMB) {
 			t.Errorf("%s: got %v", name, err)
@@ -40,7 +40,7 @@ func TestSharesComeAndGo(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"unknown share": n.RemoveSMBShare("fs.emulated", "none"), "unknown server": n.RemoveSMBShare("none", "share"),
-		"sessions of nobody": n.DropSMBSessions("none"), "unknown account": n.RemoveSMBUser("none"),
+		"unknown server's sessions": n.DropSMBSessions("none"), "unknown account": n.RemoveSMBUser("none"),
 	} {
 		if !errors.Is(err, ErrNoSuchSMB) {
 			t.Errorf("%s: got %v", name, err)

@@ -190,7 +190,7 @@ func find[T any](list []T, fits func(*T) bool) *T {
 	return nil
 }
 
-// verifier returns what the server keeps instead of a password. It need not resist an attacker who has the file: these
+// verifier returns what the server keeps instead of a password. It need not resist an attacker with the file: these
 // passwords protect nothing.
 func (u *smbUserState) verifier(password kernel.Secret) []byte {
 	mac := hmac.New(sha256.New, u.Salt)

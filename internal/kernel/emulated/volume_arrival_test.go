@@ -52,8 +52,7 @@ func TestVolumesThatArriveLate(t *testing.T) {
 	})
 }
 
-// With a stopped clock the volume does not arrive; who waits for it learns that the clock moves, and that the agent
-// stops.
+// With a stopped clock the volume does not arrive; a waiting call notices that the clock moves or the agent stops.
 func TestVolumesArriveByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, end := range map[string]func(n *Node){

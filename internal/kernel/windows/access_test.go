@@ -90,7 +90,7 @@ func TestSharing(t *testing.T) {
 					}
 					must(t, h.Close())
 					var want win32.Errno
-					if first.share != none && second.share&^share != 0 { // who only looks does not count
+					if first.share != none && second.share&^share != 0 { // handles without data access do not count
 						want = win32.ERROR_SHARING_VIOLATION
 					}
 					if check(t, err, want); t.Failed() {

@@ -12,8 +12,8 @@ import (
 )
 
 // Kernel makes the calls on the machine that the program runs on. Calls through WMI need a value from New; all others
-// work with the zero value. What may hang in WMI has threads of its own: every walk to a share needs the list of
-// mappings, and must not wait until a server that is away has answered somebody, or a format is over.
+// work with the zero value. WMI calls that may hang have their own threads: listing the mappings, which every walk to a
+// share needs, never waits for an absent server or a format.
 type Kernel struct {
 	mappings *wmi.Client // lists the SMB mappings
 	unmaps   *wmi.Client
@@ -25,7 +25,7 @@ type Kernel struct {
 // New returns the kernel of this machine. One is enough for a process: it keeps the threads on which it calls WMI. The
 // calls that need them start them.
 func New() Kernel {
-	const short = 30 * time.Second // until a call is over that asks nobody outside this machine
+	const short = 30 * time.Second // for calls that stay on this machine
 	const keep = 30 * time.Second  // the threads of a burst, such as the pods of a node that starts
 	return Kernel{
 		mappings: &wmi.Client{Patience: short},

@@ -16,8 +16,8 @@ func TestEnablePrivilege(t *testing.T) {
 		name string
 		want error
 	}{
-		{"SeChangeNotifyPrivilege", nil},                       // everybody has it
-		{"SeSyncAgentPrivilege", win32.ERROR_NOT_ALL_ASSIGNED}, // nobody has it, unless a domain gives it
+		{"SeChangeNotifyPrivilege", nil},                       // all accounts have it
+		{"SeSyncAgentPrivilege", win32.ERROR_NOT_ALL_ASSIGNED}, // no account has it, unless a domain grants it
 		{"SeNoSuchThingPrivilege", win32.ERROR_NO_SUCH_PRIVILEGE},
 		{"SeChange\x00NotifyPrivilege", win32.ERROR_INVALID_NAME},
 		{"", win32.ERROR_NO_SUCH_PRIVILEGE},

@@ -13,7 +13,7 @@ import (
 
 // scm is the process's connection to the local Service Control Manager, made by the first call that needs it and kept:
 // each call to the manager is one to another process, and a connection made and closed for each query would be a third
-// of them. Services' own handles are closed after each use, because a service that somebody has open cannot be deleted.
+// of them. Services' own handles are closed after each use, because a service with an open handle cannot be deleted.
 var scm serviceConnection
 
 // A serviceConnection is safe for use by several callers at once.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpen: an agent is no machine of the process's own, and a word that nobody knows opens nothing.
+// TestOpen: an agent is not a machine of the process, and an unknown word opens nothing.
 func TestOpen(t *testing.T) {
 	t.Setenv(HostAPIVariable, "agent")
 	if of, err := open(); of.client == nil || of.node != nil || err != nil {

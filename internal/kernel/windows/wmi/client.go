@@ -120,7 +120,7 @@ func (c *Client) spare() bool {
 }
 
 // handleMessages handles what waits in the thread's queue. While a call waits for its answer COM does so; what is left
-// after it, such as the release of objects, would pile up, because nobody else calls the thread's objects.
+// after it, such as the release of objects, would pile up.
 func handleMessages() {
 	var message winapi.Message
 	for winapi.PeekMessage(&message, 0, 0, 0, winapi.PM_REMOVE) {
