@@ -47,7 +47,7 @@ func (m *Mounter) allAnswer(ctx context.Context) error {
 		case errors.Is(err, csiproxy.ErrUnsupported) || hasReason(err, reason.Policy) || withoutReason(err):
 			return nil // this agent says no more
 		default:
-			return fmt.Errorf("disk %d does not say what it is: %w", number, err)
+			return fmt.Errorf("cannot identify disk %d: %w", number, err)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func ByGCEDevice(name string) Match {
 // pkg/mount-manager.
 func ByEUI64(id uint64) Match {
 	if id == 0 {
-		return invalidMatch("an EUI-64 of 0 is that of every namespace that has none")
+		return invalidMatch("an EUI-64 of 0 means that the namespace has none")
 	}
 	want := fmt.Sprintf("%016x", id)
 	return Where("EUI-64 "+want, func(d Disk) bool {

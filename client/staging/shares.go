@@ -43,7 +43,7 @@ var ErrNotStaged = errors.New("no share is staged there")
 func (s *Shares) Stage(ctx context.Context, remote, target string, credentials Credentials) error {
 	use := use{Remote: strings.TrimRight(windowsPath(remote), `\`), Target: windowsPath(target)}
 	if use.share() == "" {
-		return fmt.Errorf("%w: remote path %q does not begin with a server and a share", fs.ErrInvalid, remote)
+		return fmt.Errorf("%w: remote path %q does not begin with \\\\server\\share", fs.ErrInvalid, remote)
 	}
 	there, err := s.records.read(ctx, use.Target)
 	if err == nil && !strings.EqualFold(there.Remote, use.Remote) {

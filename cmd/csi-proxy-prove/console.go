@@ -52,8 +52,8 @@ func (c *console) end() {
 	}
 }
 
-// reportDirectory returns the place of a report that nobody named: that of the kit, if it can be written to, or else
-// the user's own directory. An elevated shell starts in that of Windows.
+// reportDirectory returns the default directory of reports: the kit's, if it is writable, or else the user's own. An
+// elevated shell starts in that of Windows.
 func reportDirectory(self string) string {
 	dir := filepath.Dir(self)
 	f, err := os.CreateTemp(dir, "csi-proxy-prove-*.tmp")

@@ -68,7 +68,7 @@ func TestRefusalsInWords(t *testing.T) {
 	}
 }
 
-// The report of somebody who named none is beside the kit, unless nothing may be written there.
+// Without a name the report is written beside the kit, if that directory is writable.
 func TestReportDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if got := reportDirectory(filepath.Join(dir, "kit")); got != dir {
@@ -86,7 +86,7 @@ func TestReportDirectory(t *testing.T) {
 	}
 }
 
-// What keeps virtual disks from being made keeps the parts that need them from being tried.
+// A machine that cannot make virtual disks skips the parts that need them.
 func TestNoDisks(t *testing.T) {
 	k := &kit{}
 	m := machine{freeBytes: minFree, noDisks: "a policy denies it"}

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
-// prepare makes the directory of the kit's files, in which nobody but an administrator may do anything: the kit starts
-// programs from it. One that others could have filled is refused, and one that they can read is taken from them.
+// prepare makes the directory of the kit's files, which only administrators may use: the kit starts programs from it.
+// One that others could have filled is refused, and one that they can read is taken from them.
 func prepare(base string) error {
 	if err := makeBase(base); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -22,7 +22,7 @@ func baseDirectory() string {
 
 func makeBase(path string) error { return os.Mkdir(path, 0o700) }
 
-// secure takes a directory that was there already from everybody else.
+// secure restricts an existing directory to its owner.
 func secure(path string) error { return os.Chmod(path, 0o700) } //nolint:gosec // a directory
 
 func writers(path string) ([]string, error) { return fileowner.Others(path) }

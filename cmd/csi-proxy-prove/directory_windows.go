@@ -23,10 +23,10 @@ func baseDirectory() string {
 	return filepath.Join(data, "csi-proxy-prove")
 }
 
-// baseSDDL gives SYSTEM and Administrators full access, and nobody else any: who can read a file can open it so that
-// nobody else may, and keep the kit from removing what is in it. A share below has its own list, and its user passes
-// the directories above by the right that Windows gives to everybody (SeChangeNotifyPrivilege). The owner is named,
-// because that of what an administrator makes may be that person, who is not always elevated.
+// baseSDDL gives only SYSTEM and Administrators access: a reader could open a file without sharing and block its
+// removal. A share below has its own list; its user passes the directories above by SeChangeNotifyPrivilege, which all
+// users have. The owner is named, because that of what an administrator makes may be that person, who is not always
+// elevated.
 const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
 func makeBase(path string) error { return makeDirectory(path, baseSDDL) }
@@ -77,7 +77,7 @@ func writers(path string) ([]string, error) {
 	return fileowner.Others(path)
 }
 
-// lock opens a file that nobody else may open meanwhile.
+// lock opens a file without sharing.
 func lock(base string) (unlock func(), err error) {
 	name, err := windows.UTF16PtrFromString(lockOf(base))
 	if err != nil {

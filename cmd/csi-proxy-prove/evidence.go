@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
-// The files of a run with what it found so far. What they hold is hidden only when a report is written from them.
+// The files of a run with what it found so far. Their content is redacted only when a report is written.
 const (
 	stateName   = "state.json" // the report without answers and calls
 	answersName = "answers.json"

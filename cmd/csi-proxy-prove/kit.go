@@ -29,7 +29,7 @@ type kit struct {
 	records string
 
 	stdin io.Reader
-	asked bool // somebody at stdin can answer
+	asked bool // stdin is interactive
 	out   io.Writer
 	look  func(ctx context.Context, base string) (machine, error)
 

@@ -41,8 +41,7 @@ func wholeKit(t *testing.T) string {
 	return name
 }
 
-// Nobody but administrators may do anything in the kit's directory, also in one that is there already and that
-// everybody may read.
+// Only administrators may use the kit's directory, even one that existed before and was readable for all users.
 func TestKitsDirectoryIsForAdministrators(t *testing.T) {
 	list, err := windows.SecurityDescriptorFromString(baseSDDL)
 	if err != nil {
@@ -145,7 +144,7 @@ func TestKilledKits(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// The moment is the thing that is tried: any within the time of a run that nobody kills.
+		// The moment is the thing that is tried: any within the time of an undisturbed run.
 		late, met := time.NewTimer(rand.N(span)), false
 		ended := make(chan struct{})
 		go func() {

@@ -51,7 +51,7 @@ func (o *testOutput) Write(text []byte) (int, error) {
 	}
 }
 
-// line reads a line. What a test printed without an end of line may stand before the marker.
+// line reads a line. Output without an end of line may precede the marker.
 func (o *testOutput) line(line string) {
 	before, after, marked := strings.Cut(line, string(rune(marker)))
 	if before != "" {

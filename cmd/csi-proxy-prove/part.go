@@ -15,7 +15,7 @@ import (
 // A part is one part of a run: commands, most of them this project's own compiled tests.
 type part struct {
 	name    string
-	does    string   // to the machine, before somebody agrees to it
+	does    string   // to the machine, shown before the question
 	systems []string // where it can run
 	needs   []need
 	steps   []step

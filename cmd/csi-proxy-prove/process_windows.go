@@ -15,7 +15,7 @@ import (
 type family struct{ job windows.Handle }
 
 // endTogether puts this process into a job of its own, in which all that it starts is born. Without it, a kit that is
-// killed between the start of a program and its adoption would leave a suspended process for ever.
+// killed between the start of a program and its adoption would leave a suspended process behind.
 func endTogether() error {
 	job, err := newJob()
 	if err != nil {

@@ -20,7 +20,7 @@ var refusals = map[syscall.Errno]string{
 		"(ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION): take another machine",
 }
 
-// inWords adds to an error what its code means for somebody who started the kit.
+// inWords adds to an error what its code means for the kit's user.
 func inWords(err error) error {
 	var code syscall.Errno
 	if errors.As(err, &code) {

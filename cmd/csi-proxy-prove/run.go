@@ -54,7 +54,7 @@ func (r *running) cleanEarlier() error {
 // reports that it stopped still has one.
 const letGo = 15 * time.Second
 
-// removeAll removes a directory of the kit. What a test mounted or linked there is not entered.
+// removeAll removes a directory of the kit. Mount points and links in it are not followed.
 func removeAll(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
 	defer cancel()
@@ -175,7 +175,7 @@ func (r *running) noteService(s step) error {
 }
 
 // tell prints the end of a check: of each that did not hold, and otherwise of tests and of what they are made of, so
-// that somebody who waits sees that it goes on.
+// that progress is visible.
 func (r *running) tell(c *proof.Check) {
 	switch {
 	case c.Verdict == proof.Failed:

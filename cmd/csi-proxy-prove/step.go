@@ -122,7 +122,7 @@ func (r *running) wait(ctx context.Context, c *exec.Cmd, limit time.Duration) er
 	return err
 }
 
-// errInterrupted ends a part that somebody ended.
+// errInterrupted ends a part that was interrupted.
 var errInterrupted = errors.New("ended early")
 
 // begin starts a command that runs beside another one, and returns what ends it.

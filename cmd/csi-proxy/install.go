@@ -124,7 +124,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 		return fmt.Errorf("this program's path: %w", err)
 	}
 	for _, dir := range i.logs {
-		// Now, and not when the service first starts, so that nobody else can make the directory first.
+		// At once, and not at the service's first start, so that no other user can make the directory first.
 		if err := fileowner.MakeDirectory(dir); err != nil {
 			return fmt.Errorf("log directory: %w", err)
 		}
@@ -196,8 +196,8 @@ func (c serviceCommand) warnOfPolicy(path string) {
 	}
 }
 
-// warnOfPrivileges names the privileges that the service needs and lacks if somebody has limited it to others.
-// Otherwise LocalSystem has them all.
+// warnOfPrivileges names the privileges that the service needs and lacks, if it is limited to others. Otherwise
+// LocalSystem has them all.
 func (c serviceCommand) warnOfPrivileges(limit []string) {
 	allowed := slices.Clone(limit)
 	for _, p := range node.Privileges() {

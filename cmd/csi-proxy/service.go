@@ -44,7 +44,7 @@ func (o *options) asService(args []string, parsed error) bool {
 	})
 }
 
-// fullPath refuses a relative path, because a service starts in Windows' own directory, which nobody means.
+// fullPath refuses a relative path, because a service starts in Windows' own directory.
 func fullPath(name, path string) error {
 	if path != "" && !filepath.IsAbs(path) {
 		return fmt.Errorf("%s=%s is relative, and a service has no directory of its own: give a full path", name, path)

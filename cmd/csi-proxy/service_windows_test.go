@@ -246,8 +246,8 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
-// An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because nobody
-// sees a service's standard error.
+// An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because a
+// service's standard error is lost.
 func TestAServiceThatCannotStart(t *testing.T) {
 	scm := requireServices(t)
 	dir := t.TempDir()

@@ -36,7 +36,7 @@ func libraries() map[string]library {
 	}
 }
 
-// What the templates know besides the table.
+// The templates' data besides the table.
 type libraryFile struct {
 	library
 	Group, Stubs, Path, Module, Receiver string

@@ -59,7 +59,7 @@ func (k kubeletFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, lookError("read", name, err)
 }
 
-// Lstat finds out whether a path is a link to a share. What else it is does not matter.
+// Lstat finds out whether a path is a link to a share. Other types do not matter.
 func (k kubeletFiles) Lstat(name string) (fs.FileInfo, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()

@@ -134,7 +134,7 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 	r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	if n.Records() == "" {
 		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: reason.NoRecords,
-			Message: "this agent has no directory to record who uses a share; its log says why"}
+			Message: "this agent cannot record the users of a share: it has no directory for records; see its log"}
 	}
 	if err := shortTexts(r.GetRemotePath()); err != nil {
 		return nil, err

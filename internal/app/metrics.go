@@ -39,7 +39,7 @@ func listenMetrics(address string, logger klog.Logger) (net.Listener, error) {
 	logger.Info("serving metrics and health", "address", l.Addr().String())
 	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 		logger.Info("Metrics and health at this address need no authentication and "+
-			"show what the node does; prefer a loopback address such as 127.0.0.1", "address", l.Addr().String())
+			"show the node's operations; prefer a loopback address such as 127.0.0.1", "address", l.Addr().String())
 	}
 	return l, nil
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plainfile opens files that somebody else may have prepared: it follows no link at their names, waits for
-// nothing, and takes regular files only.
+// Package plainfile opens files that another user may have planted: it follows no link, does not block, and takes
+// regular files only.
 package plainfile
 
 import (

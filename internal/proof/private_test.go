@@ -131,7 +131,7 @@ func madeUp(t *testing.T) *proof.Report {
 // base64Text matches what may be written in base 64.
 var base64Text = regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}`)
 
-// views returns a report as somebody may read it who looks for something: its text, and everything in base 64, decoded.
+// views returns what a search of a report would see: its text, and everything in base 64, decoded.
 func views(text string) [][]byte {
 	all := [][]byte{[]byte(text)}
 	for _, encoded := range base64Text.FindAllString(text, -1) {

@@ -22,7 +22,7 @@ type Report struct {
 	Machine     Machine   `json:"machine"`
 	Begun       time.Time `json:"begun"`
 	Seconds     float64   `json:"seconds"`
-	Interrupted bool      `json:"interrupted"` // somebody ended it early
+	Interrupted bool      `json:"interrupted"` // it was ended early
 
 	Found   []Finding `json:"found"` // by the first look
 	Parts   []Part    `json:"parts"`
@@ -74,7 +74,7 @@ const (
 	Held        Verdict = "held"
 	Failed      Verdict = "failed"
 	Unavailable Verdict = "not here" // it needs what this machine lacks
-	NotRun      Verdict = "not run"  // nobody asked for it, or the run was ended before
+	NotRun      Verdict = "not run"  // not requested, or the run was ended before
 )
 
 func verdicts() []Verdict { return []Verdict{Held, Failed, Unavailable, NotRun} }

@@ -24,7 +24,7 @@ type Call struct {
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	In         []byte          `json:"in,omitempty"`
 
-	// What came out.
+	// The outcome.
 	Win32  uint32 `json:"win32,omitempty"`  // 0: success
 	Error  string `json:"error,omitempty"`  // the code's name; EOF at the end of a device
 	Failed string `json:"failed,omitempty"` // the Windows function that failed

@@ -129,7 +129,7 @@ func (c *Call) buffer(call kernel.Call, out []byte) {
 }
 
 // bootSector returns a device's boot sector, which describes a partition table or a file system; nil if it has none.
-// Everything else on a device may be somebody's data.
+// Everything else on a device may be user data.
 func bootSector(read []byte) []byte {
 	const size = 512
 	if len(read) < size || read[size-2] != 0x55 || read[size-1] != 0xAA {

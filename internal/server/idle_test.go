@@ -42,8 +42,8 @@ func startReads(t *testing.T) (socket string) {
 	return dir.Path(endpointName)
 }
 
-// TestIdleConnections has drivers that keep a connection open after each call. What a connection keeps does not depend
-// on how fast the machine is.
+// TestIdleConnections has drivers that keep a connection open after each call. The memory of a connection does not
+// depend on the machine's speed.
 func TestIdleConnections(t *testing.T) {
 	socket := startReads(t)
 	all := 200

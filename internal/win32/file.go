@@ -19,7 +19,7 @@ const (
 	GENERIC_READ          = 0x80000000
 )
 
-// What other programs may do with a file while it is open.
+// The rights of other programs to a file while it is open.
 const (
 	FILE_SHARE_READ   = 0x1
 	FILE_SHARE_WRITE  = 0x2

@@ -112,8 +112,8 @@ func renderings(t *testing.T) (found []rendering) {
 	return found
 }
 
-// remove deletes what a manifest has created, and waits until its pods are gone, too. What goes with its namespace may
-// be gone before its turn.
+// remove deletes what a manifest has created, and waits until its pods are gone, too. An object may have gone with its
+// namespace.
 func (c *cluster) remove(t *testing.T, namespace, manifest string) {
 	t.Helper()
 	c.kubectl(t, "", "delete", "--ignore-not-found", "-f", manifest)

@@ -391,7 +391,7 @@ func TestSMBClosedRoot(t *testing.T) {
 	if !isSymlink(t, n, stagedShare) || !exists(t, n, stagedShare+`\dir`) || exists(t, n, stagedShare+`\none`) {
 		t.Error("the folder is not found behind the closed root")
 	}
-	// What a workload puts in the place of the folder is not followed.
+	// A link that a workload puts in the folder's place is not followed.
 	noError(t, n.Emulated.RemoveSMBGlobalMapping(share))
 	noError(t, os.Rename(shareFile(n, "share", "pvc-1"), shareFile(n, "share", "moved")))
 	noError(t, os.Symlink("moved", shareFile(n, "share", "pvc-1")))

@@ -164,7 +164,7 @@ func TestPolicyOfDirectories(t *testing.T) {
 		})
 		before = g.unchanged(path, before)
 	}
-	// What it may reach goes on working.
+	// Allowed calls keep working.
 	for _, path := range []string{own + `\dir\victim`, own + `\inside\victim`, strings.ToUpper(own) + `\DIR`,
 		strings.TrimPrefix(own, "C:") + `\dir`} {
 		exists, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})

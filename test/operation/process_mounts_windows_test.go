@@ -90,7 +90,7 @@ func (l *diskLife) mount() {
 	l.wantVolumeAt(l.staging(), codes.OK)
 	l.wantReparse(l.staging(), mountPoint, `\??\`+l.id[4:])
 
-	// What is made in the folder is on the volume.
+	// A file made in the folder is on the volume.
 	l.answers(l.done(""), l.files, "Mkdir", fmt.Sprintf(`{"path":%q}`, l.staging()+`\data`))
 	if info, err := os.Stat(l.onVolume("data")); err != nil || !info.IsDir() {
 		l.t.Errorf("the directory is not on the volume: %v", err)

@@ -100,7 +100,7 @@ func (d *Disk) saveContent(path string) {
 	}
 }
 
-// saveNames notes the names in a directory. What was moved here is gone from where it was.
+// saveNames notes the names in a directory. A file that was moved here is gone from its old directory.
 func (d *Disk) saveNames(path string) {
 	dir, ok := d.identify(path)
 	if !ok {

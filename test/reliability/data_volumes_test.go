@@ -58,8 +58,8 @@ func TestGrowingUnderAWorkload(t *testing.T) {
 	wantData(t, n, "after growing", id)
 }
 
-// Between two calls of a driver its disk goes, and another one appears under its number. What the driver knows about
-// the old one must not hurt the new one.
+// Between two calls of a driver its disk goes, and another one appears under its number. The driver's knowledge of the
+// old one must not harm the new one.
 func TestDiskNumberMeansAnotherDisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	number, id := dataInUse(t, n, dataStaging)

@@ -17,7 +17,8 @@ import (
 const discovery = `C:\mnt\disks`
 
 // provisioner is the local static provisioner on the v2alpha1 pipes. In each period it makes persistent volumes of new
-// entries in the discovery directory, and empties those that were released. What fails is retried in the next period.
+// entries in the discovery directory, and empties those that were released. A failed step is retried in the next
+// period.
 type provisioner struct {
 	// the persistent volumes with their capacities, as in the API server, where they outlive the provisioner
 	volumes map[string]int64

@@ -135,7 +135,7 @@ func isRandom(name, ending string) bool {
 }
 
 // MadeHere reports whether a name has one of randomName's in it, as that of a target has, or is one that the tests use
-// of nobody.
+// and never make.
 func MadeHere(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, namePrefix) || name == "localhost" || strings.HasSuffix(name, ".invalid")

@@ -130,7 +130,7 @@ func noLinkAbove(dir string) error {
 			return err
 		}
 		if link {
-			return Unavailable(at + " leads elsewhere")
+			return Unavailable(at + " is a link or mount point")
 		}
 		if at == filepath.Dir(at) {
 			return nil

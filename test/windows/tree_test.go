@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
-// What a link in a tree leads to stays.
+// The target of a link in a tree stays.
 func TestTreesAreEmptiedWithoutLinks(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("nothing of this depends on the system")

@@ -22,16 +22,16 @@ func MaySetCHAP() error {
 	if os.Getenv(CHAPVariable) != "" {
 		return nil
 	}
-	return Unavailable("a secret for mutual CHAP that somebody has set in advance would be lost, and cannot be seen: " +
-		"with -chap (" + CHAPVariable + "=1) one is set, and cleared afterwards")
+	return Unavailable("the initiator's secret for mutual CHAP cannot be read and would be lost: " +
+		"use -chap (" + CHAPVariable + "=1) to set one, which is cleared afterwards")
 }
 
 // mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
 // logging in to targets, is unknown.
 func mayStart(what string, state winservice.State, start winservice.StartType) error {
 	if state != winservice.Running && start != winservice.Manual {
-		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually: what it "+
-			"would do when it starts is not known", what))
+		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually; "+
+			"start it first", what))
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func mayStart(what string, state winservice.State, start winservice.StartType) e
 func hasNoForeignTargets(hosts []string) error {
 	for _, name := range hosts {
 		if !isRandom(name, "") {
-			return Unavailable("the iSCSI target server of this machine has targets of others")
+			return Unavailable("the iSCSI target server of this machine has targets that the tests did not make")
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ const (
 	ServiceStart_SERVICE_START_SYSTEM ServiceStart = 2
 	// When the node boots.
 	ServiceStart_SERVICE_START_AUTOMATIC ServiceStart = 3
-	// When somebody starts it.
+	// When it is started manually.
 	ServiceStart_SERVICE_START_MANUAL ServiceStart = 4
 	// Never.
 	ServiceStart_SERVICE_START_DISABLED ServiceStart = 5

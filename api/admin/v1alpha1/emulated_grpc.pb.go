@@ -111,7 +111,7 @@ type EmulatedNodeClient interface {
 	ListNetwork(ctx context.Context, in *ListNetworkRequest, opts ...grpc.CallOption) (*ListNetworkResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error)
-	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
+	// SetService changes a service as another program on the node would; unset fields change nothing. Dependencies are
 	// ignored. NOT_FOUND: there is no such service.
 	SetService(ctx context.Context, in *SetServiceRequest, opts ...grpc.CallOption) (*SetServiceResponse, error)
 	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.
@@ -503,7 +503,7 @@ type EmulatedNodeServer interface {
 	ListNetwork(context.Context, *ListNetworkRequest) (*ListNetworkResponse, error)
 	// ListServices lists the services of the node.
 	ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error)
-	// SetService changes a service as somebody else on the node would; unset fields change nothing. Dependencies are
+	// SetService changes a service as another program on the node would; unset fields change nothing. Dependencies are
 	// ignored. NOT_FOUND: there is no such service.
 	SetService(context.Context, *SetServiceRequest) (*SetServiceResponse, error)
 	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.

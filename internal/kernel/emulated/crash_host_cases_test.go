@@ -58,7 +58,7 @@ func checkUserImage(t *testing.T, n *Node, size int64) string {
 	defer f.Close()
 	_, err = f.ReadAt(mark, 5<<20)
 	must(t, err)
-	// What the user did not make durable may be lost until the attach has answered.
+	// Content that was not flushed may be lost until the attach has answered.
 	if info.Size() != want || attached && string(mark) != userMark {
 		t.Errorf("%s has %d bytes, want %d; the mark is %q", path, info.Size(), want, mark)
 	}

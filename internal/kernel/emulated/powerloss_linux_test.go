@@ -152,7 +152,7 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 }
 
 // TestObservedStateSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
-// again, and then the host loses its power. What any call has answered is not lost.
+// again, and then the host loses its power. No answered call is lost.
 func TestObservedStateSurvivesAPowerLoss(t *testing.T) {
 	var count tally
 	tried := 0

@@ -22,7 +22,7 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 	}
 	file, err := filepath.EvalSymlinks(nameOrPath) // in a container, a mounted file is a link
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
-		return Scenario{}, fmt.Errorf("there is no profile and no file %q; the profiles are %s", nameOrPath,
+		return Scenario{}, fmt.Errorf("no profile or file %q; the profiles are %s", nameOrPath,
 			strings.Join(Profiles(), ", "))
 	}
 	if err != nil {

@@ -191,7 +191,7 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
-// the node's own writes are there already. What is written later to open files may be lost.
+// the node's own writes are there already. Later writes to open files may be lost.
 func (h *volumeHandle) Flush() error {
 	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
 		v, err := h.volume()
