@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestReportsAreShownAndCompared prints reports. What is not whole is refused.
+// TestReportsAreShownAndCompared prints reports. Incomplete input is refused.
 func TestReportsAreShownAndCompared(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/read.txtar")
 	if err != nil {
