@@ -25,7 +25,7 @@ var (
 		"docs/policy.md", "docs/csi-proxyctl.md nobody", "docs/differences.md for ever", "docs/prove.md nobody",
 		"docs/runbook.md for ever",
 	}
-	fences = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$|^[ \t]*\\|[^\n]*$|^#[^\n]*$|<[^>]*>")
+	fences = regexp.MustCompile("(?ms)^[ \t]*```.*?\n[ \t]*```[ \t]*$|^[ \t]*\\|[^\n]*$|^#[^\n]*$|<[^>]*>")
 	ends   = regexp.MustCompile(`[.!?:;]["')\]]*\s+|\n\s*\n|\n\s*([-*]|\d+\.)\s+`)
 )
 

@@ -3,6 +3,7 @@
 package page_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func open(t *testing.T, readOnly bool) *site {
 	t.Helper()
 	dir := t.TempDir()
 	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
-		Config: agent.Config{SocketDir: shortDir(t)}})
+		Config: agent.Config{SocketDir: shortDir(t), PipePrefix: "test-" + rand.Text() + "-"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 //   - data compares disks byte by byte: a disk that holds data is not partitioned, formatted or grown for another.
 //   - load has many drivers live at once on hundreds of disks, while kernel calls fail and are slow, the agent restarts
 //     and the node reboots.
-//   - sweep disturbs every kernel call of every method that changes something, one at a time, in every way. An example's
+//   - sweep disturbs every kernel call of every method that changes something, one at a time in each way. An example's
 //     undisturbed run shows which kernel calls there are, so a call that is added to an operation is disturbed without
 //     anybody writing it down.
 //

@@ -15,8 +15,8 @@ type DetachedDisk struct {
 	SizeBytes    int64
 }
 
-// DetachedDisks returns the disks that were pulled out. Bundles elsewhere on the host are not known. What cannot be read
-// is left out, with an error.
+// DetachedDisks returns the disks that were pulled out. Bundles elsewhere on the host are not known. One that cannot
+// be read is left out, with an error.
 func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
