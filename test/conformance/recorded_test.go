@@ -26,7 +26,7 @@ func recordLives(t *testing.T, tests string) []recording.Call {
 	noError(t, err)
 	file := filepath.Join(t.TempDir(), "calls.jsonl")
 	c := exec.CommandContext(t.Context(), program, "-test.run="+tests)
-	c.Env = append(os.Environ(), testnode.RecordingVariable+"="+file)
+	c.Env = append(os.Environ(), testnode.RecordingVariable+"="+file, "CSI_PROXY_LONG=1") // no sample
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
