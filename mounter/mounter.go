@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
 )
 
-// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Most of its methods are those of
-// [staging.Mounter]: StageDisk, UnstageDisk, Publish, Unmount, ExpandTo, Usage, Condition and more, which
+// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Most of its methods are those
+// of [staging.Mounter]: StageDisk, UnstageDisk, Publish, Unmount, ExpandTo, Usage, Condition and more, which
 //
 //	go doc -all github.com/kubernetes-csi/csi-proxy/client/staging Mounter
 //

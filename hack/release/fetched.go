@@ -11,8 +11,8 @@ import (
 )
 
 // fetched writes the agent as installers of distributions fetch it: alone in an archive as bin/csi-proxy.exe, and as a
-// bare file. Rancher's script writes every entry whose name contains csi-proxy.exe into one file; those of Azure, and of
-// drivers' tests, unpack bin\csi-proxy.exe; kube-up fetches the bare file.
+// bare file. Rancher's script writes every entry whose name contains csi-proxy.exe into one file; those of Azure, and
+// of drivers' tests, unpack bin\csi-proxy.exe; kube-up fetches the bare file.
 func (r *release) fetched(t target, dir string) error {
 	program, err := os.ReadFile(filepath.Join(dir, "csi-proxy.exe"))
 	if err != nil {
