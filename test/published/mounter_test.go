@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -133,7 +134,7 @@ func TestKubeletOfATestsNode(t *testing.T) {
 	const kubelet = csiproxytest.KubeletDir
 	n, m := start(t)
 	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	err := m.WithKubelet(kubelet, os.DirFS(kubelet)).UnmountDevice(t.Context(), staging)
+	err := m.WithKubelet(kubelet, os.DirFS(filepath.Join(t.TempDir(), "elsewhere"))).UnmountDevice(t.Context(), staging)
 	for _, want := range []string{kubelet, "WithKubelet", "HostPath"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("unstaging without the node's files: %v, want %s in it", err, want)

@@ -4,6 +4,7 @@ package testnode
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -21,7 +22,7 @@ func recorder(t testing.TB) kernel.Interceptor {
 	if path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := recordings(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,36 @@ func recorder(t testing.TB) kernel.Interceptor {
 		if err := r.Err(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		_ = f.Close()
 	})
 	return r.Intercept
+}
+
+// appended is a file that the recorders of tests that run side by side share: not every system appends whole lines of
+// several handles.
+type appended struct {
+	mu sync.Mutex
+	f  *os.File
+}
+
+func (a *appended) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.f.Write(line)
+}
+
+var opened sync.Map // *appended by path, until the process ends
+
+func recordings(path string) (*appended, error) {
+	if a, ok := opened.Load(path); ok {
+		return a.(*appended), nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	a, there := opened.LoadOrStore(path, &appended{f: f})
+	if there {
+		_ = f.Close()
+	}
+	return a.(*appended), nil
 }
