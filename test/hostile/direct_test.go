@@ -32,7 +32,9 @@ func attackRefusing(t *testing.T, refused emulated.LinksRefused) *target {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.LinksRefused = refused
-	return attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
+	g := attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
+	g.follows = refused == emulated.LinksRefusedNever
+	return g
 }
 
 func (g *target) refuseLinks(how emulated.LinksRefused) {

@@ -47,6 +47,8 @@ type target struct {
 	efi    string // the id of the system disk's EFI volume
 	spare  string // a host directory that is not part of the node
 	admin  *adminclient.Client
+	// follows: the attribute that refuses links is ignored, so what is missing behind one is reported as missing.
+	follows bool
 }
 
 func attack(t *testing.T, o testnode.Options) *target {
