@@ -77,7 +77,8 @@ func (r *release) archive(ctx context.Context, t target) error {
 		err = add("", filepath.Join(r.root, "deploy", "windows", "*.ps1"), 0o644)
 	}
 	if err := errors.Join(err,
-		add("", filepath.Join(r.root, "LICENSE"), 0o644), add("", filepath.Join(r.root, "README.md"), 0o644),
+		add("", filepath.Join(r.root, "LICENSE"), 0o644), add("", filepath.Join(r.root, "NOTICE"), 0o644),
+		add("", filepath.Join(r.root, "README.md"), 0o644),
 		add("", filepath.Join(dir, "csi-proxy*"), 0o755), add("man/man1", filepath.Join(r.man, "*.1"), 0o644)); err != nil {
 		return err
 	}
