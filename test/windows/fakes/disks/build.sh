@@ -4,5 +4,5 @@
 # The files are compiled as one, because most of the time goes into Windows' headers.
 set -euo pipefail
 cd "$(dirname "$0")"
-printf '#include "%s"\n' ./*.c ../shared/*.c |
+printf '#include "%s"\n' ./*.c ../harness/*.c |
 	x86_64-w64-mingw32-gcc -std=gnu11 -O1 -Wall -Wextra -Werror -D_WIN32_WINNT=0x0602 -shared -static-libgcc -s -I. -o "$1/fake-disks.dll" -x c - -x none -lntdll -ladvapi32

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shared/control.h"
+#include "../harness/control.h"
 
 #define FOLDER L"C:\\disks-fake\\"
 #define NT_FOLDER L"\\??\\C:\\disks-fake\\"

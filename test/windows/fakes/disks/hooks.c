@@ -3,7 +3,7 @@
 // The functions that take part. A Wine whose functions have another form ends the program.
 #include "fake.h"
 
-#include "../shared/patch.h"
+#include "../harness/patch.h"
 
 static const PATCH hooks[] = {
 	{"NtCreateFile", disks_create, (void **)&old_create},

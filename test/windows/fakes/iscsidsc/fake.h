@@ -6,7 +6,7 @@
 #ifndef FAKE_ISCSIDSC_FAKE_H
 #define FAKE_ISCSIDSC_FAKE_H
 
-#include "../shared/control.h"
+#include "../harness/control.h"
 #include "api.h"
 
 #define INSTANCE L"ROOT\\ISCSIPRT\\0000_0" // the name of Windows' software initiator's first instance

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../shared/patch.h"
+#include "../harness/patch.h"
 #include "links.h"
 
 static const PATCH calls[] = {

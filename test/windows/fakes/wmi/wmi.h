@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <wbemcli.h>
 
-#include "../shared/control.h"
+#include "../harness/control.h"
 
 // The references to live objects and locks of the server; 0 lets COM unload the DLL.
 extern LONG references;
