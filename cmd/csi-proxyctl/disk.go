@@ -16,6 +16,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -36,6 +37,9 @@ func diskCommand(a *connection) *cobra.Command {
 		change(a.admin(a.command("read-only", "Make a disk read-only", "DISK"), setReadOnly(true))),
 		change(a.admin(a.command("writable", "Make a disk writable", "DISK"), setReadOnly(false))))
 }
+
+// maxBundleFile is the most that is read of a bundle's disk.json, which others may have written.
+const maxBundleFile = 1 << 20
 
 // listDetached lists the bundles in the node's own directory for them, which is beside its volumes on this host.
 func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
@@ -61,7 +65,7 @@ func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (
 			Serial    string
 			SizeBytes int64
 		}
-		text, readErr := os.ReadFile(filepath.Join(bundle, "disk.json"))
+		text, readErr := plainfile.Read(filepath.Join(bundle, "disk.json"), maxBundleFile)
 		err = errors.Join(err, readErr, json.Unmarshal(text, &disk))
 		list, names = append(list, row{disk.Serial, disk.SizeBytes, bundle}), append(names, bundle)
 		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", orDash(disk.Serial),
