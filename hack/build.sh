@@ -38,6 +38,8 @@ resource() {
 			-ver-major "$major" -ver-minor "$minor" -ver-patch "$patch" -ver-build 0 \
 			-product-ver-major "$major" -product-ver-minor "$minor" -product-ver-patch "$patch" -product-ver-build 0 -
 }
+# A build that was killed leaves its resources, which the linker would take.
+[[ $(go env GOOS) != windows ]] || rm -f cmd/*/version_windows_*.syso
 if [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+ && $(go env GOOS) == windows ]]; then
 	for command in "${commands[@]}"; do resource "$command"; done
 fi
