@@ -109,7 +109,7 @@ func isNoDirectory(err error) bool {
 }
 
 // remote returns the remote path that a link leads to, directly or through kubelet's directory, without a backslash at
-// the end; "" if it is no such link.
+// the end; "" if it leads elsewhere.
 func (k kubelet) remote(link string, through bool) (string, error) {
 	files, ok := k.files.(fs.ReadLinkFS)
 	for links := 0; ok && links < 8; links++ {

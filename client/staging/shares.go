@@ -120,8 +120,8 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 				return err
 			}
 		} else {
-			// Without force, this removes no more than a link or an empty directory, and asks no server. It is not left out
-			// where there is no link: a call that was given up may still be about to make it, and this one waits for that.
+			// Without force, this removes no more than a link or an empty directory, and asks no server. It runs
+			// even without a link: an abandoned call may still be about to make one, and this call waits for it.
 			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: u.Target})
 			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
 				return err

@@ -25,8 +25,8 @@ func baseDirectory() string {
 
 // baseSDDL gives only SYSTEM and Administrators access: a reader could open a file without sharing and block its
 // removal. A share below has its own list; its user passes the directories above by SeChangeNotifyPrivilege, which all
-// users have. The owner is named, because that of what an administrator makes may be that person, who is not always
-// elevated.
+// users have. The owner is set, because a new directory may belong to the administrator's own account, which also
+// runs without elevation.
 const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
 func makeBase(path string) error { return makeDirectory(path, baseSDDL) }
@@ -68,8 +68,8 @@ func secure(path string) error {
 	return nil
 }
 
-// writers returns who besides administrators may change a directory. Under Wine every file belongs to the user of the
-// system below, whom only Wine takes for a person.
+// writers returns the accounts besides administrators that may change a directory. Under Wine every file belongs to the
+// host's user.
 func writers(path string) ([]string, error) {
 	if wineVersion() == "" {
 		return fileowner.Writers(path)

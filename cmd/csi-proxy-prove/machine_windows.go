@@ -279,8 +279,8 @@ func (m *machine) lookAtSettings() {
 	}
 }
 
-// lookAtRights looks for the agent's privileges in this process's token, and for others who may change the kit's
-// directory.
+// lookAtRights checks this process's token for the agent's privileges, and the kit's directory for other accounts that
+// may change it.
 // https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_privileges
 func (m *machine) lookAtRights() {
 	if machinetests.RunsAsSystem() {

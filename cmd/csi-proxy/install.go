@@ -171,8 +171,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	return c.start(ctx)
 }
 
-// warn names the users who could become SYSTEM by changing the program that the service runs or a directory that it
-// writes to.
+// warn names the accounts that can change the service's program or a directory that it writes to, and so become SYSTEM.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
 		who, err := fileowner.Writers(path)

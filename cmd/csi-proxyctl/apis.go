@@ -54,8 +54,8 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 	return c
 }
 
-// withoutAdmin reports whether an error means that there is no admin endpoint that this process may use. There may be
-// an agent all the same: an older one, or one of which only the endpoints for drivers are mounted into this container.
+// withoutAdmin reports whether an error means that this process cannot use the admin endpoint. An agent may run all the
+// same: an older one, or one whose driver endpoints alone are mounted into this container.
 func withoutAdmin(err error) bool {
 	return errors.As(err, new(*dial.Error)) || status.Code(err) == codes.Unimplemented
 }
@@ -73,8 +73,8 @@ func noAdmin(err error) string {
 	}
 }
 
-// triedAPIs returns the versions found by trying all endpoints. If there are none, it returns why, the reason that
-// there is no admin endpoint.
+// triedAPIs returns the versions found by trying all endpoints. If none answers, it returns why, the error of the
+// admin endpoint.
 func (a *connection) triedAPIs(ctx context.Context, why error) ([]apiRow, error) {
 	ctx, cancel := a.limited(ctx)
 	defer cancel()

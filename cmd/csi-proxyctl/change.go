@@ -61,7 +61,7 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 		return false, a.print(c, map[string]any{"wouldDo": what, "found": found, effect: means}, rows...)
 	}
 	in := c.InOrStdin()
-	if !isTerminal(in) { // nobody can answer
+	if !isTerminal(in) { // the question would get no answer
 		return false, failure{errNotConfirmed}
 	}
 	for _, line := range append(found, means) {
