@@ -66,7 +66,10 @@ func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (
 			SizeBytes int64
 		}
 		text, readErr := plainfile.Read(filepath.Join(bundle, "disk.json"), maxBundleFile)
-		err = errors.Join(err, readErr, json.Unmarshal(text, &disk))
+		if readErr == nil {
+			readErr = json.Unmarshal(text, &disk)
+		}
+		err = errors.Join(err, readErr)
 		list, names = append(list, row{disk.Serial, disk.SizeBytes, bundle}), append(names, bundle)
 		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", orDash(disk.Serial),
 			treeview.Size(disk.SizeBytes), bundle))

@@ -5,7 +5,6 @@ package page
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -115,8 +114,11 @@ func (p *page) serveReattach(w http.ResponseWriter, r *http.Request) {
 	}
 	disks, err := p.config.Harness.Node.DetachedDisks()
 	i := slices.IndexFunc(disks, func(d emulated.DetachedDisk) bool { return filepath.Base(d.Bundle) == wanted.Name })
+	if i < 0 && err == nil {
+		err = status.Error(codes.NotFound, "no disk that was pulled out has this name; load the page again")
+	}
 	if i < 0 {
-		fail(w, errors.Join(status.Error(codes.NotFound, "no disk that was pulled out has this name"), err))
+		fail(w, err)
 		return
 	}
 	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
