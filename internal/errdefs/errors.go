@@ -91,7 +91,8 @@ func IsMissing(err error) bool {
 	return HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
 }
 
-// IsDenied reports whether an error means that the account may not do this. It may be logged on all the same.
+// IsDenied reports whether an error means that the account has no right to do this. The logon itself may have
+// succeeded.
 func IsDenied(err error) bool {
 	return HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED)
 }

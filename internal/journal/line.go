@@ -10,7 +10,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// maxLineResponse is how many bytes of a response a line shows; lists of disks are longer than anybody reads.
+// maxLineResponse limits the bytes of a response on a line. Lists of disks are longer than a person reads.
 const maxLineResponse = 200
 
 // Line returns an entry as text for people, without a line end. Kernel calls are indented, as they come before the API

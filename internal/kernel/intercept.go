@@ -18,7 +18,7 @@ type Call struct {
 	// the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
 	Part  int
 	Input []byte // of a control code or an information class; may be read until the call returns
-	// the parameters that stand in no other field, in their order, with the length of an output buffer; never a secret
+	// the parameters that have no field of their own, in order, with the length of an output buffer; never a secret
 	Parameters []any
 	// returns what the call returned, after it; nil: it returns an error only, or a handle. It may hold secrets, and
 	// its bytes are the caller's once the interceptor returns.
@@ -65,7 +65,7 @@ func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
 	return &intercepted{ctx: ctx, kernel: k, around: interceptor}
 }
 
-// InterceptAfter is Intercept with a check before each call but Close, whose error is the call's.
+// InterceptAfter is Intercept with a check before each call except Close. The check's error is the call's error.
 func InterceptAfter(ctx context.Context, k Kernel, check func() error, interceptor Interceptor) Kernel {
 	return &intercepted{ctx: ctx, kernel: k, check: check, around: interceptor}
 }
@@ -269,6 +269,6 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
 }
 
-// Close is not intercepted: it must always happen, and no caller could act on a failure. It may take as long as other
-// calls.
+// Close is not intercepted: it must always happen, and a caller can do nothing about a failure. It may take as long as
+// other calls.
 func (h *interceptedHandle) Close() error { return h.k.call(h.call("Close", 0), h.handle.Close) }

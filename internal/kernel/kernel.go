@@ -79,11 +79,11 @@ type Files interface {
 	SystemWindowsDirectory() (string, error)
 }
 
-// maxObject is how many bytes of a path errors, the journal and faults see of an object: a workload decides how deep in
-// a tree it lies.
+// maxObject limits the bytes of a path that errors, the journal and faults show: a workload controls the depth of a
+// tree.
 const maxObject = 1024
 
-// ObjectIn returns the path of an object in a directory that has a path. Of a long one the middle is left out.
+// ObjectIn returns the path of an object in a directory that has a path. The middle of a long path is left out.
 func ObjectIn(dir, name string) string {
 	const begin, gap = maxObject / 4, "…"
 	path := dir + `\` + name

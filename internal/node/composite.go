@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
-// Composite is a change that is made of other operations of the node, at a path.
+// Composite is a change at a path that is made of other operations of the node.
 type Composite struct {
 	Verb      string
 	Target    string // the path
@@ -17,9 +17,9 @@ type Composite struct {
 	Password  Secret // is wiped
 }
 
-// Run runs a composite. Like every change it runs to its end when its callers give up, and identical ones are joined.
-// Composites at one path run one after the other; they leave all other locks to the operations that they are made of.
-// The function gets the path in the form that all operations take, and a context without the caller's deadline.
+// Run runs a composite. It runs to its end when its callers give up, as every change does, and identical ones are
+// joined. Composites at one path run one after the other; all other locks are taken by the operations inside. The
+// function gets the path in its canonical form and a context without the caller's deadline.
 func Run[T any](ctx context.Context, n *Node, c Composite,
 	f func(ctx context.Context, target string) (T, error)) (T, error) {
 	var zero T
@@ -41,7 +41,7 @@ func Run[T any](ctx context.Context, n *Node, c Composite,
 	})
 }
 
-// ParsePath returns a path in the form that all operations take, for composites that change nothing.
+// ParsePath returns the canonical form of a path, for composites that change nothing.
 func (n *Node) ParsePath(target string) (string, error) {
 	path, err := n.targetPath(target)
 	return path.String(), err

@@ -72,8 +72,8 @@ func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	return subtract(merge(probes), used), nil
 }
 
-// blankTime is how long the look at one disk or volume may take, but for a read that hangs. What is not seen to be
-// blank in this time is not overwritten.
+// blankTime limits the check of one disk or volume. A region that was not read in this time counts as not blank. A read
+// that hangs is not interrupted.
 const blankTime = 20 * time.Second
 
 // contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// What is looked at to call a disk or volume blank. Reading all of it would take hours; most formats leave a mark at
-// the beginning or the end, and those that were wiped there are found by their second copies or by their data.
+// Regions checked before a disk or volume counts as blank. Reading everything would take hours. Most formats leave a
+// mark at the beginning or the end; one that was wiped there is found by its second copies or its data.
 const (
 	// of the beginning and of the end: VMFS begins at 1 MiB, LUKS2 has a second header at up to 4 MiB
 	edgeLength   = 4 << 20
@@ -83,7 +83,7 @@ func merge(spans []span) []span {
 	return joined
 }
 
-// subtract returns what of the spans lies outside the used ones.
+// subtract returns the parts of the spans outside the used ones.
 func subtract(spans, used []span) []span {
 	for _, u := range used {
 		var left []span

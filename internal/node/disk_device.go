@@ -47,9 +47,8 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 	}
 }
 
-// refuseUnwritable fails if a disk of a volume that is not formatted is offline or read-only. The storage provider says
-// so, too, of a disk whose changes it has not learned of, for some seconds after a partition was made; only the disk
-// knows.
+// refuseUnwritable fails if a disk of an unformatted volume is offline or read-only. Windows' storage provider may say
+// so for some seconds after a partition was made, because its cache is old. So the disk itself is asked.
 //
 // https://github.com/dsccommunity/StorageDsc/issues/85
 func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error) error {

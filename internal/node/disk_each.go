@@ -18,8 +18,8 @@ type ofDisk[T any] struct {
 	value  T
 }
 
-// eachDisk asks every disk that is present, side by side. A disk that fails or does not answer is left out, because it
-// may just be going; the listing fails only if every disk does.
+// eachDisk asks all present disks in parallel. A disk that fails or does not answer is left out, because it may be on
+// its way out; the listing fails only if every disk does.
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
 	paths, err := o.Kernel.DiskInterfaces()
 	if err != nil {

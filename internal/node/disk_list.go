@@ -43,9 +43,8 @@ func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	})
 }
 
-// ids asks the disk for everything at once, and once more for what is not in the answer. They are asked for at each
-// call: the place and number of a disk may be those of another one that has gone, so nothing of what a disk said can be
-// kept.
+// ids asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a disk's
+// number and location may be those of a disk that was removed.
 func (d *disk) ids(ctx context.Context) DiskIDs {
 	var ids DiskIDs
 	log := klog.FromContext(ctx)
@@ -94,8 +93,8 @@ func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
 	return d.property(property)
 }
 
-// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have it, as
-// the paths to one disk without multipath do, and virtual disks whose driver gives all of them the same.
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have that
+// identifier: the paths to one disk without multipath, or virtual disks whose driver gives all of them the same one.
 func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
 	if name == "" {
 		return 0, errdefs.InvalidArgument.Errorf(reason.EmptyName, "the disk name is empty")
@@ -124,7 +123,7 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
 func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
 	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)), func(o *op) (int64, error) {
-		// A driver in the field ends with its process on any error here, so a disk that is just not ready gets time.
+		// A published driver exits on any error here, so a disk that is not ready is given time.
 		var p operation.Backoff
 		for {
 			size, err := o.diskSize(number)
@@ -156,11 +155,11 @@ func (o *op) diskSize(number uint32) (int64, error) {
 	return geometry.DiskSize, err
 }
 
-// Rescan makes Windows look for disks that came, went or grew, and returns when Windows has done so and has installed
-// those that it never saw.
+// Rescan makes Windows look for added, removed and grown disks. It returns when Windows is done and has installed disks
+// that it had never seen.
 func (d *Disks) Rescan(ctx context.Context) error {
 	what := operation.On("Rescan", operation.Devices)
-	// a rescan that began before this call may have missed the very disk that the caller waits for
+	// An earlier rescan may have missed the disk that the caller waits for.
 	what.JoinQueuedOnly = true
 	return d.node.change(ctx, what, func(o *op) error {
 		if err := o.lookForDevices(); err != nil {
@@ -185,13 +184,14 @@ func (o *op) lookForDevices() error {
 			"err", refused)
 	}
 	if err := o.Kernel.WaitForDeviceInstalls(installTime); err != nil {
-		// It may be another device that takes so long.
+		// Another device may be the one that takes so long.
 		klog.FromContext(o.Context).Info("Windows may still be installing devices", "err", err)
 	}
 	return nil
 }
 
-// refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be going.
+// refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be on its
+// way out.
 func (o *op) refresh(number uint32) {
 	d, err := o.openDisk(number, readWrite)
 	if err == nil {

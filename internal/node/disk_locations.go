@@ -23,7 +23,7 @@ type DiskLocation struct {
 	LUNID   string // empty if a driver must not find the disk by it
 }
 
-// placedDisk is a disk with what decides about its LUN.
+// placedDisk is a disk with the facts that decide whether it has a LUN.
 type placedDisk struct {
 	location DiskLocation
 	busType  uint32
@@ -117,7 +117,7 @@ func hasLUN(busType uint32) bool {
 	return false
 }
 
-// mayHaveLUN reports whether a disk has a LUN, its adapter left aside.
+// mayHaveLUN reports whether a disk has a LUN, its adapter not considered.
 func mayHaveLUN(d ofDisk[*placedDisk], windows systemUses) bool {
 	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
 }
@@ -154,8 +154,8 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows systemUses) 
 	return own, nil
 }
 
-// adaptersOn counts the adapters with a bus type. One that does not answer counts too: no LUN is better than a wrong
-// one.
+// adaptersOn counts the adapters with a bus type. An adapter that does not answer counts too: no LUN is better than a
+// wrong one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	paths, err := o.Kernel.AdapterInterfaces()
 	if err != nil {

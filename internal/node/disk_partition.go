@@ -36,7 +36,7 @@ func (o *op) partitionDisk(number uint32) error {
 	if err != nil {
 		return errdefs.Errorf(err, "reading the partitions of disk %d", number)
 	}
-	// also one with partitions: a driver that names it has the wrong disk
+	// A disk with partitions is refused too: the driver has the wrong disk.
 	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (o *op) makeReady(d *disk) error {
 	return d.makeWritable()
 }
 
-// initialize writes an empty GPT to a blank disk and waits a moment for the Microsoft Reserved partition: a layout set
-// before Windows adds it would be lost ("IOCTL_DISK_CREATE_DISK", remarks). Windows is not known to add one to this
-// control code, as it does to its own tools; without one, it returns the layout as it is.
+// initialize writes an empty GPT to a blank disk, and waits a moment for the Microsoft Reserved partition. A layout set
+// before Windows adds that partition would be lost ("IOCTL_DISK_CREATE_DISK", remarks). No source says that Windows
+// adds one for this control code; if it does not, the layout is returned as it is.
 func (d *disk) initialize() (win32.DriveLayout, error) {
 	id, err := guid.NewV4()
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 	partition, err := d.planAndSet(layout)
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
-		// The plan may be out of date: a Microsoft Reserved partition that came late lies where the plan has its own.
+		// The plan may be out of date: a Microsoft Reserved partition that came late occupies part of it.
 		if now, look := d.layout(); look == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
 			partition, err = d.planAndSet(now)
 		}

@@ -125,7 +125,7 @@ func (o *op) dismountAndTakeOffline(d *disk) error {
 	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 }
 
-// settle makes Windows act on a changed state, and returns the state once it has confirmed it.
+// settle makes Windows act on a changed state, and returns the state once Windows confirms it.
 func (d *disk) settle(online bool) (diskState, error) {
 	if err := d.updateProperties(); err != nil && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
 		return diskState{}, errdefs.Errorf(err, "making the new state of disk %d known", d.number)

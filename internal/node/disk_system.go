@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// systemUses is what Windows cannot do without.
+// systemUses lists the parts of disks that Windows needs.
 type systemUses struct {
 	parts       []need
 	bootUnknown bool // Windows does not tell from which partition it boots
@@ -40,8 +40,8 @@ const (
 	activeEntry = "an active partition is"
 )
 
-// Where Windows writes down what it needs. The kernel writes SystemPartition at each boot, the session manager
-// ExistingPageFiles; PagingFiles is the setting, which counts from the moment at which it is made.
+// Registry values that name what Windows needs. The kernel writes SystemPartition at each boot and the session manager
+// ExistingPageFiles. PagingFiles is the setting: it counts as soon as it is made.
 const (
 	setupKey  = `SYSTEM\Setup`
 	memoryKey = `SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management`
@@ -155,12 +155,12 @@ func (n systemUses) startDisks() []uint32 {
 	return disks
 }
 
-// reason returns why Windows needs a disk with a layout, or "".
+// reason returns why Windows needs a disk with this layout, "" if it does not.
 func (n systemUses) reason(disk uint32, layout win32.DriveLayout) string {
 	return cmp.Or(n.usedAs(disk), n.holds(layout))
 }
 
-// usedAs returns for what Windows uses a disk, or "".
+// usedAs names the use that Windows makes of a disk, "" for none.
 func (n systemUses) usedAs(disk uint32) string {
 	for _, part := range n.parts {
 		if part.extent.DiskNumber == disk {
@@ -170,7 +170,7 @@ func (n systemUses) usedAs(disk uint32) string {
 	return ""
 }
 
-// holds returns what a disk with a layout has that Windows, or the machine, may need, or "".
+// holds names the partition in a layout that Windows or the machine may need, "" if there is none.
 func (n systemUses) holds(layout win32.DriveLayout) string {
 	switch {
 	case slices.ContainsFunc(layout.Partitions, isRecovery):
@@ -188,7 +188,7 @@ func isRecovery(p win32.Partition) bool {
 		p.Style == win32.PARTITION_STYLE_MBR && p.MBRType == recovery
 }
 
-// startsMachines returns why a partition may be one that a machine starts from, this one or another, or "".
+// startsMachines returns why a machine, this one or another, may start from a partition; "" if none may.
 func startsMachines(p win32.Partition) string {
 	const efi = 0xEF
 	switch {

@@ -128,7 +128,7 @@ func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 	return partitions
 }
 
-// diskVolume is a volume and where on the disk it lies.
+// diskVolume is a volume with its position on the disk.
 type diskVolume struct {
 	id     winpath.VolumeID
 	extent win32.DiskExtent
@@ -165,7 +165,7 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not tell theirs and may be
+// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not report theirs and may be
 // offline.
 func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
@@ -188,7 +188,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 		return nil, err
 	}
 	for _, v := range volumes {
-		// Those of Windows' own partitions are none of our business.
+		// Volumes of Windows' own partitions are ignored.
 		if slices.ContainsFunc(partitions,
 			func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
 			if err := o.bringVolumeOnline(v.id); err != nil {

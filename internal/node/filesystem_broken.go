@@ -20,7 +20,7 @@ const (
 	// danglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
 	// sixth level, pods\UID\volumes\kubernetes.io~csi\NAME\mount.
 	danglingDepth = 6
-	// danglingMost limits a search: a workload can fill directories without end.
+	// danglingMost limits a search, because a workload can fill directories without limit.
 	danglingMost = 20_000
 	// danglingFound limits what it returns, for the same reason.
 	danglingFound = 1000
@@ -33,7 +33,7 @@ type Dangling struct {
 	Kind   DanglingKind
 }
 
-// DanglingKind is what is missing at the other end.
+// DanglingKind says what is missing at the other end.
 type DanglingKind int
 
 const (

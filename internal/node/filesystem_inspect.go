@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// What the agent looks at for itself, to find who else uses a volume or a share. No caller names these paths.
+// The agent's own inspection, to find other users of a volume or share. Callers do not name these paths.
 
-// Contents returns the names of what is in a directory.
+// Contents returns the names of a directory's entries.
 func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error) {
 	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
 	if err != nil {
@@ -76,7 +76,8 @@ func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
 	})
 }
 
-// MountPoints returns where a volume is mounted: directories, and drives, whoever mounted it there.
+// MountPoints returns the directories and drives at which a volume is mounted, including those that other programs
+// made.
 func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, error) {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {

@@ -110,8 +110,8 @@ func pathNotFound(path winpath.Path, err error) error {
 	return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there", path)
 }
 
-// shareAnswers reports whether the target of a link to a share exists. It waits for the server no longer than
-// answerTime; callers that come meanwhile wait for the same answer.
+// shareAnswers reports whether the target of a link to a share exists. It waits at most answerTime for the server;
+// concurrent callers share one query.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	ctx, cancel := context.WithTimeout(o.Context, answerTime)
 	defer cancel()

@@ -62,7 +62,8 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 }
 
 // RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
-// it are removed, not followed. A path that is itself a link or mount point is refused: its content is somebody's data.
+// it are removed, not followed. A path that is itself a link or mount point is refused, because its content is data of
+// a volume or share.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
 	if err != nil {

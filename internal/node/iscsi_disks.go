@@ -129,7 +129,7 @@ func (o *op) disconnect(name targetName) error {
 			return err
 		}
 	}
-	// Before the logout: after a successful one, no caller would come back to forget the login.
+	// Before the logout: after a successful one, no caller comes back to forget the login.
 	if err := o.forgetLogins(name); err != nil {
 		return err
 	}
@@ -209,8 +209,8 @@ func (o *op) settleDisks(name targetName) error {
 	return nil
 }
 
-// disksToSettle returns the disks of a target. If somebody may miss one that it does not see, it waits for those that
-// arrive after a recent login.
+// disksToSettle returns the disks of a target. If a disk that Windows does not show may be in use, it waits for the
+// disks that arrive after a recent login.
 func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 	var p operation.Backoff
 	for {

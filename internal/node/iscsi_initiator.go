@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// initiatorService is the iSCSI initiator service as operations use it: each function waits out errors that pass by
-// themselves, and drops warnings that come with success. Its errors are those of the kernel.
+// initiatorService is the iSCSI initiator service as operations use it. Each function retries transient errors, and
+// drops warnings that come with success. Its errors are those of the kernel.
 type initiatorService struct{ op *op }
 
 func (o *op) initiator() initiatorService { return initiatorService{o} }
@@ -25,12 +25,12 @@ const (
 	deviceTime  = 5 * time.Second  // until Windows has examined the disks of a session, or they are no longer in use
 )
 
-// passing maps each code that passes by itself to the time for which it is waited out.
+// passing maps each transient code to the time for which the call is retried.
 type passing map[win32.Errno]time.Duration
 
-// The codes that each function of iscsidsc.dll has been seen, or is documented, to return for a moment. A buffer is
-// sometimes "too small" whatever its size, because lists grow between two calls; a session is busy while another caller
-// logs in or out; the devices of a session are in use right after a login, and while a virus scanner reads a disk.
+// Codes that the functions of iscsidsc.dll return for a moment, as seen or documented. A buffer is sometimes "too
+// small" whatever its size, because lists grow between two calls. A session is busy while another caller logs in or
+// out. Its devices are in use right after a login, and while a virus scanner reads a disk.
 var (
 	listing = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
 
@@ -60,7 +60,7 @@ var (
 	}
 )
 
-// retry calls a function until it succeeds or fails with a code that does not pass.
+// retry calls a function until it succeeds or fails with a code that is not transient.
 func (i initiatorService) retry(function string, f func() error) error {
 	waits := map[win32.Errno]*operation.Backoff{}
 	for {

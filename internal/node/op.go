@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
-// How long operations wait for Windows. The agent's deadlines are longer than any of them.
+// Limits of waiting for Windows. The agent's deadlines are longer than any of them.
 const (
 	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
 	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
@@ -50,7 +50,7 @@ func (n *Node) change(ctx context.Context, request operation.Request, f func(o *
 	return err
 }
 
-// forEach asks the object of each item, side by side: see operation.ForEach.
+// forEach asks the object of each item, in parallel: see operation.ForEach.
 func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
 	f func(o *op, item I) (T, error)) []operation.Answer[T] {
 	objects := make([]operation.Object, len(items))

@@ -23,9 +23,9 @@ type serviceWait struct {
 	ctx context.Context // of the caller: its end ends the wait
 }
 
-// again pauses once and reports whether there is still time. The pauses of one state, counted by round, begin short,
-// because most services are quick, and grow up to a tenth of the service's wait hint, as the page of
-// QueryServiceStatusEx advises, within limits.
+// again pauses once and reports whether there is still time. The first pauses of a state are short, because most
+// services are quick. They grow up to a tenth of the service's wait hint, within limits, as the page of
+// QueryServiceStatusEx advises.
 func (w *serviceWait) again(round int, s kernel.Service) bool {
 	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
 	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
@@ -142,7 +142,7 @@ func (o *op) queryService(name string) (kernel.Service, error) {
 	return s, nil
 }
 
-// stoppedAgain returns the error for a service that was started and did not keep running.
+// stoppedAgain returns the error for a service that was started and then stopped.
 func stoppedAgain(name string, s kernel.Service) error {
 	code := win32.Errno(s.ExitCode)
 	var what string
@@ -191,7 +191,7 @@ func failService(err error, doing string) error {
 	return failed
 }
 
-// serviceClass returns the class of a code that says more about a service than classOf knows.
+// serviceClass returns the class of a code that is more specific for a service than classOf is.
 func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
 	switch code {
 	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,

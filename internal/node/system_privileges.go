@@ -56,7 +56,7 @@ func (n *Node) EnablePrivileges(ctx context.Context) {
 // MissingPrivileges returns the privileges that the agent's account does not have.
 func (n *Node) MissingPrivileges() []Privilege { return n.missing }
 
-// lacks reports whether the agent's account is known not to have a privilege.
+// lacks reports whether the agent's account is known to lack a privilege.
 func (n *Node) lacks(name string) bool {
 	return slices.ContainsFunc(n.missing, func(p Privilege) bool { return p.Name == name })
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
-// Probe asks Plug and Play and the mount manager one cheap question each, for health checks: without them, no operation
-// on disks or volumes works. Before each question it tells asking the kernel function, so that a caller that is kept
-// waiting knows what it waits for. It changes nothing.
+// Probe asks Plug and Play and the mount manager one cheap question each, for health checks: disks and volumes need
+// both. It calls asking with the kernel function's name before each query, so that a late answer can be attributed. It
+// changes nothing.
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
 	_, err := read(ctx, n, operation.On("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")

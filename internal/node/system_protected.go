@@ -11,9 +11,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
-// DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise:
-// those without which a Kubernetes node has no pods, no network, no shares, no protection or no record. A driver has no
-// reason to stop any of them. MSiSCSI is not among them, because drivers for iSCSI start it and may restart it.
+// DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise.
+// Without them, a Kubernetes node loses its pods, network, shares, protection or logs. A driver has no reason to stop
+// any of them. MSiSCSI is not among them, because drivers for iSCSI start it and may restart it.
 func DefaultProtectedServices() []string {
 	return slices.Concat(
 		// Kubernetes and containers. AKS calls kube-proxy kubeproxy; AKS and OpenShift call the agent csi-proxy.
@@ -27,11 +27,11 @@ func DefaultProtectedServices() []string {
 		// The network.
 		[]string{"BFE", "mpssvc", "mpsdrv", "Dnscache", "Dhcp", "nsi", "NlaSvc", "netprofm", "iphlpsvc", "PolicyAgent",
 			"Tcpip", "AFD", "HTTP"},
-		// What the others run on.
+		// Dependencies of the others.
 		[]string{"RpcSs", "RpcEptMapper", "DcomLaunch", "LSM", "SamSs", "PlugPlay", "Power", "BrokerInfrastructure",
 			"SystemEventsBroker", "EventSystem", "ProfSvc", "UserManager", "gpsvc", "Schedule", "KeyIso",
 			"CryptSvc", "Netlogon"},
-		// Protection and record: Defender, Defender for Endpoint, the event log.
+		// Protection and logs: Defender, Defender for Endpoint, the event log.
 		[]string{"WinDefend", "WdNisSvc", "WdNisDrv", "WdFilter", "WdBoot", "MDCoreSvc", "Sense", "SecurityHealthService",
 			"wscsvc", "AppIDSvc", "EventLog"},
 	)
@@ -78,8 +78,8 @@ func ProtectedServices(items []string) (names []string, err error) {
 	return names, nil
 }
 
-// sameService reports whether two names are of one service. It ignores case for more letters than Windows does, to be
-// on the safe side.
+// sameService reports whether two names are of one service. It folds case for more letters than Windows does, which
+// errs on the safe side.
 func sameService(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }

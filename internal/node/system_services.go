@@ -148,7 +148,7 @@ func (n *Node) isOwnService(name string) bool { return sameService(name, n.ownSe
 // maxServiceName is the limit of CreateServiceW, in UTF-16 units.
 const maxServiceName = 256
 
-// checkServiceName refuses a text that cannot be the name of a service, before Windows or a log sees it.
+// checkServiceName refuses a text that cannot be the name of a service, before it reaches Windows or a log.
 func checkServiceName(name string) error {
 	invalid := func(why string) error {
 		return errdefs.InvalidArgument.Errorf(reason.InvalidServiceName, "the service name %s", why)

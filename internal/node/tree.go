@@ -134,7 +134,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	return branch, nil
 }
 
-// hangVolumes attaches the volumes to the partitions that they lie on.
+// hangVolumes attaches the volumes to their partitions.
 func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
 	partitions := map[diskOffset]*TreePartition{}
 	for i := range tree.Disks {

@@ -15,9 +15,9 @@ import (
 // reduced to the maximum. Partitions are aligned to it.
 const resizeSlack = 1 << 20
 
-// growPartition grows the partition that begins at an offset and returns it as it is afterwards. The layers of Windows
-// learn of a disk's new size one after the other, and until the last has, the partition does not grow. If it never
-// does, Windows' storage management is asked, which has ways of its own and extends the file system as well.
+// growPartition grows the partition at an offset and returns it as it is afterwards. The layers of Windows learn of a
+// disk's new size one after the other, and the partition cannot grow before the last one has. If it never grows,
+// Windows' storage management is asked: it has its own ways, and extends the file system as well.
 func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, error) {
 	var p operation.Backoff
 	for {
@@ -64,8 +64,7 @@ func (d *disk) grown(offset, target int64) (win32.Partition, error) {
 	return partition, err
 }
 
-// growthOf makes Windows look at the disk again and returns the partition that begins at an offset, and the length that
-// it is to have.
+// growthOf makes Windows look at the disk again. It returns the partition at an offset, and the partition's new length.
 func (d *disk) growthOf(offset, wanted int64) (partition win32.Partition, target int64, err error) {
 	// Windows notices a grown disk at once, but uses the old size until it is told to look.
 	if err := d.updateSize(); err != nil {

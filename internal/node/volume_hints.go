@@ -9,8 +9,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// volumeHints remembers where each volume was last found, so that the volumes of one disk need not be searched for
-// among hundreds: Windows lists volumes only for the whole node. A hint is checked before it is used.
+// volumeHints remembers the last known disk of each volume. Windows lists volumes only for the whole node, and there
+// may be hundreds. A hint is checked before it is used.
 type volumeHints struct {
 	mu    sync.Mutex
 	known map[diskOffset]winpath.VolumeID
@@ -39,7 +39,7 @@ func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
 	return id, ok
 }
 
-// likelyFirst sorts volumes into those that may be on a disk, because they were last found there or never, and the
+// likelyFirst separates the volumes that may be on a disk, because they were last found there or never, from the
 // others.
 func (h *volumeHints) likelyFirst(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
 	h.mu.Lock()

@@ -91,7 +91,7 @@ func (o *op) deviceExtents(device string) (extents, error) {
 	}
 }
 
-// singleExtent returns the extent of a volume that occupies one partition, as every volume made by this agent does.
+// singleExtent returns the extent of a volume that occupies one partition, as all volumes made by this agent do.
 func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 	all, err := o.volumeExtents(id)
 	if err != nil {

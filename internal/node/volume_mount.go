@@ -81,9 +81,8 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	return o.setMountPoint(loc, directory, id)
 }
 
-// lockDisks locks the disks of a volume and returns its extents. Without that, a disk could be taken offline, and its
-// caller told so, while a mount of its volume runs, and a caller that joins the mount later would be told of a volume
-// that is gone.
+// lockDisks locks the disks of a volume and returns its extents. Otherwise a disk could go offline while a mount of its
+// volume runs, and a caller that joins the mount later would be told that a missing volume is mounted.
 func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	before, err := o.volumeExtents(id)
 	if err != nil {
@@ -96,7 +95,7 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	if err := o.Lock(objects...); err != nil {
 		return nil, err
 	}
-	// Disk numbers are reused when disks go.
+	// Disk numbers are reused after disks are removed.
 	after, err := o.volumeExtents(id)
 	if err == nil && !slices.Equal(before.disks(), after.disks()) {
 		err = errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disks %d to disks %d; try again", id,
@@ -162,7 +161,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.FlushBeforeUnmount(there); err != nil {
 		return err
 	}
-	// The flush may have taken long, and an administrator may have mounted something meanwhile.
+	// The flush may have taken long, and an administrator may have mounted another volume meanwhile.
 	if l.Reparse, err = winfs.ReadReparsePoint(l.Handle); err != nil {
 		return errdefs.Errorf(err, "looking at %s again", path)
 	}
@@ -213,8 +212,8 @@ func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpat
 	return nil
 }
 
-// seeMounted fails if a volume that was just mounted is not at the place. What was mounted elsewhere is not undone by
-// its name, which may lead elsewhere again.
+// seeMounted fails if a volume that was just mounted is not at the location. A volume mounted elsewhere is not
+// unmounted by its path, which may lead elsewhere again.
 func (o *op) seeMounted(loc *winfs.Location, id winpath.VolumeID) error {
 	l, err := loc.Open(0)
 	if err != nil && !errdefs.IsMissing(err) {

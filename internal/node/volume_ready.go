@@ -11,8 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// waitForVolumes is p.wait for something that the volumes of a disk bring. A pause ends early when Windows says that
-// they are ready.
+// waitForVolumes is p.wait for a state that arriving volumes bring. A pause ends early when Windows says that they are
+// ready.
 func (o *op) waitForVolumes(p *operation.Backoff, disk uint32, limit time.Duration) bool {
 	if !p.Begun() {
 		p.Early = o.volumesReady(disk)

@@ -58,7 +58,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 		return err
 	}
 	defer d.Close()
-	// Disk numbers are reused when disks go. Only an open disk is certain to be the one that is grown.
+	// Disk numbers are reused after disks are removed. Only an open disk is certain to be the one that is grown.
 	if again, err := o.singleExtent(id); err != nil {
 		return err
 	} else if again.DiskNumber != extent.DiskNumber {
@@ -154,7 +154,7 @@ func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
 	}, nil
 }
 
-// full reports whether the file system fills its partition, but for less than a cluster and the spare boot sector.
+// full reports whether the file system fills its partition, up to a cluster and the spare boot sector.
 func (s fileSystemSize) full(partitionLength int64) bool {
 	return partitionLength-s.bytes <= s.bytesPerCluster
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// listingBytes is how much of a directory is read at a time: a workload decides how much there is.
+// listingBytes is the size of one read of a directory, whose length a workload controls.
 const listingBytes = 64 << 10
 
 // Entries reads the entries of a directory, a buffer at a time. Entries that were returned may be deleted

@@ -8,7 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// LinkTarget returns the target of a link found at a path. The target must itself be acceptable to the path policy.
+// LinkTarget returns the target of the link at a path. The target must itself be acceptable to the path policy.
 func (fs *FS) LinkTarget(s Stat, at winpath.Path, links *int) (winpath.Path, error) {
 	refuse := func(format string, args ...any) (winpath.Path, error) {
 		return winpath.Path{}, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, format, args...)

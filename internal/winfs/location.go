@@ -36,7 +36,7 @@ func (loc *Location) Close() {
 	loc.opened = nil
 }
 
-// own gives a handle to the location, which will close it.
+// own makes the location close a handle.
 func (loc *Location) own(h kernel.Handle) kernel.Handle {
 	loc.opened = append(loc.opened, h)
 	return h
@@ -48,8 +48,8 @@ func (loc *Location) Release(h kernel.Handle) {
 	_ = h.Close()
 }
 
-// holdShare keeps a share's mapping from being removed until the location is closed, or at the latest the operation is
-// over.
+// holdShare prevents the removal of a share's mapping until the location is closed, at the latest at the end of the
+// operation.
 func (loc *Location) holdShare(share string) error {
 	leave, err := loc.fs.policy.shares.enter(loc.fs.Context, share)
 	if err != nil {
@@ -113,8 +113,8 @@ func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
 	return loc.own(h), nil
 }
 
-// held adds what makes Windows hold the object of a pinned location, unless the handle is to delete it. A handle with
-// rights to attributes only would take no part in sharing, and hold nothing.
+// held adds the access that makes Windows hold the object of a pinned location, unless the handle is to delete it. A
+// handle with rights to attributes only takes no part in sharing checks and holds nothing.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
 func (loc *Location) held(access uint32) (withReading, share uint32) {

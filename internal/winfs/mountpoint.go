@@ -23,15 +23,15 @@ func MountPointText(directory *File) (string, error) {
 	return text + `\`, err
 }
 
-// RemovedMountPoint ends what DeleteVolumeMountPointW, which failed with err, has begun at a held mount point. The
-// handle that holds it deletes the reparse point if Windows took that handle for a sharing violation. It does so, too,
-// if the volume is gone or does not answer, as a mount point that stays blocks the pod, and if Windows sees none there.
+// RemovedMountPoint finishes a DeleteVolumeMountPointW that failed with err at a held mount point. It deletes the
+// reparse point by the handle if Windows took that handle for a sharing violation. It also does so if the volume is
+// gone or does not answer, because a mount point that stays blocks the pod, and if Windows sees no mount point there.
 func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	id, ok := l.MountedVolume()
-	// Windows deletes the reparse point first and tells the mount manager then.
+	// Windows deletes the reparse point first, and then tells the mount manager.
 	if now, lookErr := LookAt(l.Handle); lookErr != nil || now.Reparse != nil {
 		if ok && !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION, win32.ERROR_INVALID_PARAMETER) && fs.volumeAnswers(id) {
 			return errdefs.Errorf(err, "removing the mount point %s", path)

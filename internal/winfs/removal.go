@@ -15,9 +15,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// removal removes a tree. Its memory and its handles do not grow with the tree, which a workload may have made as wide
-// and deep as it likes: names are read a buffer at a time, and what lies deeper than a few levels is moved up first.
-// What it has done stays done, so that a removal that is broken off is finished by the next one.
+// removal removes a tree. Its memory and handles do not grow with the tree, whose width and depth a workload controls:
+// names are read a buffer at a time, and what lies deeper than a few levels is moved up first. A removal that is broken
+// off keeps its progress, and the next one finishes it.
 type removal struct {
 	*FS
 	levels  []*level // the directory to empty, and open directories below it, each in the one before
@@ -39,7 +39,7 @@ type level struct {
 	path   fmt.Stringer
 }
 
-// below is the path of an entry, for people. It is put together only when it is shown: there may be a million.
+// below is the path of an entry, for messages. It is built only when it is shown: there may be a million entries.
 type below struct {
 	directory fmt.Stringer
 	name      string
@@ -64,7 +64,7 @@ func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile er
 	return r.tree(loc, path, force, isFile)
 }
 
-// RemoveContents removes the content of an open directory. What cannot be removed does not keep the rest.
+// RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
 func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
 	r := removal{FS: fs}
 	return r.contents(directory, path)
@@ -79,7 +79,7 @@ func (r *removal) tree(loc *Location, path fmt.Stringer, force bool, isFile erro
 		case !errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
 			return true, err
 		}
-		// A program that still fills the directory gets as long as one that keeps a file open.
+		// A directory that a program still fills gets as much time as a file that is still open.
 		if round > 1 && !r.WaitShared() {
 			return true, beingFilled(path, err)
 		}
@@ -94,8 +94,8 @@ func beingFilled(path fmt.Stringer, err error) error {
 		"%s is being filled while it is being removed", path)
 }
 
-// contentsAt removes the content of the directory at a location. It does nothing to a link or mount point, which may
-// have come there meanwhile.
+// contentsAt removes the content of the directory at a location. It does nothing to a link or mount point that was
+// swapped in.
 func (r *removal) contentsAt(loc *Location, path fmt.Stringer) error {
 	l, err := loc.Open(OpenContents)
 	if errdefs.IsMissing(err) {
@@ -154,7 +154,7 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 	}
 }
 
-// stays notes why an object could not be removed.
+// stays records why an object could not be removed.
 func (r *removal) stays(err error) {
 	if r.err == nil {
 		r.err = err

@@ -89,8 +89,8 @@ func (r *removal) mountedAt(l *File) *mounted {
 	return &mounted{volume: id, text: text, known: true}
 }
 
-// unmount turns the mount point at a location back into a plain directory. The volume is flushed first, but only once
-// for all its mount points in the tree. A mount point of another volume, which came there meanwhile, stays.
+// unmount turns the mount point at a location back into a plain directory. The volume is flushed once for all its mount
+// points in the tree. A mount point of another volume, swapped in meanwhile, stays.
 func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
 		if err := r.FlushBeforeUnmount(at.volume); err != nil {
@@ -114,7 +114,7 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if now, ok := l.MountedVolume(); !ok || now != at.volume {
 		return nil
 	}
-	// The way may be held only since it was opened here, and lead elsewhere than when it was looked at.
+	// The path may have been swapped between the first look and this opening, which holds it.
 	if text, err := MountPointText(l); err != nil || text != at.text {
 		return nil
 	}

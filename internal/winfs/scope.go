@@ -8,15 +8,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// A Scope narrows what one call may reach to less than the working directories. The walk asks it for every path that
-// it is about to walk, the targets of links included, and for every share that a link leads into: what a caller writes
-// says little about where it leads.
+// A Scope restricts one call to less than the working directories. The walk asks it for every path that it is about to
+// walk, targets of links included, and for every share that a link leads to: the path as written may resolve elsewhere.
 type Scope interface {
 	// Path returns the refusal of a path, nil if it is allowed.
 	Path(path winpath.Path) error
 	// Server returns the refusal of a file server, nil if it is allowed.
 	Server(name string) error
-	// Name is the same for calls that may reach the same.
+	// Name is equal for scopes that allow the same.
 	Name() string
 }
 
@@ -27,13 +26,13 @@ func WithScope(ctx context.Context, s Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// scopeOf returns what a call may reach; nil: everything in the working directories.
+// scopeOf returns the scope of a call; nil allows everything in the working directories.
 func scopeOf(ctx context.Context) Scope {
 	s, _ := ctx.Value(scopeKey{}).(Scope)
 	return s
 }
 
-// ScopeName distinguishes calls that may not reach the same: joined, one would get the other's refusal.
+// ScopeName distinguishes calls with different scopes. Joined, one would get the other's refusal.
 func ScopeName(ctx context.Context) string {
 	if s := scopeOf(ctx); s != nil {
 		return s.Name()

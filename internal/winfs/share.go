@@ -13,11 +13,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Windows decides which shares paths may lead to: those in its list of global mappings, and no others. The list
-// outlives the agent, as the links do, and every process on the node can reach the shares in it, so following a link
-// there grants no new access. A share that is not in the list is not even contacted: that would send the node's own
-// credentials to a server of a workload's choice. So that this holds until the last file on the share is closed, a
-// walk holds the share: see shareGuard. What other programs remove meanwhile cannot be prevented.
+// Paths may lead to the shares in Windows' list of global mappings, and to no others. The list outlives the agent, as
+// the links do, and every process on the node can reach its shares, so following a link there grants no new access. A
+// share outside the list is not even contacted: that would send the node's own credentials to a server of a workload's
+// choice. A walk holds the share until its last file is closed: see shareGuard. Removals by other programs cannot be
+// prevented.
 
 // ShareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share
 // in lower case.

@@ -9,12 +9,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
-// shareGuard makes the look at a share's mapping and the opening of files there one step with regard to the removal of
-// the mapping: walks hold a share side by side, and a removal locks it exclusively. Otherwise a walk that had just seen
-// the mapping would open the share without it, which sends the server the credentials of the machine's own account.
+// shareGuard makes two steps one: checking a share's mapping, and opening files on the share. Walks hold a share
+// concurrently; a removal locks it exclusively. Otherwise a walk could open the share after its mapping was removed,
+// and send the server the credentials of the machine's own account.
 //
-// Each share is on its own: a server that hangs holds up the removal of its own mapping only. A removal that waits lets
-// no further walk begin, so walks that follow one another without a gap do not keep it waiting without end.
+// Each share has its own lock: a hanging server delays the removal of its own mapping only. A waiting removal admits no
+// further walk, so a sequence of walks cannot delay it without end.
 type shareGuard struct {
 	mutexes operation.KeyedLocks // by share; a walk passes, a removal stays
 

@@ -35,7 +35,7 @@ func (fs *FS) VolumePresent(id winpath.VolumeID) bool {
 	return true
 }
 
-// FlushVolume writes cached data. A write-protected volume has none to write.
+// FlushVolume writes cached data. A write-protected volume has none.
 func (fs *FS) FlushVolume(id winpath.VolumeID) error {
 	h, err := fs.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ|win32.GENERIC_WRITE)
 	if errdefs.IsMissing(err) {
@@ -61,7 +61,7 @@ func (fs *FS) FlushBeforeUnmount(id winpath.VolumeID) error {
 	_, queryErr := fs.Kernel.VolumeInformation(id.String())
 	if errdefs.HasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
 		if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
-			// There is no file system that caches, and the device has no cache.
+			// No file system caches, and the device has no cache.
 			klog.FromContext(fs.Context).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
 			return nil
 		}

@@ -14,8 +14,8 @@ import (
 // MaxLinks limits the links followed for one path; Windows has the same limit.
 const MaxLinks = 63
 
-// MaxPinnedLinks limits them where everything on the way stays open: each may bring a path of a hundred directories. A
-// driver's path has one or two.
+// MaxPinnedLinks limits them where everything on the way stays open, because each link may bring a path of a hundred
+// directories. A driver's path has one or two.
 const MaxPinnedLinks = 8
 
 // Walk is how to walk to a location.
