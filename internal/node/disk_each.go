@@ -12,22 +12,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// ofDisk is the answer of one disk.
-type ofDisk[T any] struct {
+// diskAnswer is the answer of one disk.
+type diskAnswer[T any] struct {
 	number uint32
 	value  T
 }
 
 // eachDisk asks all present disks in parallel. A disk that fails or does not answer is left out, because it may be on
 // its way out; the listing fails only if every disk does.
-func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], error) {
+func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], error) {
 	paths, err := o.Kernel.DiskInterfaces()
 	if err != nil {
 		return nil, errdefs.Errorf(err, "listing the disks")
 	}
 	answers := forEach(o, paths, operation.DeviceInterface,
-		func(o *op, path string) (ofDisk[T], error) { return oneDisk(o, path, f) })
-	var found []ofDisk[T]
+		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, f) })
+	var found []diskAnswer[T]
 	for i, a := range answers {
 		if a.Err != nil {
 			klog.FromContext(o.Context).Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
@@ -42,7 +42,7 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]ofDisk[T], err
 	return found, nil
 }
 
-func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (found ofDisk[T], err error) {
+func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (found diskAnswer[T], err error) {
 	h, err := o.Kernel.OpenDevice(path, 0)
 	if err != nil {
 		return found, err

@@ -162,7 +162,7 @@ func (d *Disks) Rescan(ctx context.Context) error {
 	// An earlier rescan may have missed the disk that the caller waits for.
 	what.JoinQueuedOnly = true
 	return d.node.change(ctx, what, func(o *op) error {
-		if err := o.lookForDevices(); err != nil {
+		if err := o.rescanDevices(); err != nil {
 			return err
 		}
 		_, err := eachDisk(o, func(o *op, d *disk) (struct{}, error) {
@@ -173,9 +173,9 @@ func (d *Disks) Rescan(ctx context.Context) error {
 	})
 }
 
-// lookForDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
+// rescanDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
 // that are being installed: Azure's driver looks for its disk once after this.
-func (o *op) lookForDevices() error {
+func (o *op) rescanDevices() error {
 	if refused := o.Kernel.ReenumerateDevices(); refused != nil {
 		if err := o.Kernel.UpdateStorageCache(); err != nil {
 			return errdefs.Errorf(refused, "looking for devices (and for storage: %v)", err)

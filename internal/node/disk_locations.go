@@ -23,8 +23,8 @@ type DiskLocation struct {
 	LUNID   string // empty if a driver must not find the disk by it
 }
 
-// placedDisk is a disk with the facts that decide whether it has a LUN.
-type placedDisk struct {
+// diskPlace is a disk with the facts that decide whether it has a LUN.
+type diskPlace struct {
 	location DiskLocation
 	busType  uint32
 	layout   win32.DriveLayout
@@ -40,7 +40,7 @@ func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation,
 }
 
 func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
-	found, err := eachDisk(o, func(_ *op, d *disk) (*placedDisk, error) {
+	found, err := eachDisk(o, func(_ *op, d *disk) (*diskPlace, error) {
 		location, err := d.location()
 		if unknownRequest(err) {
 			return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: leave them out rather than guess
@@ -75,12 +75,12 @@ func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
 	return locations, nil
 }
 
-func (d *disk) placed(location DiskLocation) (*placedDisk, error) {
+func (d *disk) placed(location DiskLocation) (*diskPlace, error) {
 	device, err := d.storageDevice()
 	if err != nil && !unknownRequest(err) {
 		return nil, err
 	}
-	placed := &placedDisk{location: location, busType: device.BusType}
+	placed := &diskPlace{location: location, busType: device.BusType}
 	if !hasLUN(device.BusType) {
 		return placed, nil // what it holds makes no difference
 	}
@@ -118,17 +118,17 @@ func hasLUN(busType uint32) bool {
 }
 
 // mayHaveLUN reports whether a disk has a LUN, its adapter not considered.
-func mayHaveLUN(d ofDisk[*placedDisk], windows systemUses) bool {
+func mayHaveLUN(d diskAnswer[*diskPlace], windows systemUses) bool {
 	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
 }
 
 // adaptersOfWindows returns the adapters of the disks that Windows starts from, those without another adapter of their
 // kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the
 // system disk, and data disks are attached to a second adapter, which is there from the start.
-func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows systemUses) ([]string, error) {
+func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUses) ([]string, error) {
 	var own []string
 	for _, number := range windows.startDisks() {
-		i := slices.IndexFunc(found, func(d ofDisk[*placedDisk]) bool { return d.number == number })
+		i := slices.IndexFunc(found, func(d diskAnswer[*diskPlace]) bool { return d.number == number })
 		if i < 0 {
 			return nil, errdefs.Unavailable.Errorf(reason.NotAnswering,
 				"disk %d, from which Windows starts, does not report its address", number)
@@ -137,11 +137,11 @@ func (o *op) adaptersOfWindows(found []ofDisk[*placedDisk], windows systemUses) 
 		if start.value == nil || slices.Contains(own, start.value.location.Adapter) {
 			continue
 		}
-		beside := func(d ofDisk[*placedDisk]) bool {
+		beside := func(d diskAnswer[*diskPlace]) bool {
 			return mayHaveLUN(d, windows) && d.value.location.Adapter == start.value.location.Adapter
 		}
 		if !slices.ContainsFunc(found, beside) {
-			continue // nobody's LUN depends on it
+			continue // no LUN depends on it
 		}
 		others, err := o.adaptersOn(start.value.busType)
 		if err != nil {

@@ -157,11 +157,11 @@ func (n systemUses) startDisks() []uint32 {
 
 // reason returns why Windows needs a disk with this layout, "" if it does not.
 func (n systemUses) reason(disk uint32, layout win32.DriveLayout) string {
-	return cmp.Or(n.usedAs(disk), n.holds(layout))
+	return cmp.Or(n.useOf(disk), n.holds(layout))
 }
 
-// usedAs names the use that Windows makes of a disk, "" for none.
-func (n systemUses) usedAs(disk uint32) string {
+// useOf names the use that Windows makes of a disk, "" for none.
+func (n systemUses) useOf(disk uint32) string {
 	for _, part := range n.parts {
 		if part.extent.DiskNumber == disk {
 			return part.what
@@ -176,7 +176,7 @@ func (n systemUses) holds(layout win32.DriveLayout) string {
 	case slices.ContainsFunc(layout.Partitions, isRecovery):
 		return recoversBy
 	case n.bootUnknown && slices.ContainsFunc(layout.Partitions,
-		func(p win32.Partition) bool { return startsMachines(p) != "" }):
+		func(p win32.Partition) bool { return bootReason(p) != "" }):
 		return mayBootFrom
 	}
 	return ""
@@ -188,8 +188,8 @@ func isRecovery(p win32.Partition) bool {
 		p.Style == win32.PARTITION_STYLE_MBR && p.MBRType == recovery
 }
 
-// startsMachines returns why a machine, this one or another, may start from a partition; "" if none may.
-func startsMachines(p win32.Partition) string {
+// bootReason returns why a machine, this one or another, may start from a partition; "" if none may.
+func bootReason(p win32.Partition) string {
 	const efi = 0xEF
 	switch {
 	case p.Style == win32.PARTITION_STYLE_GPT && p.Type == win32.PartitionEFISystem,
@@ -241,7 +241,7 @@ func (o *op) refuseSystemExtents(id winpath.VolumeID, all extents, done string) 
 }
 
 func (o *op) refuseSystemExtent(n systemUses, id winpath.VolumeID, extent win32.DiskExtent, done string) error {
-	used := n.usedAs(extent.DiskNumber)
+	used := n.useOf(extent.DiskNumber)
 	d, err := o.openDisk(extent.DiskNumber, 0)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (o *op) refuseSystemExtent(n systemUses, id winpath.VolumeID, extent win32.
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",
 			what, d.number, id, done)
 	}
-	if what := startsMachines(partition); what != "" {
+	if what := bootReason(partition); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s volume %s, which is not %s", what, id, done)
 	}
 	return nil

@@ -144,7 +144,7 @@ func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 // just going, is on no disk; neither is one that does not answer.
 func (o *op) volumes() ([]diskVolume, error) {
 	ids, err := o.volumeIDs()
-	all, _ := o.whereVolumesLie(ids)
+	all, _ := o.volumeExtentsOf(ids)
 	return all, err
 }
 
@@ -165,9 +165,9 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-// whereVolumesLie returns the extents of volumes. Offline means that some volumes do not report theirs and may be
+// volumeExtentsOf returns the extents of volumes. Offline means that some volumes do not report theirs and may be
 // offline.
-func (o *op) whereVolumesLie(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
+func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if a.Err != nil {
 			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
@@ -236,11 +236,11 @@ func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []d
 	if err != nil {
 		return nil, nil, false, err
 	}
-	first, rest := o.node.hints.likelyFirst(disk, ids)
-	present, offline := o.whereVolumesLie(first)
+	first, rest := o.node.hints.likelyOn(disk, ids)
+	present, offline := o.volumeExtentsOf(first)
 	o.node.hints.remember(present)
 	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
-		others, alsoOffline := o.whereVolumesLie(rest)
+		others, alsoOffline := o.volumeExtentsOf(rest)
 		o.node.hints.remember(others)
 		found, late = volumesAt(disk, partitions, append(present, others...))
 		offline = offline || alsoOffline

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// danglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
+	// maxDanglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
 	// sixth level, pods\UID\volumes\kubernetes.io~csi\NAME\mount.
-	danglingDepth = 6
-	// danglingMost limits a search, because a workload can fill directories without limit.
-	danglingMost = 20_000
-	// danglingFound limits what it returns, for the same reason.
-	danglingFound = 1000
+	maxDanglingDepth = 6
+	// maxDanglingEntries limits a search, because a workload can fill directories without limit.
+	maxDanglingEntries = 20_000
+	// maxDanglingFound limits what it returns, for the same reason.
+	maxDanglingFound = 1000
 )
 
 // Dangling is a mount point or link that leads nowhere.
@@ -58,7 +58,7 @@ func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
 }
 
 func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
-	s := &brokenLinkScan{op: o, left: danglingMost, tops: map[string]bool{}, volumesOnly: volumesOnly}
+	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly}
 	s.everywhere(o.node.policy.Dirs())
 	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
 	return s
@@ -119,10 +119,10 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 		}
 		if s.left--; s.left < 0 {
 			return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
-				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", danglingMost, at)
+				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", maxDanglingEntries, at)
 		}
 		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
-		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == danglingDepth) {
+		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == maxDanglingDepth) {
 			continue
 		}
 		path, err := at.Join(e.Name)
@@ -146,7 +146,7 @@ func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int)
 		return errdefs.Errorf(err, "opening %s", path)
 	}
 	if l.Reparse == nil {
-		if l.IsDirectory() && depth < danglingDepth {
+		if l.IsDirectory() && depth < maxDanglingDepth {
 			return s.search(l, path, depth+1)
 		}
 		return nil
@@ -155,9 +155,9 @@ func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int)
 	if err != nil || found == nil {
 		return err
 	}
-	if len(s.found) == danglingFound {
+	if len(s.found) == maxDanglingFound {
 		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
-			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", danglingFound, path)
+			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", maxDanglingFound, path)
 	}
 	s.found = append(s.found, *found)
 	return nil

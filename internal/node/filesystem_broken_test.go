@@ -30,12 +30,12 @@ func TestDanglingWithoutEnd(t *testing.T) {
 	if err != nil || len(found) != 3 {
 		t.Errorf("%d of 3 links, %v", len(found), err)
 	}
-	for i := range danglingFound {
+	for i := range maxDanglingFound {
 		plant(fmt.Sprint("more", i))
 	}
 	var e *errdefs.Error
 	found, err = n.Filesystem.Dangling(t.Context())
-	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != danglingFound {
+	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != maxDanglingFound {
 		t.Errorf("%d links, %v", len(found), err)
 	}
 }

@@ -149,7 +149,7 @@ func TestDeepTrees(t *testing.T) {
 	}
 }
 
-// What cannot be removed does not keep the rest.
+// An object that cannot be removed does not keep the others.
 func TestWhatStaysHidesNothing(t *testing.T) {
 	var stays atomic.Bool
 	stays.Store(true)

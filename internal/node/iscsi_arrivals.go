@@ -16,8 +16,8 @@ type logins struct {
 	since map[targetName]time.Time
 }
 
-// expect notes that the disks of a target may arrive from now on.
-func (l *logins) expect(name targetName) {
+// expectDisks notes that the disks of a target may arrive from now on.
+func (l *logins) expectDisks(name targetName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forgetOldLocked()

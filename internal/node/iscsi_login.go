@@ -115,7 +115,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
-	o.node.logins.expect(name) // a login whose answer is lost brings disks as well
+	o.node.logins.expectDisks(name) // a login whose answer is lost brings disks as well
 	err := o.initiator().login(login.options(p, name))
 	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
@@ -136,7 +136,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
 	}
-	o.node.logins.expect(name)
+	o.node.logins.expectDisks(name)
 	return nil
 }
 

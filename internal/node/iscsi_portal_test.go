@@ -136,7 +136,7 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 	})
 }
 
-// TestGetTargetDisksOfLostConnection: nobody waits for disks that come when the target does.
+// TestGetTargetDisksOfLostConnection: no call waits for disks that come back with the connection.
 func TestGetTargetDisksOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
@@ -322,7 +322,8 @@ func (k toldISCSI) ReportISCSITargetPortals(string) (portals []byte, count int, 
 
 func (k toldISCSI) ISCSIDiscoveryMechanisms(string) ([]string, error) { return k.mechanisms, k.err }
 
-// What Windows tells of a target decides whether the portal named it. What cannot be read counts as naming it.
+// What Windows tells of a target decides whether the portal named it. A mechanism that cannot be read counts as naming
+// it.
 func TestDiscoveryMechanisms(t *testing.T) {
 	by := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
 	const inside = "10.0.0.7"

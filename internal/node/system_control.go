@@ -23,10 +23,10 @@ type serviceWait struct {
 	ctx context.Context // of the caller: its end ends the wait
 }
 
-// again pauses once and reports whether there is still time. The first pauses of a state are short, because most
+// pause pauses once and reports whether there is still time. The first pauses of a state are short, because most
 // services are quick. They grow up to a tenth of the service's wait hint, within limits, as the page of
 // QueryServiceStatusEx advises.
-func (w *serviceWait) again(round int, s kernel.Service) bool {
+func (w *serviceWait) pause(round int, s kernel.Service) bool {
 	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
 	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
 	defer pause.Stop()
@@ -38,8 +38,8 @@ func (w *serviceWait) again(round int, s kernel.Service) bool {
 	}
 }
 
-// over reports whether the time is up.
-func (w *serviceWait) over() bool { return w.ctx.Err() != nil }
+// expired reports whether the time is up.
+func (w *serviceWait) expired() bool { return w.ctx.Err() != nil }
 
 // startService makes a service run. If the service is between two states, it waits.
 func (o *op) startService(w *serviceWait, name string) error {
@@ -57,7 +57,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 				"service %s is paused; stop it first, then start it", name)
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
-		case s.State == win32.SERVICE_STOPPED && !w.over():
+		case s.State == win32.SERVICE_STOPPED && !w.expired():
 			err := o.Kernel.StartService(name)
 			if err == nil {
 				asked = true
@@ -68,7 +68,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 				return failService(err, "starting service "+name)
 			}
 		}
-		if !w.again(round, s) {
+		if !w.pause(round, s) {
 			return stillPending(w, "start", name, s)
 		}
 	}
@@ -85,7 +85,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 		if s.State == win32.SERVICE_STOPPED {
 			return nil
 		}
-		if s.State != win32.SERVICE_STOP_PENDING && !asked && !w.over() {
+		if s.State != win32.SERVICE_STOP_PENDING && !asked && !w.expired() {
 			if err := o.stopDependents(w, name, force); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 				return failService(err, "stopping service "+name)
 			}
 		}
-		if !w.again(round, s) {
+		if !w.pause(round, s) {
 			return stillPending(w, "stop", name, s)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// scriptedServices answers queries from a list, repeating the last answer for ever, and otherwise does as it is told.
+// scriptedServices answers queries from a list and repeats the last answer. Otherwise it does as it is told.
 type scriptedServices struct {
 	kernel.Kernel
 	answers  []kernel.Service

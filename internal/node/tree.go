@@ -79,7 +79,7 @@ func (o *op) tree() (*Tree, error) {
 		tree.Disks = append(tree.Disks, branch)
 	}
 	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
-	o.hangVolumes(tree, volumes)
+	o.attachVolumes(tree, volumes)
 	return tree, err
 }
 
@@ -134,8 +134,8 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	return branch, nil
 }
 
-// hangVolumes attaches the volumes to their partitions.
-func (o *op) hangVolumes(tree *Tree, volumes []diskVolume) {
+// attachVolumes attaches the volumes to their partitions.
+func (o *op) attachVolumes(tree *Tree, volumes []diskVolume) {
 	partitions := map[diskOffset]*TreePartition{}
 	for i := range tree.Disks {
 		for j := range tree.Disks[i].Partitions {

@@ -107,8 +107,8 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 	}
 }
 
-// TestFormatThatIsRefused: a refusal is repeated for a while only if it may come from a provider that is late. What the
-// disk itself says counts more.
+// TestFormatThatIsRefused: a refusal is retried only if it may come from a provider whose cache is old. The disk's own
+// answer counts more.
 func TestFormatThatIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusal    win32.Errno

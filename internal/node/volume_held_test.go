@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
-// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, nobody can remove or rename any
-// part of that path, the mount point itself included.
+// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
+// or renamed, the mount point itself included.
 func TestMountPointsAreHeld(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	if err != nil {

@@ -39,9 +39,9 @@ func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
 	return id, ok
 }
 
-// likelyFirst separates the volumes that may be on a disk, because they were last found there or never, from the
+// likelyOn separates the volumes that may be on a disk, because they were last found there or never, from the
 // others.
-func (h *volumeHints) likelyFirst(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
+func (h *volumeHints) likelyOn(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	elsewhere := make(map[winpath.VolumeID]bool)

@@ -207,14 +207,14 @@ func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpat
 	case err != nil:
 		return errdefs.Errorf(err, "mounting volume %s at %s", id, loc.Path)
 	case !held:
-		return o.seeMounted(loc, id)
+		return o.verifyMounted(loc, id)
 	}
 	return nil
 }
 
-// seeMounted fails if a volume that was just mounted is not at the location. A volume mounted elsewhere is not
+// verifyMounted fails if a volume that was just mounted is not at the location. A volume mounted elsewhere is not
 // unmounted by its path, which may lead elsewhere again.
-func (o *op) seeMounted(loc *winfs.Location, id winpath.VolumeID) error {
+func (o *op) verifyMounted(loc *winfs.Location, id winpath.VolumeID) error {
 	l, err := loc.Open(0)
 	if err != nil && !errdefs.IsMissing(err) {
 		return errdefs.Errorf(err, "looking whether volume %s is mounted at %s", id, loc.Path)

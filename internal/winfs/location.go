@@ -80,7 +80,7 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	if loc.name == "" {
 		return LookAt(loc.dir)
 	}
-	h, err := loc.open(loc.asItIs(access))
+	h, err := loc.open(loc.openAsIs(access))
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	return f, nil
 }
 
-// asItIs is how to open what is at the location, whatever it is.
-func (loc *Location) asItIs(access uint32) kernel.OpenOptions {
+// openAsIs returns the options that open any object at the location.
+func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
 	access, share := loc.held(access)
 	return kernel.OpenOptions{
 		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,

@@ -36,7 +36,7 @@ func (fs *FS) LookUp(path winpath.Path, links *int) (*Location, kernel.Handle, e
 	}
 	h := loc.dir
 	if loc.name != "" {
-		h, err = loc.open(loc.asItIs(0))
+		h, err = loc.open(loc.openAsIs(0))
 	}
 	if err != nil {
 		loc.Close()
@@ -57,7 +57,7 @@ func (fs *FS) openBelow(loc *Location, root winpath.Path, rest string) (kernel.H
 	if err := fs.enterRoot(loc, root, Walk{}); err != nil {
 		return nil, err
 	}
-	how := loc.asItIs(0)
+	how := loc.openAsIs(0)
 	how.NoReparse = true
 	h, err := fs.Kernel.OpenFile(loc.dir, rest, how)
 	if err != nil {

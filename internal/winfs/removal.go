@@ -144,7 +144,7 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 		top := r.levels[len(r.levels)-1]
 		entry, err := top.Next()
 		if err != nil {
-			r.stays(errdefs.Errorf(err, "listing %s", top.path))
+			r.recordFailure(errdefs.Errorf(err, "listing %s", top.path))
 		}
 		if entry != nil {
 			r.entry(top, entry.Name)
@@ -154,8 +154,8 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 	}
 }
 
-// stays records why an object could not be removed.
-func (r *removal) stays(err error) {
+// recordFailure records why an object could not be removed.
+func (r *removal) recordFailure(err error) {
 	if r.err == nil {
 		r.err = err
 	}
@@ -177,7 +177,7 @@ func (r *removal) entry(in *level, name string) {
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
 		r.enter(in, loc, path)
 	default:
-		r.stays(err)
+		r.recordFailure(err)
 	}
 }
 
@@ -197,7 +197,7 @@ func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 	switch {
 	case errdefs.IsMissing(err):
 	case err != nil:
-		r.stays(errdefs.Errorf(err, "opening %s to empty it", path))
+		r.recordFailure(errdefs.Errorf(err, "opening %s to empty it", path))
 	case !l.IsPlainDirectory(): // something else has come there
 		loc.Close()
 	default:
@@ -241,7 +241,7 @@ func (r *removal) leave() {
 	case err == nil:
 		r.gone = true
 	default:
-		r.stays(err)
+		r.recordFailure(err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Each share has its own lock: a hanging server delays the removal of its own mapping only. A waiting removal admits no
 // further walk, so a sequence of walks cannot delay it without end.
 type shareGuard struct {
-	mutexes operation.KeyedLocks // by share; a walk passes, a removal stays
+	mutexes operation.KeyedLocks // by share; shared by walks, exclusive for a removal
 
 	mu     sync.Mutex
 	shares map[string]*heldShare

@@ -149,11 +149,14 @@ func (fs *FS) enter(loc *Location, name string, w Walk) (link *winpath.Path, err
 	if loc.inVolume {
 		return nil, refusedLink(loc.Path, name, "it lies inside a mounted volume or share, where workloads write")
 	}
-	return fs.pass(loc, name, l.Reparse, w)
+	return fs.followReparse(loc, name, l.Reparse, w)
 }
 
-// pass decides whether the walk may pass through a reparse point on the way, and enters the volume of a mount point.
-func (fs *FS) pass(loc *Location, name string, reparse *win32.ReparsePoint, w Walk) (link *winpath.Path, err error) {
+// followReparse decides whether the walk may pass through a reparse point on the way, and enters the volume of a mount
+// point.
+func (fs *FS) followReparse(
+	loc *Location, name string, reparse *win32.ReparsePoint, w Walk,
+) (link *winpath.Path, err error) {
 	target, err := TargetOf(reparse)
 	switch {
 	case err != nil:
