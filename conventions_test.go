@@ -93,7 +93,7 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 }
 
 // A replace of a third-party module would apply to us and not to those who import us.
-func TestReplaceIsForOwnModules(t *testing.T) {
+func TestReplaceOnlyOwnModules(t *testing.T) {
 	for _, module := range modules(t) {
 		file := filepath.Join(module, "go.mod")
 		content, err := os.ReadFile(file)

@@ -238,7 +238,7 @@ func TestHangReleaseAndReboot(t *testing.T) {
 	}
 }
 
-func TestDisksComeGoAndGrow(t *testing.T) {
+func TestDisksAddedRemovedAndGrown(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	other := csiproxytest.Start(t, csiproxytest.Options{})
 	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1",

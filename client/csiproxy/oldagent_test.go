@@ -314,8 +314,8 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestNoAgentIsToldAtOnce: only an agent that was there is waited for.
-func TestNoAgentIsToldAtOnce(t *testing.T) {
+// TestMissingAgentFailsAtOnce: only an agent that was there is waited for.
+func TestMissingAgentFailsAtOnce(t *testing.T) {
 	c := serve(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

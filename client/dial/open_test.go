@@ -164,7 +164,7 @@ func TestOpenThatFailsGivesUpItsConnection(t *testing.T) {
 	}
 }
 
-func TestClientSurvivesARestartOfTheAgent(t *testing.T) {
+func TestClientReconnectsAfterAgentRestart(t *testing.T) {
 	useSockets(t)
 	first := startAgent(t, pipe)
 	client, err := disk.NewClient()

@@ -26,7 +26,7 @@ func (s *stopped) Write(text []byte) (int, error) {
 	return s.Builder.Write(text)
 }
 
-func TestAStoppedWindowStopsNobody(t *testing.T) {
+func TestStalledClientBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		window := &stopped{letGo: make(chan struct{})}
 		c, want := newConsole(window), ""
@@ -55,7 +55,7 @@ func TestAStoppedWindowStopsNobody(t *testing.T) {
 	}
 }
 
-func TestRefusalsInWords(t *testing.T) {
+func TestRefusalTexts(t *testing.T) {
 	for code, want := range map[syscall.Errno]string{225: "took it for a virus", 1260: "group policy",
 		4551: "Smart App Control"} {
 		err := inWords(&os.PathError{Op: "fork/exec", Path: "csi-proxy.exe", Err: code})

@@ -320,7 +320,7 @@ func TestListDoesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	k, _ := newKit(t)
 	put(t, k.self, "a program without a zip")
 	if code, _, err := ran(t, k, "-yes"); code != exitNothing || err == nil ||
@@ -402,7 +402,7 @@ func TestAnAgentThatComesLater(t *testing.T) {
 	}
 }
 
-func TestAPartThatDoesNotEnd(t *testing.T) {
+func TestHangingPart(t *testing.T) {
 	k, _ := newKit(t)
 	made := waits(t)
 	i := slices.IndexFunc(k.parts, func(p part) bool { return p.name == "made" })

@@ -42,7 +42,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-func TestAKilledKitIsCleanedUpAfter(t *testing.T) {
+func TestLeftoversOfKilledRunAreRemoved(t *testing.T) {
 	k, out := newKit(t)
 	made := waits(t)
 	interrupted(t, k, os.Kill, filepath.Join(t.TempDir(), "report.json.gz"))
@@ -129,7 +129,7 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestCleanDoesNothingElse(t *testing.T) {
+func TestCleanRunsNoTests(t *testing.T) {
 	k, out := newKit(t)
 	made := waits(t)
 	interrupted(t, k, os.Kill, filepath.Join(t.TempDir(), "report.json.gz"))
@@ -146,7 +146,7 @@ func TestCleanDoesNothingElse(t *testing.T) {
 }
 
 // What cannot be removed keeps a new run from starting, and stays in the ledger.
-func TestWhatCannotBeRemovedStaysKnown(t *testing.T) {
+func TestUnremovableObjectsStayInLedger(t *testing.T) {
 	k, _ := newKit(t)
 	if err := prepare(k.base); err != nil {
 		t.Fatal(err)

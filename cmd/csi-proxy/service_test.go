@@ -89,7 +89,7 @@ func TestBeforeDashes(t *testing.T) {
 	}
 }
 
-func TestWhatAServiceCannotHave(t *testing.T) {
+func TestInvalidServiceSettings(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "file")
 	for _, test := range []struct {
 		name  string

@@ -48,7 +48,7 @@ func TestInstallersFindTheAgent(t *testing.T) {
 	}
 }
 
-func TestBillsOfWhatIsDeployed(t *testing.T) {
+func TestBillsOfMaterials(t *testing.T) {
 	r := release{root: filepath.Join("..", ".."), version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(),
 		log: io.Discard}
 	if err := r.deployed(); err != nil {

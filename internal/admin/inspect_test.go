@@ -65,9 +65,9 @@ func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	return r
 }
 
-// TestInspectFindsWhatLeadsNowhere: mount points, links and shares are found once their targets are gone, and not
+// TestInspectFindsDanglingLinks: mount points, links and shares are found once their targets are gone, and not
 // before.
-func TestInspectFindsWhatLeadsNowhere(t *testing.T) {
+func TestInspectFindsDanglingLinks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\uid\volumes\kubernetes.io~csi\pv\mount`)
 	_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: pods + `\source`})
@@ -108,8 +108,8 @@ func same(t *testing.T, when string, got, want *admin.InspectResponse) {
 	}
 }
 
-// TestInspectTellsConnections: sessions and mappings are shown with their state.
-func TestInspectTellsConnections(t *testing.T) {
+// TestInspectShowsConnections: sessions and mappings are shown with their state.
+func TestInspectShowsConnections(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
 	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
@@ -147,8 +147,8 @@ func TestInspectWhileWindowsHangs(t *testing.T) {
 	}
 }
 
-// TestInspectNamesWhatItCannotSee: a part that fails does not hide the others.
-func TestInspectNamesWhatItCannotSee(t *testing.T) {
+// TestInspectReportsPartsThatFail: a part that fails does not hide the others.
+func TestInspectReportsPartsThatFail(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	stage(t, n, pods+`\first`)
 	_, err := n.Emulated.DetachDisk(1)

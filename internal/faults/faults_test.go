@@ -80,7 +80,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestOwnErrorPrecedesALaterFault(t *testing.T) {
+func TestRealErrorPrecedesLaterFault(t *testing.T) {
 	s := faults.New(nil)
 	add(t, s, faults.Fault{Function: "Flush", Error: win32.ERROR_NOT_READY, After: true})
 	err := s.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return win32.ERROR_WRITE_PROTECT })

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestWhoMayWriteLogs: SYSTEM and administrators, in directories that the agent makes. What others may do cannot change
+// TestLogDirectoryAccess: SYSTEM and administrators, in directories that the agent makes. What others may do cannot change
 // a directory or the files in it.
-func TestWhoMayWriteLogs(t *testing.T) {
+func TestLogDirectoryAccess(t *testing.T) {
 	descriptor, err := windows.SecurityDescriptorFromString(directorySDDL)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestAFileThatOthersCanChange(t *testing.T) {
+func TestFileWritableByOthers(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, directory fs.FileMode
 		owner           int // other than root and this user

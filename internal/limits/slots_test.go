@@ -81,7 +81,7 @@ func TestSlotsAreGrantedInOrder(t *testing.T) {
 	})
 }
 
-func TestClientAtItsBoundHoldsUpNoOther(t *testing.T) {
+func TestClientAtItsLimitBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cs := New(Limits{Operations: 10, ClientOperations: 1, ClientReserved: -1}, klog.Background(), nil)
 		a, b := clientOf(t, cs, 1), clientOf(t, cs, 2)

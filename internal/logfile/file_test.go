@@ -84,7 +84,7 @@ func TestAPeriodBeginsANewFile(t *testing.T) {
 	})
 }
 
-func TestARestartGoesOnWithTodaysFileAndReplacesYesterdays(t *testing.T) {
+func TestRestartAppendsToTodaysFileAndReplacesOlder(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		written time.Duration // after the beginning of the day before
@@ -252,7 +252,7 @@ func TestLostLinesAreCountedInTheLog(t *testing.T) {
 	}
 }
 
-func TestWritingGoesOnWhenTheDirectoryComesBack(t *testing.T) {
+func TestWritingResumesWhenDirectoryReturns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestAFileThatCannotBeRenamedIsWrittenOn(t *testing.T) {
 	})
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing", "agent.log")
 	if _, err := Open(path, Options{}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)

@@ -75,7 +75,7 @@ func TestALinkIsNotOpened(t *testing.T) {
 }
 
 // A link to a missing file does not create it.
-func TestALinkToNothingMakesNothing(t *testing.T) {
+func TestDanglingLinkCreatesNothing(t *testing.T) {
 	target, path := filepath.Join(t.TempDir(), "target"), filepath.Join(t.TempDir(), "agent.log")
 	links[0].plant(t, target, path)
 	_, err := Open(path, Options{})

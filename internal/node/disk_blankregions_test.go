@@ -44,8 +44,8 @@ func TestProbesAreReadable(t *testing.T) {
 	}
 }
 
-// TestWhatProbesCover: the places where formats keep what a wiped beginning leaves.
-func TestWhatProbesCover(t *testing.T) {
+// TestProbesCoverSecondCopies: the places where formats keep what a wiped beginning leaves.
+func TestProbesCoverSecondCopies(t *testing.T) {
 	const size = 5 * tib
 	probes := probesOf(size)
 	for name, at := range map[string]int64{

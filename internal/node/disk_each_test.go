@@ -122,7 +122,7 @@ func TestCallsOfListings(t *testing.T) {
 }
 
 // The volume of a new partition is found without asking the volumes that were found on other disks.
-func TestSearchAsksNewVolumesFirst(t *testing.T) {
+func TestSearchTriesNewVolumesFirst(t *testing.T) {
 	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20}}
 	for i := range 12 {
 		disks = append(disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})

@@ -150,7 +150,7 @@ func TestDeepTrees(t *testing.T) {
 }
 
 // An object that cannot be removed does not keep the others.
-func TestWhatStaysHidesNothing(t *testing.T) {
+func TestUnremovableObjectDoesNotKeepOthers(t *testing.T) {
 	var stays atomic.Bool
 	stays.Store(true)
 	n, _, host := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {

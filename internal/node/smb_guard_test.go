@@ -146,7 +146,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 }
 
 // While an unmapping waits for a walk, no other walk begins; it finds the share unmapped.
-func TestUnmappingIsNotPutOffForEver(t *testing.T) {
+func TestWaitingUnmapBlocksNewWalks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSlowShare(t)
 		n.holdCalls(onShareOf("share"))
@@ -188,7 +188,7 @@ func TestUnmappingIsNotPutOffForEver(t *testing.T) {
 }
 
 // A walk that panics does not keep its share mapped.
-func TestPanicEndsAVisit(t *testing.T) {
+func TestPanicReleasesTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSlowShare(t)
 		n.panics.Store(true)

@@ -130,7 +130,7 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 }
 
 // A server that hangs does not make IsSymlink hang, and however many callers ask meanwhile, the server is asked once.
-func TestIsSymlinkDoesNotWaitForEver(t *testing.T) {
+func TestIsSymlinkOnHangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var asked atomic.Int32
@@ -282,7 +282,7 @@ func TestSMBErrorKeepsTheCode(t *testing.T) {
 }
 
 // At the highest verbosity the log names shares but neither users nor passwords, whatever happens.
-func TestLogTellsNoCredentials(t *testing.T) {
+func TestLogContainsNoCredentials(t *testing.T) {
 	var log bytes.Buffer
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
 	ctx := klog.NewContext(t.Context(), logger)

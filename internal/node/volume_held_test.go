@@ -131,7 +131,7 @@ func TestGhosts(t *testing.T) {
 }
 
 // A program that has a working directory open for a moment is waited for, as everywhere on the way.
-func TestWorkingDirectoryIsOpenedPatiently(t *testing.T) {
+func TestWorkingDirectoryOpenIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
 		n, _, _ := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {

@@ -216,7 +216,7 @@ func move(t *testing.T, k *emulated.Node, path, into, name string) {
 }
 
 // A volume that is mounted there by the second call is not replaced by what another program does between the two.
-func TestMountedByAnotherMeanwhile(t *testing.T) {
+func TestMountedByAnotherProcess(t *testing.T) {
 	sets := 0
 	other := ""
 	n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {

@@ -44,8 +44,8 @@ func (h spannedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 	return copy(out, answer), nil
 }
 
-// TestSpannedVolumesAreSparedWhole: a volume on two disks is spared for the sake of the second.
-func TestSpannedVolumesAreSparedWhole(t *testing.T) {
+// TestSpannedVolumeOnSystemDiskIsRefused: a volume on two disks is spared for the sake of the second.
+func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)

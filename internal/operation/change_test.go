@@ -50,7 +50,7 @@ func TestIdenticalCallsShareOneRun(t *testing.T) {
 	})
 }
 
-func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
+func TestFreshCallDoesNotJoinRunningOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		runs, proceed := 0, make(chan struct{})
@@ -72,7 +72,7 @@ func TestFreshCallDoesNotJoinWhatHasBegun(t *testing.T) {
 	})
 }
 
-func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
+func TestLockOutlivesCancelledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		proceed, finished := make(chan struct{}), false
@@ -106,7 +106,7 @@ func TestLockOutlivesTheCallerThatGaveUp(t *testing.T) {
 	})
 }
 
-func TestNobodyLeftWaitingMeansNothingBegins(t *testing.T) {
+func TestOperationWithoutCallersDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		proceed := make(chan struct{})
@@ -147,7 +147,7 @@ func TestPanicEndsOneCall(t *testing.T) {
 	})
 }
 
-func TestDrainWaitsForWhatCallersLeft(t *testing.T) {
+func TestDrainWaitsForAbandonedOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		ctx, cancel := context.WithCancel(t.Context())

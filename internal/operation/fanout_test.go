@@ -19,7 +19,7 @@ import (
 
 // Objects asked side by side answer in order. One that hangs is left out after a while, is listed as running, is not
 // asked again and again, and delays no caller once it is known to hang.
-func TestOneOfManyThatHangsIsLeftOut(t *testing.T) {
+func TestHangingObjectIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		hang := make(chan struct{})

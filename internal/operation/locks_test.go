@@ -14,7 +14,7 @@ import (
 )
 
 // An operation that waited for another keeps out the ones after it.
-func TestALockIsKeptForThoseWhoWait(t *testing.T) {
+func TestQueuedOperationBlocksLaterOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		atWork := 0
@@ -49,7 +49,7 @@ func TestALockIsKeptForThoseWhoWait(t *testing.T) {
 }
 
 // A call that gives up waiting for a lock holds nothing any more, however long the lock is taken.
-func TestWhoGivesUpWaitingHoldsNothing(t *testing.T) {
+func TestCancelledWaitReleasesLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &holder{}
 		n := NewRunner(Config{})
@@ -97,7 +97,7 @@ func TestObjectsAreLockedInOneOrder(t *testing.T) {
 }
 
 // Of two callers that wait for one operation, one gives up: the other gets the result.
-func TestACallerThatGivesUpLeavesTheOthersTheirs(t *testing.T) {
+func TestCancelledCallerLeavesJoinedCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
 		proceed := make(chan struct{})

@@ -144,7 +144,7 @@ func (h *holder) hold(context.Context) Lease { h.held.Add(1); return h }
 func (h *holder) Release()                   { h.held.Add(-1) }
 func (h *holder) Client() any                { return h }
 
-func TestWhatACallHoldsIsKeptUntilItsOperationEnds(t *testing.T) {
+func TestLeaseIsHeldUntilOperationEnds(t *testing.T) {
 	for name, start := range map[string]func(ctx context.Context, n *Runner, f func(*Operation) (int, error)) (int, error){
 		"read": func(ctx context.Context, n *Runner, f func(*Operation) (int, error)) (int, error) {
 			return Read(ctx, n, On("r"), f)

@@ -257,7 +257,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 // Looking fills the journal with nothing, is not disturbed by faults, and sends only what has changed.
-func TestReadingThePageLeavesNoTrace(t *testing.T) {
+func TestReadingThePageChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := open(t, false)
 	st := s.state("0", 0)

@@ -28,7 +28,7 @@ func parse(t *testing.T, rules string) *Policy {
 	return p
 }
 
-func TestWhoAClientIs(t *testing.T) {
+func TestClientIdentity(t *testing.T) {
 	user := 1000
 	system := transport.Identity{SID: "S-1-5-18", Elevated: true, Container: transport.NoContainer}
 	on := func(image, container string) transport.Peer {
@@ -124,7 +124,7 @@ func TestTheFirstRuleDecides(t *testing.T) {
 	}
 }
 
-func TestWhatARequestNames(t *testing.T) {
+func TestObjectsOfARequest(t *testing.T) {
 	r := parse(t, `- name: a
   clients: [{any: true}]
   methods: [read]

@@ -79,7 +79,7 @@ func plain(t testing.TB, file []byte) string {
 	return string(text)
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWriteThenRead(t *testing.T) {
 	file := written(t, sample())
 	for name, content := range map[string][]byte{"compressed": file, "plain": []byte(plain(t, file))} {
 		got, err := proof.Read(bytes.NewReader(content))
@@ -94,7 +94,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAReportIsRefused(t *testing.T) {
+func TestInvalidReportIsRefused(t *testing.T) {
 	text := plain(t, written(t, sample()))
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":      {"", "not a report"},

@@ -64,7 +64,7 @@ func encoded(v any) json.RawMessage {
 	return text
 }
 
-func TestCallHasWhatWentInAndWhatCameOut(t *testing.T) {
+func TestCallCarriesInputAndOutput(t *testing.T) {
 	k, text := record(t)
 	const pods = `\\?\C:\var\lib\kubelet\pods`
 	parent := openFile(t, k, nil, pods)

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestWhoIsAdmitted: without options, and at private endpoints with any, SYSTEM and administrators, and nobody else.
+// TestPipeSecurityDescriptor: without options, and at private endpoints with any, SYSTEM and administrators, and nobody else.
 // The descriptor is written out here, so that no change of the constant goes unnoticed.
-func TestWhoIsAdmitted(t *testing.T) {
+func TestPipeSecurityDescriptor(t *testing.T) {
 	const everybody, administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 	for i, test := range []struct {
 		options string

@@ -101,9 +101,9 @@ func child(t *testing.T, l *pipeListener) (_ *exec.Cmd, tell io.WriteCloser) {
 // The Host Compute Service puts a container's processes into a job of that name.
 func TestInAContainer(t *testing.T) { inJob(t, `\Container_0123`, "0123") }
 
-func TestInAnotherJob(t *testing.T) { inJob(t, `\Other_4567`, NoContainer) }
+func TestInOtherJob(t *testing.T) { inJob(t, `\Other_4567`, NoContainer) }
 
-func TestInAJobThatLooksLikeAContainers(t *testing.T) {
+func TestJobNamedLikeAContainers(t *testing.T) {
 	inJob(t, `\BaseNamedObjects\Container_89ab`, NoContainer)
 }
 

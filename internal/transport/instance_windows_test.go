@@ -32,9 +32,9 @@ func open(t *testing.T) (*pipes, *pipeListener) {
 	return p.(*pipes), l.(identifying).Listener.(*pipeListener) //nolint:forcetypeassert // Windows makes no other place
 }
 
-// TestALostRequestIsMadeAgain cancels the requests of the free instances, as Windows does when the thread that made
+// TestLostRequestIsRetried cancels the requests of the free instances, as Windows does when the thread that made
 // them ends.
-func TestALostRequestIsMadeAgain(t *testing.T) {
+func TestLostRequestIsRetried(t *testing.T) {
 	p, l := open(t)
 	p.do(func() {
 		if len(l.free) == 0 {

@@ -192,7 +192,7 @@ func TestASilentClientCostsItsInstanceOnly(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesAtOnce(t *testing.T) {
+func TestClientDisconnectsAtOnce(t *testing.T) {
 	path := pipe(t)
 	echo(t, listen(t, place(t, Administrators), path))
 	for range 50 {
@@ -366,8 +366,8 @@ func TestClosing(t *testing.T) {
 	})
 }
 
-// TestAClientThatKeepsItsEndOpen: such a client does not keep others from serving the pipe's name again.
-func TestAClientThatKeepsItsEndOpen(t *testing.T) {
+// TestClientKeepsItsEndOpen: such a client does not keep others from serving the pipe's name again.
+func TestClientKeepsItsEndOpen(t *testing.T) {
 	path := pipe(t)
 	first := place(t, Administrators)
 	l := listen(t, first, path)

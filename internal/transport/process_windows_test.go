@@ -40,7 +40,7 @@ func hand(path string) error {
 }
 
 // A connection that was handed over lives on, and its process is the one that opened it and has ended.
-func TestAPipeThatIsHandedOver(t *testing.T) {
+func TestPipeHandover(t *testing.T) {
 	if path := os.Getenv(handVariable); path != "" {
 		if err := hand(path); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAPipeThatIsHandedOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program, "-test.run=^TestAPipeThatIsHandedOver$")
+	c := exec.Command(program, "-test.run=^TestPipeHandover$")
 	c.Env = append(os.Environ(), handVariable+"="+l.path)
 	c.Stderr = os.Stderr
 	output, err := c.StdoutPipe()

@@ -42,8 +42,8 @@ func TestCheckPipeSecurity(t *testing.T) {
 	}
 }
 
-// TestThePipeHasItsSecurity asks the pipe itself.
-func TestThePipeHasItsSecurity(t *testing.T) {
+// TestPipeHasItsSecurityDescriptor asks the pipe itself.
+func TestPipeHasItsSecurityDescriptor(t *testing.T) {
 	user, err := currentUser()
 	if err != nil {
 		t.Fatal(err)

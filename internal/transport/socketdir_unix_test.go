@@ -109,7 +109,7 @@ func TestSocketDirInADirectoryOfEveryone(t *testing.T) {
 	openDir(t, filepath.Join(open, "a", "run"))
 }
 
-func TestSocketDirOfSomebodyElse(t *testing.T) {
+func TestSocketDirOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")
 	}

@@ -165,7 +165,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-func TestAFailedInstallationSaysSo(t *testing.T) {
+func TestFailedInstallationIsReported(t *testing.T) {
 	refused := errors.New("access denied")
 	for _, n := range []*node{{refuses: refused}, {refuses: refused, service: &Installed{}}} {
 		if _, err := Install(n, wanted()); !errors.Is(err, refused) {

@@ -39,7 +39,7 @@ func (r *record) Info(id uint32, text string)    { r.add("info %d: %s", id, text
 func (r *record) Warning(id uint32, text string) { r.add("warning %d: %s", id, text) }
 func (r *record) Error(id uint32, text string)   { r.add("error %d: %s", id, text) }
 
-func TestAServiceGoesThroughItsStates(t *testing.T) {
+func TestServiceStates(t *testing.T) {
 	broken := errors.New("the pipe is taken")
 	for _, test := range []struct {
 		name string
@@ -160,7 +160,7 @@ func TestAServiceGoesThroughItsStates(t *testing.T) {
 }
 
 // However long something takes, the next report comes before the time that the last one asked for is over.
-func TestTheServiceControlManagerIsNeverLeftWaiting(t *testing.T) {
+func TestServiceControlManagerIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		last, checkPoint := time.Now(), uint32(0)
 		patience := time.Duration(0)

@@ -19,7 +19,7 @@ func onWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
+func TestServiceDefinitionRoundTrip(t *testing.T) {
 	if !onWine() && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
 		t.Skip("require CSI_PROXY_TEST_SERVICE: this installs and removes a service of this machine")
 	}
@@ -85,7 +85,7 @@ func TestADefinitionComesBackAsItWasInstalled(t *testing.T) {
 }
 
 // Any record is accepted: a service whose event source is missing runs all the same.
-func TestEventsAreNeverAnObstacle(*testing.T) {
+func TestEventLogFailureIsHarmless(*testing.T) {
 	for _, events := range []eventLog{openEvents("csiproxy-nobody-registered-this"), {}} {
 		events.Info(EventStarted, "one")
 		events.Warning(EventCutOff, "two\x00")

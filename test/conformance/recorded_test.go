@@ -39,7 +39,7 @@ func recordLives(t *testing.T, tests string) []recording.Call {
 }
 
 // A recorded life is answered in the same way by a second node; a change of one answer is found.
-func TestRecordedLivesAreCompared(t *testing.T) {
+func TestRecordedLifecyclesAreCompared(t *testing.T) {
 	const tests = "^Test(Share|Target|Service)?Lifecycle$/^v1(alpha1)?$"
 	first, second := recordLives(t, tests), recordLives(t, tests)
 	for _, d := range recording.Compare(first, second) {

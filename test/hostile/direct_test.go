@@ -58,9 +58,9 @@ func (g *target) opensDirectly(path string) bool {
 	return opened == 2
 }
 
-// TestSwappedInOneCall is TestSwappedComponents where paths are looked at in one call, on systems with each answer, and on
+// TestSwapDuringCall is TestSwappedComponents where paths are looked at in one call, on systems with each answer, and on
 // one that stops refusing links in the middle of it.
-func TestSwappedInOneCall(t *testing.T) {
+func TestSwapDuringCall(t *testing.T) {
 	links := map[string]func(g *target, path string){
 		"symlink":  func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
 		"junction": func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },

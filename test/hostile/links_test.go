@@ -111,7 +111,7 @@ func (g *target) through(link string, before snapshot) snapshot {
 	return g.unchanged("going through "+link, before)
 }
 
-func TestLinksInAVolumeAreNotGoneThrough(t *testing.T) {
+func TestLinksInAVolumeAreNotFollowed(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
 	links := workloadLinks(g)

@@ -33,7 +33,7 @@ type look struct {
 const answerLimit = time.Minute
 
 // Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
-func TestHungObjectBlocksNothingElse(t *testing.T) {
+func TestHungObjectBlocksNoOther(t *testing.T) {
 	for i, l := range newLooks(t).all() {
 		if !testnode.Sampled(t, i, 0, 1) {
 			continue

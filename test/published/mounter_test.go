@@ -89,8 +89,8 @@ func TestVolumeLife(t *testing.T) {
 	}
 }
 
-// TestUnmountDeletesNothing: a directory with files in it is not a mount, and stays.
-func TestUnmountDeletesNothing(t *testing.T) {
+// TestUnmountKeepsContent: a directory with files in it is not a mount, and stays.
+func TestUnmountKeepsContent(t *testing.T) {
 	n, m := start(t)
 	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
 	check(t, "unmounting", m.Unmount(staging))

@@ -120,9 +120,9 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAbandonedWaitStagesNothing: a disk that arrives after the wait was abandoned is not staged, and the wait delays
+// TestCancelledWaitStagesNothing: a disk that arrives after the wait was abandoned is not staged, and the wait delays
 // no other step.
-func TestAbandonedWaitStagesNothing(t *testing.T) {
+func TestCancelledWaitStagesNothing(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	steps := n.Client().NodeSteps

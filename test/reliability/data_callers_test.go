@@ -58,7 +58,7 @@ func count(n *testnode.Node, function string, code uint32) int {
 }
 
 // Of callers that partition one disk, one does it, and the others get its result.
-func TestCallersThatPartitionOneDisk(t *testing.T) {
+func TestConcurrentPartitions(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	n.Faults.Calls()
 	for i, err := range together(t, n, func(_ int, d *diskgroup.Client, _ *volumegroup.Client) error {
@@ -78,7 +78,7 @@ func TestCallersThatPartitionOneDisk(t *testing.T) {
 }
 
 // Of callers that format one volume, one does it; this includes those that ask when it is done and has data.
-func TestCallersThatFormatOneVolume(t *testing.T) {
+func TestConcurrentFormats(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	noError(t, partitionDisk(t, n, 1))
 	id := volumes(t, n, 1)[0]
@@ -109,7 +109,7 @@ func TestCallersThatFormatOneVolume(t *testing.T) {
 }
 
 // Of callers that mount different volumes at one path, one does it, and the others are told.
-func TestCallersThatMountAtOnePath(t *testing.T) {
+func TestConcurrentMounts(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	ids := make([]string, callers)
 	for i := range ids {

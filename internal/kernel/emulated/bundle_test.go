@@ -154,7 +154,7 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 }
 
 // Two disks of the node's own are clones of one another: only the one whose files they are takes them along.
-func TestACloneOfAnImageTakesNoFiles(t *testing.T) {
+func TestImageCloneNeedsNoFiles(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "original")
 	content, err := os.ReadFile(n.disks[number].image.path())

@@ -158,7 +158,7 @@ func TestTruncatedImageIsRefused(t *testing.T) {
 }
 
 // An attach that fails gives the image back, and one that cannot says where it is; a start brings it back then.
-func TestImageGoesBack(t *testing.T) {
+func TestFailedAttachReturnsImage(t *testing.T) {
 	var host outage
 	dir := filepath.Join(t.TempDir(), "node")
 	n := openNode(t, dir, Options{Scenario: smallScenario(), Before: host.before})

@@ -13,7 +13,7 @@ import (
 )
 
 // A driver's work with a disk, from blank to detached, across a restart of the agent.
-func TestDiskFromBlankToGone(t *testing.T) {
+func TestDiskLifecycle(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{})
 	v := formatted(t, n, `\\.\PhysicalDrive1`)

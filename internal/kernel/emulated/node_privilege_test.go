@@ -111,8 +111,8 @@ func TestMountPointCallsWithDelete(t *testing.T) {
 	must(t, n.DeleteVolumeMountPoint(`C:\m\`))
 }
 
-// TestMountManagerIsTold: what is removed without the mount manager stays in its list until it is told.
-func TestMountManagerIsTold(t *testing.T) {
+// TestMountManagerIsNotified: what is removed without the mount manager stays in its list until it is told.
+func TestMountManagerIsNotified(t *testing.T) {
 	n := newNode(t, nil)
 	v := formatted(t, n, oneDrive)
 	paths := func(want int) {

@@ -57,7 +57,7 @@ func TestCallsTakeTime(t *testing.T) {
 }
 
 // The wait of a call goes by the node's clock, which the test moves, and ends early when the call is abandoned.
-func TestWaitsGoByTheClock(t *testing.T) {
+func TestWaitsUseTheNodesClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 		must(t, n.SetSwitch("timing", "windows"))

@@ -48,7 +48,7 @@ func TestSharesComeAndGo(t *testing.T) {
 	}
 }
 
-func TestAccountsComeAndGo(t *testing.T) {
+func TestCreateAndDeleteAccounts(t *testing.T) {
 	n := smbNode(t)
 	must(t, n.AddSMBUser(SMBUserSpec{Name: "alice", Domains: []string{"CORP"}, Password: "alice-password"}))
 	must(t, mapShare(n, emulatedShare, `corp\Alice`, "alice-password"))

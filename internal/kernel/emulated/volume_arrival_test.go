@@ -53,7 +53,7 @@ func TestVolumesThatArriveLate(t *testing.T) {
 }
 
 // With a stopped clock the volume does not arrive; a waiting call notices that the clock moves or the agent stops.
-func TestVolumesArriveByTheClock(t *testing.T) {
+func TestVolumesArriveOnTheNodesClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, end := range map[string]func(n *Node){
 			"the clock moves": func(n *Node) {

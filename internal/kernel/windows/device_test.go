@@ -53,7 +53,7 @@ func TestDisksHaveNumbers(t *testing.T) {
 	}
 }
 
-func TestDiskTellsItsDescriptor(t *testing.T) {
+func TestDiskReportsItsDescriptor(t *testing.T) {
 	h := openDevice(t, disks(t)[0], 0)
 	out := make([]byte, 4096)
 	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{}.Bytes(), out)

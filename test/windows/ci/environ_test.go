@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestModulePathStaysBehind(t *testing.T) {
+func TestModulePathIsReplaced(t *testing.T) {
 	got := withoutModulePath([]string{"A=1", `PSModulePath=C:\7`, "PSMODULEPATH=", "PSModulePathOther=x", `=C:=C:\work`})
 	if diff := cmp.Diff(got, []string{"A=1", "PSModulePathOther=x", `=C:=C:\work`}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)

@@ -27,7 +27,7 @@ func (c *calls) SetDiskReadOnly(disk uint32, readOnly bool) error {
 }
 
 // The command is that of pkg/mounter of vSphere's driver, v3.7.3.
-func TestRunsWhatDriversRun(t *testing.T) {
+func TestRunsDriversCommand(t *testing.T) {
 	for command, want := range map[string][]string{
 		fmt.Sprintf("Set-Disk -Number %d -IsReadOnly $false;Set-Disk -Number %d -IsOffline $%t", 3, 3,
 			false): {"3 read-only false", "3 online true"},

@@ -143,7 +143,7 @@ func TestIdleThreadsEnd(t *testing.T) {
 
 // Calls that hang keep their threads and nothing else: a further one is refused at once, and another client answers.
 // Each asks for another class, because Wine locks a class while its instances are visited.
-func TestCallsThatHang(t *testing.T) {
+func TestHangingCalls(t *testing.T) {
 	c, hang := &Client{Threads: 2}, make(chan struct{})
 	var calls, reached sync.WaitGroup
 	reached.Add(2)
