@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client cmd/csi-proxyctl csisanity examples/csi-driver mounter test/published v2
+MODULES := . client cmd/csi-proxy-prove cmd/csi-proxyctl csisanity examples/csi-driver mounter test test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))

@@ -17,7 +17,7 @@ work=$(mktemp -d -p /dev/shm)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 GOWORK=off
 hack/build.sh "$work/programs"
-go build -trimpath -ldflags=-s -o "$work/programs/" ./test/bench
+go -C test build -trimpath -ldflags=-s -o "$work/programs/" ./bench
 # module PATH DIR copies the original's module of that version from the module proxy.
 module() {
 	local dir

@@ -21,17 +21,17 @@ flags=(-trimpath -tags=grpcnotrace -ldflags=-s)
 tests='conformance sequences' programs=()
 if [[ $GOOS == windows ]]; then
 	tests='conformance operation sequences windows'
-	programs=(./test/bench)
+	programs=(./bench)
 fi
 read -r -a tests <<<"${TESTS-$tests}"
 hack/build.sh "$work/programs" "$version"
-go build "${flags[@]}" -o "$work/" ./cmd/csi-proxy-prove
+go -C cmd/csi-proxy-prove build "${flags[@]}" -o "$work/" .
 for test in "${tests[@]}"; do
-	go test -c "${flags[@]}" -o "$work/programs/$test.test$exe" "./test/$test"
+	go -C test test -c "${flags[@]}" -o "$work/programs/$test.test$exe" "./$test"
 done
-[[ ${#programs[@]} -eq 0 ]] || go build "${flags[@]}" -o "$work/programs/" "${programs[@]}"
+[[ ${#programs[@]} -eq 0 ]] || go -C test build "${flags[@]}" -o "$work/programs/" "${programs[@]}"
 [[ -z $texts ]] || cp "$texts"/* "$work/programs/"
 chmod 755 "$work"/programs/*
 TZ=UTC touch -d 1980-01-01 "$work"/programs/* # the zip has modes and times
 mkdir -p "$(dirname "$out")"
-TZ=UTC env -u GOOS -u GOARCH go run ./cmd/csi-proxy-prove pack "$work/csi-proxy-prove$exe" "$work/programs" "$out"
+TZ=UTC env -u GOOS -u GOARCH go -C cmd/csi-proxy-prove run . pack "$work/csi-proxy-prove$exe" "$work/programs" "$out"

@@ -6,7 +6,6 @@
 # argument all four. What Windows shows comes from the reports of csi-proxy-prove.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export GOWORK=off
 
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT

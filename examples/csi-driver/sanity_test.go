@@ -10,9 +10,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // TestSanity runs csi-sanity on the plugin, with disks and with shares. The numbers of specs that apply are those of

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // recordLives runs tests as csi-proxy-prove does, on new emulated nodes, and returns their kernel calls.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // siteVariable chooses the node that lives are lived on: windows is the machine that the tests run on, with an agent of

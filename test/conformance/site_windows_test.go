@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 

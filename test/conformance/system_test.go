@@ -5,8 +5,8 @@ package conformance
 import (
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // serviceInfo is the answer about a service, with Windows' own numbers.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 func rmdir(t *testing.T, n *testnode.Node, path string, force bool) error {

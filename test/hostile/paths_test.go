@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // outsideText is the text that operators search for.

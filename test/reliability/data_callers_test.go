@@ -15,8 +15,8 @@ import (
 	diskgroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	volumegroup "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // callers is how many drivers make the same call at the same time, each on its own connection.

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/test/powercut"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/powercut"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // stepOfHost returns the step between the operations on the host's files that are disturbed. CSI_PROXY_LONG=all tries

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // tooLate: Windows removes the mount point at a path, whichever volume it is for, so that one call later is too late.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/test/powercut"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/powercut"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // TestPowerLost repeats each driver's life with the host's power lost once, before an operation on the host's files.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // provisionerLife is one node with local volumes and a provisioner, which a disturbance meets.

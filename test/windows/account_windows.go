@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 )
 
 // An account is a local one that may use shares. The password is random and is in no command line.
@@ -82,7 +82,7 @@ func logOn(name, password string) error {
 		return err
 	}
 	var token windows.Token
-	if err := winapi.LogonUser(name16, here, password16, winapi.LogonNetwork, 0, &token); err != nil {
+	if err := winapitest.LogonUser(name16, here, password16, winapitest.LogonNetwork, 0, &token); err != nil {
 		return fmt.Errorf("LogonUser: %w", err)
 	}
 	return token.Close()
@@ -102,9 +102,9 @@ func addUser(name, password, comment string) error {
 	if err != nil {
 		return err
 	}
-	return netError("NetUserAdd", winapi.NetUserAdd(nil, 1, &winapi.UserInfo1{
-		Name: name16, Password: password16, Comment: comment16, Priv: winapi.UserPrivUser,
-		Flags: winapi.UserScript | winapi.UserNormalAccount | winapi.UserPasswordStays,
+	return netError("NetUserAdd", winapitest.NetUserAdd(nil, 1, &winapitest.UserInfo1{
+		Name: name16, Password: password16, Comment: comment16, Priv: winapitest.UserPrivUser,
+		Flags: winapitest.UserScript | winapitest.UserNormalAccount | winapitest.UserPasswordStays,
 	}, nil))
 }
 
@@ -116,16 +116,16 @@ func removeUser(_ context.Context, e Entry) error {
 	}
 	var buffer *byte
 	err = windows.NetUserGetInfo(nil, name, 1, &buffer)
-	if errors.Is(err, syscall.Errno(winapi.UserNotFound)) {
+	if errors.Is(err, syscall.Errno(winapitest.UserNotFound)) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("NetUserGetInfo: %w", err)
 	}
-	comment := windows.UTF16PtrToString((*winapi.UserInfo1)(unsafe.Pointer(buffer)).Comment)
+	comment := windows.UTF16PtrToString((*winapitest.UserInfo1)(unsafe.Pointer(buffer)).Comment)
 	_ = windows.NetApiBufferFree(buffer)
 	if comment != e.Mark {
 		return NotOurs("it has another comment")
 	}
-	return netError("NetUserDel", winapi.NetUserDel(nil, name))
+	return netError("NetUserDel", winapitest.NetUserDel(nil, name))
 }

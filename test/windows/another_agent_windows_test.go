@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // ending is a test that may end early without ending this one.

@@ -15,8 +15,8 @@ import (
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
 // A VirtualDisk is a disk of the machine that is a VHDX file.
@@ -179,8 +179,8 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 }
 
 func (d *VirtualDisk) resize(bytes int64) error {
-	status := winapi.ResizeVirtualDisk(windows.Handle(d.handle), 0,
-		&winapi.ResizeParameters{Version: 1, NewSize: uint64(bytes)}, nil)
+	status := winapitest.ResizeVirtualDisk(windows.Handle(d.handle), 0,
+		&winapitest.ResizeParameters{Version: 1, NewSize: uint64(bytes)}, nil)
 	if status != 0 {
 		return fmt.Errorf("ResizeVirtualDisk to %d bytes: %w", bytes, win32.Errno(status))
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // A settlement is how a doubt about Windows is settled on a machine: by the answers to questions, or why no question

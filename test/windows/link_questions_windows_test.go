@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
 func linkQuestions() []Question {
@@ -75,10 +75,10 @@ func askWNet(t testing.TB, s Subject) (any, error) {
 	}
 	answers := map[string]string{}
 	for name, flags := range map[string]uint32{
-		"global":             winapi.ConnectGlobalMapping,
-		"global and private": winapi.ConnectGlobalMapping | winapi.ConnectRequirePrivacy,
+		"global":             winapitest.ConnectGlobalMapping,
+		"global and private": winapitest.ConnectGlobalMapping | winapitest.ConnectRequirePrivacy,
 	} {
-		status := winapi.WNetAddConnection3(0, &winapi.NetResource{Type: winapi.ResourceTypeDisk, RemoteName: remote},
+		status := winapitest.WNetAddConnection3(0, &winapitest.NetResource{Type: winapitest.ResourceTypeDisk, RemoteName: remote},
 			password, user, flags)
 		answer := "success"
 		if status != 0 {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/windows"
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
 )
 
 // onThisMachine skips a test that would change a machine unless the owner has allowed it.

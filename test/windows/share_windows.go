@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
 )
 
 // NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one
@@ -28,7 +28,7 @@ func NewShare(t testing.TB) (Share, error) {
 // NewEncryptedShare makes a share that refuses clients which do not encrypt.
 func NewEncryptedShare(t testing.TB) (Share, error) {
 	t.Helper()
-	return newSharedShare(t, winapi.ShareEncryptData)
+	return newSharedShare(t, winapitest.ShareEncryptData)
 }
 
 func newSharedShare(t testing.TB, flags uint32) (Share, error) {
@@ -85,7 +85,7 @@ func EndSessions(s Share) error {
 	if err != nil {
 		return err
 	}
-	return netError("NetSessionDel", winapi.NetSessionDel(nil, nil, user))
+	return netError("NetSessionDel", winapitest.NetSessionDel(nil, nil, user))
 }
 
 // accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place
@@ -135,14 +135,14 @@ func addShare(name, dir, remark, user string, flags uint32) error {
 		return err
 	}
 	const unlimited = 0xFFFFFFFF
-	err = netError("NetShareAdd", winapi.NetShareAdd(nil, 502, &winapi.ShareInfo502{
-		NetName: name16, Type: winapi.ShareDiskTree, Remark: remark16, Path: dir16, MaxUses: unlimited,
+	err = netError("NetShareAdd", winapitest.NetShareAdd(nil, 502, &winapitest.ShareInfo502{
+		NetName: name16, Type: winapitest.ShareDiskTree, Remark: remark16, Path: dir16, MaxUses: unlimited,
 		SecurityDescriptor: access,
 	}, nil))
 	if err != nil || flags == 0 {
 		return err
 	}
-	return netError("NetShareSetInfo", winapi.NetShareSetInfo(nil, name16, 1005, &winapi.ShareInfo1005{Flags: flags}, nil))
+	return netError("NetShareSetInfo", winapitest.NetShareSetInfo(nil, name16, 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
 }
 
 // removeShare ends the sharing of a directory if the share has the remark that it was made with.
@@ -151,9 +151,9 @@ func removeShare(_ context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	var info *winapi.ShareInfo502
-	status := winapi.NetShareGetInfo(nil, name, 502, &info)
-	if status == winapi.ShareNotFound || status == uint32(win32.ERROR_NOT_SUPPORTED) { // Wine has no shares
+	var info *winapitest.ShareInfo502
+	status := winapitest.NetShareGetInfo(nil, name, 502, &info)
+	if status == winapitest.ShareNotFound || status == uint32(win32.ERROR_NOT_SUPPORTED) { // Wine has no shares
 		return nil
 	}
 	if status != 0 {
@@ -164,7 +164,7 @@ func removeShare(_ context.Context, e Entry) error {
 	if remark != e.Mark {
 		return NotOurs("it has another remark")
 	}
-	return netError("NetShareDel", winapi.NetShareDel(nil, name, 0))
+	return netError("NetShareDel", winapitest.NetShareDel(nil, name, 0))
 }
 
 // removeMapping removes the global mapping of a share that was made: it leads nowhere else, no matter which program

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/test/windows/winapi"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 )
 
 // RunsAsSystem reports whether this process's user is SYSTEM.
@@ -42,7 +42,7 @@ func StrangersToken() (windows.Token, error) {
 			}
 		}
 		var made windows.Token
-		err = winapi.CreateRestrictedToken(own, winapi.DisableMaxPrivilege, uint32(len(disable)),
+		err = winapitest.CreateRestrictedToken(own, winapitest.DisableMaxPrivilege, uint32(len(disable)),
 			&disable[0], 0, nil, 0, nil, &made)
 		return made, err
 	})
@@ -51,7 +51,7 @@ func StrangersToken() (windows.Token, error) {
 // UnprivilegedToken returns a token for AsToken with this process's user and groups, and without its privileges.
 func UnprivilegedToken() (windows.Token, error) {
 	return impersonation(func(own windows.Token) (made windows.Token, err error) {
-		err = winapi.CreateRestrictedToken(own, winapi.DisableMaxPrivilege, 0, nil, 0, nil, 0, nil, &made)
+		err = winapitest.CreateRestrictedToken(own, winapitest.DisableMaxPrivilege, 0, nil, 0, nil, 0, nil, &made)
 		return made, err
 	})
 }

@@ -23,7 +23,7 @@ type Options struct {
 	NoSync bool
 
 	// Before is called before each change of the state directory with its kind and path, for tests such as those of
-	// test/powercut. Its error replaces the change.
+	// internal/powercut. Its error replaces the change.
 	Before func(change, path string) error
 }
 

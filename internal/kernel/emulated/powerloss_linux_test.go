@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/powercut"
+	"github.com/kubernetes-csi/csi-proxy/internal/powercut"
 )
 
 // watched returns a directory for a node whose host's disk is watched, and options for the node.

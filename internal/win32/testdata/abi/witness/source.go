@@ -34,7 +34,7 @@ var directories = []directory{
 	{"internal/winservice", false, false},
 	{"internal/transport", true, false},
 	{"cmd/csi-proxy", true, false},
-	{"test/windows/winapi", false, false},
+	{"internal/kernel/windows/winapitest", false, false},
 }
 
 // A unit is the checked source of a directory.

@@ -2,7 +2,7 @@
 
 //go:build windows
 
-package winapi
+package winapitest
 
 // DisableMaxPrivilege is DISABLE_MAX_PRIVILEGE: the new token has no privilege but SeChangeNotifyPrivilege.
 const DisableMaxPrivilege = 0x1

@@ -2,7 +2,7 @@
 
 //go:build windows
 
-package winapi
+package winapitest
 
 import (
 	"unsafe"
