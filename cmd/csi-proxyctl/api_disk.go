@@ -11,52 +11,40 @@ import (
 	"github.com/spf13/cobra"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 func diskGroup(a *connection) *cobra.Command {
+	list := a.runs(a.command("list", "List the disks with their serial numbers and page 83 identifiers"), a.listDisks)
+	a.calledBy(list, "ListDiskIDs")
 	return group("disk", "Find disks, bring them online, partition them",
-		a.storage(a.command("list", "List the disks with their serial numbers and page 83 identifiers"), a.listDisks),
-		a.storage(a.command("locations", "List the disks with the SCSI addresses at which they are attached"),
-			listLocations),
-		a.storage(a.command("stats", "Print how large a disk is", "DISK"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.Disk.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: diskOf(args)})
-				total := r.GetTotalBytes()
-				return answer{value: map[string]int64{"totalBytes": total},
-					rows: []string{fmt.Sprintf("%d (%s)", total, treeview.Size(total))}, names: args}, err
-			}),
-		a.storage(a.command("state", "Print whether a disk is online", "DISK"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: diskOf(args)})
+		list,
+		query(a, "locations", "List the disks with the SCSI addresses at which they are attached",
+			diskapi.DiskClient.ListDiskLocations, showLocations),
+		query(a, "stats", "Print how large a disk is", diskapi.DiskClient.GetDiskStats,
+			func(args []string, r *diskapi.GetDiskStatsResponse) answer {
+				size := fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))
+				return answer{value: message{r}, rows: []string{size}, names: args}
+			}, "DISK"),
+		query(a, "state", "Print whether a disk is online", diskapi.DiskClient.GetDiskState,
+			func(args []string, r *diskapi.GetDiskStateResponse) answer {
 				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())},
-					names: args}, err
-			}),
-		change(a.storage(a.command("online", "Bring a disk online and make it writable", "DISK"), setDiskState(true))),
-		asks(a.storage(a.command("offline", "Take a disk offline", "DISK"), setDiskState(false)),
+					names: args}
+			}, "DISK"),
+		changeWith(a, "online", "Bring a disk online and make it writable",
+			&diskapi.SetDiskStateRequest{IsOnline: true}, diskapi.DiskClient.SetDiskState, "DISK"),
+		asks(change(a, "offline", "Take a disk offline", diskapi.DiskClient.SetDiskState, "DISK"),
 			"Its volumes disappear until it is online again, even if files on them are open."),
-		asks(a.storage(a.command("partition", "Give a blank disk a partition table and one partition", "DISK"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: diskOf(args)}))
-			}),
+		asks(change(a, "partition", "Give a blank disk a partition table and one partition",
+			diskapi.DiskClient.PartitionDisk, "DISK"),
 			"An offline disk is brought online. A disk that has a partition is left as it is, and one that is not blank is "+
 				"refused."),
-		change(a.storage(a.command("rescan", "Have Windows look for disks that came, went or grew"),
-			func(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
-				return done(client.Disk.Rescan(ctx, &diskapi.RescanRequest{}))
-			})),
+		change(a, "rescan", "Have Windows look for disks that came, went or grew", diskapi.DiskClient.Rescan),
 	)
 }
 
-func setDiskState(online bool) storageCall {
-	return func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-		return done(client.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: diskOf(args), IsOnline: online}))
-	}
-}
-
 // listDisks lists the disks by their identifiers. Other outputs than a table have what the tree has.
-func (a *connection) listDisks(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
+func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) {
 	if a.output.asksMore() {
 		tree, _, err := a.tree(ctx)
 		if err != nil {
@@ -70,7 +58,7 @@ func (a *connection) listDisks(ctx context.Context, client *csiproxy.Client, _ [
 		}
 		return found, nil
 	}
-	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+	r, err := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
 	rows := []string{"DISK\tSERIAL\tPAGE 83"}
 	for _, n := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
 		id := r.GetDiskIDs()[n]
@@ -79,7 +67,7 @@ func (a *connection) listDisks(ctx context.Context, client *csiproxy.Client, _ [
 	return answer{value: rows, rows: rows}, err
 }
 
-// locationRow is the place where a disk is attached.
+// locationRow is the SCSI address of a disk.
 type locationRow struct {
 	Adapter string `json:"adapter"`
 	Bus     string `json:"bus"`
@@ -91,8 +79,7 @@ func (l locationRow) cells() string {
 	return orDash(l.Adapter) + "\t" + orDash(l.Bus) + "\t" + orDash(l.Target) + "\t" + orDash(l.LUN)
 }
 
-func listLocations(ctx context.Context, client *csiproxy.Client, _ []string) (answer, error) {
-	r, err := client.Disk.ListDiskLocations(ctx, &diskapi.ListDiskLocationsRequest{})
+func showLocations(_ []string, r *diskapi.ListDiskLocationsResponse) answer {
 	type row struct {
 		DiskNumber uint32 `json:"diskNumber"`
 		locationRow
@@ -103,5 +90,5 @@ func listLocations(ctx context.Context, client *csiproxy.Client, _ []string) (an
 		at := locationRow{of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
 		list, rows = append(list, row{n, at}), append(rows, fmt.Sprintf("%d\t%s", n, at.cells()))
 	}
-	return answer{value: map[string]any{"disks": list}, rows: rows}, err
+	return answer{value: map[string]any{"disks": list}, rows: rows}
 }

@@ -13,58 +13,38 @@ import (
 	"google.golang.org/grpc/status"
 
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 func volumeGroup(a *connection) *cobra.Command {
+	resized := &volumeapi.ResizeVolumeRequest{}
+	resize := changeWith(a, "resize", "Grow a volume, with its file system, to a size or as far as its disk allows", resized,
+		volumeapi.VolumeClient.ResizeVolume, "VOLUME")
+	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
+		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
 	c := group("volume", "Find, format, mount, measure and grow volumes",
 		listVolumesCommand(a),
-		a.storage(a.command("stats", "Print how large a volume's file system is, and how much of it is used", "VOLUME"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: args[0]})
+		query(a, "stats", "Print how large a volume's file system is, and how much of it is used",
+			volumeapi.VolumeClient.GetVolumeStats, func(args []string, r *volumeapi.GetVolumeStatsResponse) answer {
 				row := func(name string, bytes int64) string {
 					return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
 				}
-				return answer{
-					value: map[string]int64{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes()},
-					rows:  []string{"\tBYTES\t", row("total", r.GetTotalBytes()), row("used", r.GetUsedBytes())},
-					names: args,
-				}, err
-			}),
-		a.storage(a.command("disk", "Print the number of the disk that a volume is on", "VOLUME"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.Volume.GetDiskNumberFromVolumeID(ctx,
-					&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: args[0]})
-				return answer{value: map[string]uint32{"diskNumber": r.GetDiskNumber()},
-					rows: []string{fmt.Sprint(r.GetDiskNumber())}}, err
-			}),
-		a.storage(a.command("id", "Print the id of the volume that is mounted at a path", "PATH"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				r, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
-					&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: args[0]})
-				return answer{value: map[string]string{"volumeId": r.GetVolumeId()}, rows: []string{r.GetVolumeId()}}, err
-			}),
-		asks(a.storage(a.command("format", "Put an NTFS file system on a blank volume", "VOLUME"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: args[0]}))
-			}),
+				return answer{value: message{r}, names: args,
+					rows: []string{"\tBYTES\t", row("total", r.GetTotalBytes()), row("used", r.GetUsedBytes())}}
+			}, "VOLUME"),
+		query(a, "disk", "Print the number of the disk that a volume is on",
+			volumeapi.VolumeClient.GetDiskNumberFromVolumeID, nil, "VOLUME"),
+		query(a, "id", "Print the id of the volume that is mounted at a path",
+			volumeapi.VolumeClient.GetVolumeIDFromTargetPath, nil, "PATH"),
+		asks(change(a, "format", "Put an NTFS file system on a blank volume", volumeapi.VolumeClient.FormatVolume, "VOLUME"),
 			"An empty NTFS is left as it is. One that holds files is refused, unless the agent runs with "+
 				"-erase-on-format; a volume that holds anything else is refused."),
-		change(a.storage(a.command("mount", "Mount a volume at a directory, which is made when it is missing", "VOLUME",
-			"PATH"), func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-			return done(client.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: args[0], TargetPath: args[1]}))
-		})),
-		asks(a.storage(a.command("unmount", "Unmount a volume from a directory, which stays", "VOLUME", "PATH"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.Volume.UnmountVolume(ctx,
-					&volumeapi.UnmountVolumeRequest{VolumeId: args[0], TargetPath: args[1]}))
-			}), "Unwritten data is written out first. Pods that use the path lose the volume."),
-		resizeCommand(a),
-		change(a.storage(a.command("flush", "Write Windows' cache of a volume to its disk", "VOLUME"),
-			func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-				return done(client.Volume.WriteVolumeCache(ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: args[0]}))
-			})),
+		change(a, "mount", "Mount a volume at a directory, which is made when it is missing",
+			volumeapi.VolumeClient.MountVolume, "VOLUME", "PATH"),
+		asks(change(a, "unmount", "Unmount a volume from a directory, which stays", volumeapi.VolumeClient.UnmountVolume,
+			"VOLUME", "PATH"), "Unwritten data is written out first. Pods that use the path lose the volume."),
+		resize,
+		change(a, "flush", "Write Windows' cache of a volume to its disk", volumeapi.VolumeClient.WriteVolumeCache, "VOLUME"),
 	)
 	c.Long = c.Short + `.
 
@@ -75,31 +55,37 @@ is mounted. A PATH is a Windows path in a working directory of the agent, such a
 
 func listVolumesCommand(a *connection) *cobra.Command {
 	c := a.command("list", "List the ids of the volumes on a disk, or on all disks", "[DISK]")
+	a.calledBy(c, "ListVolumesOnDisk")
 	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number` of the disk")
-	c.Args = func(c *cobra.Command, args []string) error {
+	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
+		if len(args) == 0 {
+			ids, err := a.allVolumes(ctx)
+			return a.volumes(ctx, ids, err)
+		}
+		r, err := invoke(ctx, a, volumeapi.VolumeClient.ListVolumesOnDisk,
+			&volumeapi.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
+		return a.volumes(ctx, r.GetVolumeIds(), err)
+	})
+	return first(c, func(args []string) error {
 		if *partition != 0 && len(args) == 0 {
 			return fmt.Errorf("--partition needs DISK: %s", kinds()["DISK"].means)
 		}
-		return a.checkArguments(c, args)
-	}
-	return a.storage(c, func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-		if len(args) == 1 {
-			r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: diskOf(args),
-				PartitionNumber: *partition})
-			return a.volumes(ctx, r.GetVolumeIds(), err)
-		}
-		numbers, err := diskNumbers(ctx, client)
-		var ids []string
-		for _, number := range numbers {
-			r, err := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-			// offline, blank, or just gone
-			if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {
-				return answer{}, err
-			}
-			ids = append(ids, r.GetVolumeIds()...)
-		}
-		return a.volumes(ctx, ids, err)
+		return nil
 	})
+}
+
+// allVolumes returns the ids of the volumes on all disks but those that are offline, blank or were just detached.
+func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
+	numbers, err := a.diskNumbers(ctx)
+	for _, number := range numbers {
+		r, err := invoke(ctx, a, volumeapi.VolumeClient.ListVolumesOnDisk,
+			&volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {
+			return nil, err
+		}
+		ids = append(ids, r.GetVolumeIds()...)
+	}
+	return ids, err
 }
 
 // volumes returns a list of volumes. Other outputs than a table have what the tree has.
@@ -118,30 +104,18 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 	}
 	list := []row{}
 	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
-	for _, d := range tree.Disks {
-		for _, p := range d.Partitions {
-			v := p.Volume
-			if v == nil || !slices.Contains(ids, v.ID) {
-				continue
-			}
-			size, used := "-", "-"
-			if v.Formatted {
-				size, used = treeview.Size(v.TotalBytes), treeview.Size(v.UsedBytes)
-			}
-			list = append(list, row{v, d.Number})
-			found.wide = append(found.wide,
-				strings.Join([]string{v.ID, fmt.Sprint(d.Number), yesText(v.Formatted), size, used}, "\t"))
+	for d, v := range volumesOf(tree) {
+		if !slices.Contains(ids, v.ID) {
+			continue
 		}
+		size, used := "-", "-"
+		if v.Formatted {
+			size, used = treeview.Size(v.TotalBytes), treeview.Size(v.UsedBytes)
+		}
+		list = append(list, row{v, d.Number})
+		found.wide = append(found.wide,
+			strings.Join([]string{v.ID, fmt.Sprint(d.Number), yesText(v.Formatted), size, used}, "\t"))
 	}
 	found.value = map[string]any{"volumes": list}
 	return found, nil
-}
-
-func resizeCommand(a *connection) *cobra.Command {
-	c := a.command("resize", "Grow a volume, with its file system, to a size or as far as its disk allows", "VOLUME")
-	var to size
-	c.Flags().Var(&to, "size", "of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
-	return change(a.storage(c, func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error) {
-		return done(client.Volume.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: args[0], SizeBytes: int64(to)}))
-	}))
 }

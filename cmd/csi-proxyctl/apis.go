@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -13,7 +15,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
@@ -29,29 +31,38 @@ func apisCommand(a *connection) *cobra.Command {
 	c.Long = c.Short + `.
 
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		list := []apiRow{}
-		err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			r, err := client.ListAPIs(ctx, &admin.ListAPIsRequest{})
-			for _, api := range r.GetApis() {
-				list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
-			}
-			return err
-		})
-		if withoutAdmin(err) {
-			list, err = a.triedAPIs(c.Context(), err)
-		}
-		if err != nil {
-			return err
-		}
+	return a.runs(c, func(ctx context.Context, _ []string) (answer, error) {
+		list, _, err := a.servedAPIs(ctx)
 		rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
 		for _, api := range list {
 			rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
 			names = append(names, api.Group+"/"+api.Version)
 		}
-		return a.printAnswer(c, answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names})
+		return answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names}, err
+	})
+}
+
+// servedAPIs returns the versions that the agent serves, and whether it found them by trying all endpoints, because
+// there is no admin endpoint to ask. If no endpoint answers, it returns the error of the admin endpoint.
+func (a *connection) servedAPIs(ctx context.Context) (list []apiRow, tried bool, err error) {
+	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
+	for _, api := range r.GetApis() {
+		list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
 	}
-	return c
+	if !withoutAdmin(err) {
+		return list, false, err
+	}
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
+	for _, e := range a.tryEndpoints(ctx) {
+		if e.State == doctor.Answers {
+			list = append(list, apiRow{e.Group, e.Version, e.Address})
+		}
+	}
+	if len(list) == 0 {
+		return nil, true, err
+	}
+	return list, true, nil
 }
 
 // withoutAdmin reports whether an error means that this process cannot use the admin endpoint. An agent may run all the
@@ -73,19 +84,51 @@ func noAdmin(err error) string {
 	}
 }
 
-// triedAPIs returns the versions found by trying all endpoints. If none answers, it returns why, the error of the
-// admin endpoint.
-func (a *connection) triedAPIs(ctx context.Context, why error) ([]apiRow, error) {
-	ctx, cancel := a.limited(ctx)
-	defer cancel()
-	var list []apiRow
-	for _, e := range a.tryEndpoints(ctx) {
-		if e.State == doctor.Answers {
-			list = append(list, apiRow{e.Group, e.Version, e.Address})
+// versionView is the versions of this program and of the agent.
+type versionView struct {
+	Client struct {
+		Version  string `json:"version"`
+		Go       string `json:"go"`
+		Platform string `json:"platform"`
+	} `json:"client"`
+	// Agent is null if there is no agent to ask.
+	Agent *agentVersion `json:"agent"`
+}
+
+type agentVersion struct {
+	Version string `json:"version"` // "" if the agent does not tell
+}
+
+func versionCommand(a *connection) *cobra.Command {
+	c := a.command("version", "Print the versions of this program and of the agent")
+	c.Long = c.Short + `. Without an agent, the exit code is 0 as well.
+csi-proxyctl --version prints this program's alone.`
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		v, why := a.versions(c.Context())
+		rows := []string{"client\t" + v.Client.Version + "\t" + v.Client.Go + " " + v.Client.Platform}
+		switch {
+		case v.Agent == nil:
+			rows = append(rows, "agent\tnone\t"+why.Error())
+		case v.Agent.Version == "":
+			rows = append(rows, "agent\tunknown\tit does not tell")
+		default:
+			rows = append(rows, "agent\t"+v.Agent.Version)
 		}
+		return a.printAnswer(c, answer{value: v, rows: rows, names: []string{v.Client.Version}})
 	}
-	if len(list) == 0 {
-		return nil, why
+	return c
+}
+
+// versions returns the versions, and why that of the agent is missing.
+func (a *connection) versions(ctx context.Context) (v versionView, why error) {
+	v.Client.Version, v.Client.Go, v.Client.Platform = buildversion.String(), runtime.Version(),
+		fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)
+	r, why := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
+	if why == nil {
+		v.Agent = &agentVersion{r.GetAgentVersion()}
 	}
-	return list, nil
+	if v.Agent == nil && withoutAdmin(why) && a.serves() {
+		v.Agent = &agentVersion{}
+	}
+	return v, why
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,6 @@ import (
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
@@ -34,33 +34,33 @@ type kind struct {
 	lists  string // the command that lists what there is
 	file   bool   // of this host
 	onNode string // what an emulated node, which knows all that there are, calls it
-	// offer returns the names that there are, each with or without a description after a tab. It ignores errors.
-	offer func(ctx context.Context, a *connection, before []string) []string
+	// complete returns the names that there are, each with or without a description after a tab. It ignores errors.
+	complete func(ctx context.Context, a *connection, before []string) []string
 	// describe describes the object. It fails if there is none. Facts that an older agent cannot give are left out.
-	describe func(ctx context.Context, a *connection, client *csiproxy.Client, args []string) ([]string, error)
+	describe func(ctx context.Context, a *connection, args []string) ([]string, error)
 }
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"DISK": {means: "the number or serial number of a disk", lists: "disk list", onNode: "disk", offer: offerDisks,
-			describe: describeDisk},
-		"VOLUME": {means: "the id of a volume, or a path at which it is mounted", lists: "volume list", offer: offerVolumes,
-			describe: describeVolume},
+		"DISK": {means: "the number or serial number of a disk", lists: "disk list", onNode: "disk",
+			complete: completeDisks, describe: describeDisk},
+		"VOLUME": {means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
+			complete: completeVolumes, describe: describeVolume},
 		"PATH": {means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
 			describe: describePath},
 		"SOURCE":  {means: "the path or share that the link leads to"},
 		"WINPATH": {means: `a path of the node, such as 'C:\var\lib\kubelet'`},
-		"SHARE": {means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share", offer: offerShares,
+		"SHARE": {means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share", complete: completeShares,
 			describe: describeMapping},
 		"PORTAL": {means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260", lists: "iscsi portal list",
-			onNode: "portal", offer: offerPortals},
+			onNode: "portal", complete: completePortals},
 		"TARGET": {means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL", onNode: "session with",
-			offer: offerTargets, describe: describeTarget},
+			complete: completeTargets, describe: describeTarget},
 		"SERVICE": {means: "the name of a Windows service, such as MSiSCSI", lists: "system service list", onNode: "service",
-			offer: offerServices, describe: describeService},
-		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server", offer: offerServers},
+			complete: completeServices, describe: describeService},
+		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server", complete: completeServers},
 		"USER":   {means: "the name of an account of the file servers"},
-		"ID":     {means: "the id of a fault", lists: "node fault list", onNode: "fault", offer: offerFaults},
+		"ID":     {means: "the id of a fault", lists: "node fault list", onNode: "fault", complete: completeFaults},
 		"DIR":    {means: "a directory of this host", file: true}, "FILE": {means: "a file of this host", file: true},
 		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
 	}
@@ -114,18 +114,18 @@ func (k kind) listing() string {
 	return "; csi-proxyctl " + k.lists + " lists them"
 }
 
-// names returns the last argument in the form in which names are offered, and those.
+// names returns the last argument in the form of the completions, and the completions without their descriptions.
 func (k kind) names(ctx context.Context, a *connection, args []string) (typed string, names []string) {
 	before, typed := args[:len(args)-1], args[len(args)-1]
-	if k.offer == nil {
+	if k.complete == nil {
 		return typed, nil
 	}
 	typed = shortID(typed)
 	if portal, err := parsePortal(typed); k.onNode == "portal" && err == nil {
 		typed = portalText(portal.GetTargetAddress(), portal.GetTargetPort())
 	}
-	for _, offer := range k.offer(ctx, a, before) {
-		name, _, _ := strings.Cut(offer, "\t")
+	for _, completion := range k.complete(ctx, a, before) {
+		name, _, _ := strings.Cut(completion, "\t")
 		names = append(names, name)
 	}
 	return typed, names
@@ -140,38 +140,48 @@ func isNumber(text string) bool {
 // isPath reports whether a text for a volume is a path, and not an id.
 func isPath(text string) bool { return len(text) > 1 && text[1] == ':' }
 
-// resolved returns a command's arguments with the numbers of the disks that they name by serial number, and the ids of
-// the volumes that they name by the path of a mount.
+// resolved returns a command's arguments with the numbers of the disks that they name by serial number, the ids of the
+// volumes that they name by the path of a mount, and absolute directories: the agent has another current directory.
 func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error) {
 	args = slices.Clone(args)
 	for i, of := range a.takes[c][:len(args)] {
-		var look func(context.Context, *csiproxy.Client) error
+		var err error
 		switch {
 		case of.name == "DISK" && !isNumber(args[i]):
-			look = func(ctx context.Context, client *csiproxy.Client) error {
-				r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-				if err == nil {
-					var number uint32
-					number, err = diskIn(r.GetDiskIDs(), args[i])
-					args[i] = fmt.Sprint(number)
-				}
-				return err
-			}
+			var number uint32
+			number, err = a.diskWith(c.Context(), args[i])
+			args[i] = fmt.Sprint(number)
 		case of.name == "VOLUME" && isPath(args[i]):
-			look = func(ctx context.Context, client *csiproxy.Client) error {
-				r, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
-					&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: args[i]})
-				args[i] = r.GetVolumeId()
-				return err
-			}
-		default:
-			continue
+			args[i], err = a.volumeAt(c.Context(), args[i])
+		case of.name == "DIR":
+			args[i], err = filepath.Abs(args[i])
 		}
-		if err := a.api(c, look); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return args, nil
+}
+
+// volumeAt returns the id of the volume that is mounted at a path.
+func (a *connection) volumeAt(ctx context.Context, path string) (string, error) {
+	r, err := invoke(ctx, a, volumeapi.VolumeClient.GetVolumeIDFromTargetPath,
+		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	return r.GetVolumeId(), err
+}
+
+func (a *connection) diskNumbers(ctx context.Context) ([]uint32, error) {
+	r, err := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+	return slices.Sorted(maps.Keys(r.GetDiskIDs())), err
+}
+
+// diskWith returns the number of the disk with a serial number.
+func (a *connection) diskWith(ctx context.Context, serial string) (uint32, error) {
+	r, err := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+	if err != nil {
+		return 0, err
+	}
+	return diskIn(r.GetDiskIDs(), serial)
 }
 
 // diskIn returns the number of the disk with a serial number in a list.
@@ -196,7 +206,7 @@ func diskIn(list map[uint32]*diskapi.DiskIDs, serial string) (uint32, error) {
 		text, code = fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, serials),
 			codes.NotFound
 	}
-	return 0, &adminclient.Error{Text: text, Err: status.Error(code, text)}
+	return 0, failure{&adminclient.Error{Text: text, Err: status.Error(code, text)}}
 }
 
 // diskOf returns the number of a disk in the first argument, which has been resolved.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,40 +47,39 @@ users, pods and volumes are in it, and so are serial numbers: look through it be
   missing.txt               what could not be had, and why
 `
 
-// A bundle is a zip file that is being written. What could not be had is in missing.
+// A bundle is a zip file that is being written. missing lists what could not be had; err is the first error.
 type bundle struct {
 	zip     *zip.Writer
 	missing []string
 	written int
+	err     error
 }
 
 // add adds a file, without secrets.
-func (b *bundle) add(name, text string) error {
+func (b *bundle) add(name, text string) {
 	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
 		_, err = io.WriteString(w, texts.WithoutSecrets(text))
-		b.written++
 	}
-	return err
+	b.written++
+	b.err = cmp.Or(b.err, err)
 }
 
 // addJSON adds a value.
-func (b *bundle) addJSON(name string, value any) error {
+func (b *bundle) addJSON(name string, value any) {
 	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	return b.add(name, string(text)+"\n")
+	b.err = cmp.Or(b.err, err)
+	b.add(name, string(text)+"\n")
 }
 
-// lacks notes what could not be had.
-func (b *bundle) lacks(what string, err error) {
+// addMissing notes what could not be had.
+func (b *bundle) addMissing(what string, err error) {
 	if err != nil {
 		b.missing = append(b.missing, what+": "+err.Error())
 	}
 }
 
-// writeBundle writes what a person needs who is to find out what is wrong with this node. It does not replace a file.
+// writeBundle writes the bundle to a new file.
 func (a *connection) writeBundle(ctx context.Context, file string, logs []string, facts doctor.Facts,
 	findings []doctor.Finding, missing []string) (files int, err error) {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -92,32 +92,39 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 		}
 	}()
 	b := &bundle{zip: zip.NewWriter(out), missing: slices.Clone(missing)}
+	b.add("README.txt", bundleReadme)
+	b.add("doctor.txt", findingsText(findings, missing))
+	b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing})
 	v, why := a.versions(ctx)
 	if v.Agent == nil {
-		b.lacks("the agent's version", why)
+		b.addMissing("the agent's version", why)
 	}
-	var errs []error
-	if facts.Tree != nil { // otherwise doctor has said why
+	b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent,
+		"system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()})
+	b.add("endpoints.txt", endpointsText(facts.Endpoints))
+	if facts.Tree != nil { // otherwise missing has the reason
 		var text strings.Builder
-		errs = append(errs, treeview.Write(&text, facts.Tree), b.add("tree.txt", text.String()),
-			b.addJSON("tree.json", facts.Tree))
+		b.err = cmp.Or(b.err, treeview.Write(&text, facts.Tree))
+		b.add("tree.txt", text.String())
+		b.addJSON("tree.json", facts.Tree)
 	}
 	if facts.Inspected != nil {
-		errs = append(errs, b.addJSON("inspect.json", message{facts.Inspected}))
+		b.addJSON("inspect.json", message{facts.Inspected})
 	}
-	err = errors.Join(append(errs,
-		b.add("README.txt", bundleReadme),
-		b.add("doctor.txt", findingsText(findings, missing)),
-		b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing}),
-		b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent,
-			"system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()}),
-		b.add("endpoints.txt", endpointsText(facts.Endpoints)),
-		a.addJournal(ctx, b),
-		b.addLogs(logs),
-		b.add("missing.txt", strings.Join(append(b.missing, ""), "\n")),
-		b.zip.Close(),
-	)...)
-	return b.written, err
+	var calls strings.Builder
+	b.addMissing("the journal", a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
+		return eachPage(ctx, client, &admin.ListJournalRequest{}, false,
+			func(entries []*admin.JournalEntry, _ uint64, _ bool) error {
+				for _, e := range entries {
+					calls.WriteString(journal.Line(e) + "\n")
+				}
+				return nil
+			})
+	}))
+	b.add("journal.txt", calls.String())
+	b.addLogs(logs)
+	b.add("missing.txt", strings.Join(append(b.missing, ""), "\n"))
+	return b.written, errors.Join(b.err, b.zip.Close())
 }
 
 // endpointsText returns a line for each pipe or socket, and who may open it.
@@ -127,77 +134,41 @@ func endpointsText(all []doctor.Endpoint) string {
 		if e.State == doctor.Absent {
 			continue
 		}
-		fmt.Fprintf(&text, "%s\t%s", e.Address, e.State)
-		if e.Detail != "" {
-			text.WriteString("\t" + e.Detail)
-		}
-		text.WriteByte('\n')
 		security, err := securityOf(e.Address)
 		if err != nil {
 			security = "security not known: " + err.Error()
 		}
-		text.WriteString("  " + security + "\n")
+		text.WriteString(strings.TrimSuffix(e.Address+"\t"+string(e.State)+"\t"+e.Detail, "\t") + "\n  " + security + "\n")
 	}
-	if text.Len() == 0 {
-		return "none\n"
-	}
-	return text.String()
-}
-
-// addJournal adds the journal of an emulated node.
-func (a *connection) addJournal(ctx context.Context, b *bundle) error {
-	var text strings.Builder
-	err := a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		for r := (&admin.ListJournalRequest{}); ; {
-			page, err := client.ListJournal(ctx, r)
-			if err != nil {
-				return err
-			}
-			entries := page.GetEntries()
-			if r.After = page.GetSearched(); r.GetAfter() >= page.GetNewest() {
-				entries = append(entries, page.GetRunning()...)
-			}
-			for _, e := range entries {
-				text.WriteString(journal.Line(e) + "\n")
-			}
-			if r.GetAfter() >= page.GetNewest() {
-				return nil
-			}
-		}
-	})
-	b.lacks("the journal", err)
-	return b.add("journal.txt", text.String())
+	return cmp.Or(text.String(), "none\n")
 }
 
 // addLogs adds the ends of logs: of files, and of those in directories whose names begin with csi-proxy.
-func (b *bundle) addLogs(places []string) error {
-	if len(places) == 0 && runtime.GOOS == "windows" {
-		places = []string{defaultLogs}
+func (b *bundle) addLogs(paths []string) {
+	if len(paths) == 0 && runtime.GOOS == "windows" {
+		paths = []string{defaultLogs}
 	}
-	if len(places) == 0 {
+	if len(paths) == 0 {
 		b.missing = append(b.missing, "logs: give --log FILE or DIRECTORY")
 	}
-	var errs []error
-	for _, place := range places {
-		files := []string{place}
-		if info, err := os.Stat(place); err != nil {
-			b.lacks("logs", err)
+	for _, path := range paths {
+		files := []string{path}
+		info, err := os.Stat(path)
+		if b.addMissing("logs", err); err != nil {
 			continue
-		} else if info.IsDir() {
-			files, _ = filepath.Glob(filepath.Join(place, "csi-proxy*"))
-			if len(files) == 0 {
-				b.missing = append(b.missing, "logs: no file in "+place+" has a name that begins with csi-proxy")
+		}
+		if info.IsDir() {
+			if files, _ = filepath.Glob(filepath.Join(path, "csi-proxy*")); len(files) == 0 {
+				b.missing = append(b.missing, "logs: no file in "+path+" has a name that begins with csi-proxy")
 			}
 		}
 		for _, file := range files {
 			text, err := endOf(file)
-			b.lacks("log "+file, err)
-			if err == nil {
-				errs = append(errs, b.add("logs/"+filepath.Base(file), text))
+			if b.addMissing("log "+file, err); err == nil {
+				b.add("logs/"+filepath.Base(file), text)
 			}
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // endOf returns the end of a file, beginning with a line.

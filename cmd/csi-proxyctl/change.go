@@ -16,9 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	fsapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 const (
@@ -27,15 +31,15 @@ const (
 	effect     = "effect" // of a command that takes something away, among its annotations
 )
 
-// change gives a command that changes something, and takes nothing away, the flag --dry-run.
-func change(c *cobra.Command) *cobra.Command {
+// withDryRun gives a command that changes something, and takes nothing away, the flag --dry-run.
+func withDryRun(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool(dryRunFlag, false, "only print what would be done, and to what")
 	return c
 }
 
-// asks is change for a command that takes something away. It shows what to, says what that means, and asks.
+// asks makes a change that takes something away describe the object and the effect, and ask for confirmation.
 func asks(c *cobra.Command, what string) *cobra.Command {
-	change(c).Flags().BoolP(yesFlag, "y", false, "do it without asking")
+	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
 	c.MarkFlagsMutuallyExclusive(dryRunFlag, yesFlag)
 	c.Annotations = map[string]string{effect: what}
 	return c
@@ -48,7 +52,7 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 	if !is(dryRunFlag) && (c.Annotations[effect] == "" || is(yesFlag)) {
 		return true, nil
 	}
-	found, err := a.lookAt(c, args)
+	found, err := a.describeObjects(c, args)
 	if err != nil {
 		return false, err
 	}
@@ -75,31 +79,96 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 	return true, nil
 }
 
-// lookAt describes what a change would affect. It fails if the agent, or an object that the command names, is not
-// there. A command that takes something away takes it from the last.
-func (a *connection) lookAt(c *cobra.Command, args []string) (lines []string, err error) {
+// describeObjects describes what a change would affect. It fails if the agent, or an object that the command names, is
+// not there. A command that takes something away takes it from the last.
+func (a *connection) describeObjects(c *cobra.Command, args []string) (lines []string, err error) {
 	lines = []string{}
-	takes := a.takes[c][:len(args)]
 	if a.onEmulatedNode(c) {
 		return lines, a.presentOnNode(c, args)
 	}
-	err = a.api(c, func(ctx context.Context, client *csiproxy.Client) error {
-		if _, err := client.Connect(ctx); err != nil {
-			return err
+	if err := adminclient.CheckPlace(a.socketDir); err != nil {
+		return nil, err
+	}
+	ctx, cancel := a.limited(c.Context())
+	defer cancel()
+	if _, err := a.client().Connect(ctx); err != nil {
+		return nil, failure{explain(err)}
+	}
+	for i, of := range a.takes[c][:len(args)] {
+		if of.describe == nil || c.Annotations[effect] != "" && i < len(args)-1 {
+			continue
 		}
-		for i, of := range takes {
-			if of.describe == nil || c.Annotations[effect] != "" && i < len(takes)-1 {
-				continue
-			}
-			more, err := of.describe(ctx, a, client, args[:i+1])
-			if err != nil {
-				return err
-			}
-			lines = append(lines, more...)
+		more, err := of.describe(ctx, a, args[:i+1])
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return lines, err
+		lines = append(lines, more...)
+	}
+	return lines, nil
+}
+
+func describeDisk(ctx context.Context, a *connection, args []string) ([]string, error) {
+	number := diskOf(args[len(args)-1:])
+	_, err := invoke(ctx, a, diskapi.DiskClient.GetDiskStats, &diskapi.GetDiskStatsRequest{DiskNumber: number})
+	if err != nil {
+		return nil, err
+	}
+	return a.drawn(ctx, number)
+}
+
+func describeVolume(ctx context.Context, a *connection, args []string) ([]string, error) {
+	r, err := invoke(ctx, a, volumeapi.VolumeClient.GetDiskNumberFromVolumeID,
+		&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: args[len(args)-1]})
+	if err != nil {
+		return nil, err
+	}
+	return a.drawn(ctx, r.GetDiskNumber())
+}
+
+// drawn returns the part of the tree that shows a disk.
+func (a *connection) drawn(ctx context.Context, number uint32) ([]string, error) {
+	tree, _, err := a.tree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	err = treeview.Write(&text, &treeview.Tree{Disks: slices.DeleteFunc(tree.Disks,
+		func(d treeview.Disk) bool { return d.Number != number })})
+	return strings.Split(strings.TrimSpace(text.String()), "\n"), err
+}
+
+func describePath(ctx context.Context, a *connection, args []string) ([]string, error) {
+	path := args[len(args)-1]
+	exists, err := invoke(ctx, a, fsapi.FilesystemClient.PathExists, &fsapi.PathExistsRequest{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if !exists.GetExists() {
+		return []string{path + ": not there"}, nil
+	}
+	if id, err := a.volumeAt(ctx, path); err == nil {
+		return []string{path + ": the volume " + id + " is mounted there; its content is not touched"}, nil
+	}
+	link, err := invoke(ctx, a, fsapi.FilesystemClient.IsSymlink, &fsapi.IsSymlinkRequest{Path: path})
+	if err == nil && link.GetIsSymlink() {
+		return []string{path + ": a link; what it leads to is not touched"}, nil
+	}
+	return []string{path + ": a directory, or a link that leads nowhere"}, nil
+}
+
+// describeTarget describes the target of the portal before it.
+func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
+	r, err := invoke(ctx, a, iscsiapi.IscsiClient.GetTargetDisks,
+		&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
+	if len(r.GetDiskIDs()) == 0 {
+		return []string{"The target has given this node no disks."}, err
+	}
+	return []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}, err
+}
+
+func describeService(ctx context.Context, a *connection, args []string) ([]string, error) {
+	s, err := a.service(ctx, args[len(args)-1])
+	return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err
 }
 
 // onEmulatedNode reports whether a command plays an emulated node's hardware.
@@ -110,10 +179,7 @@ func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 // presentOnNode fails if there is no emulated node, or if it does not have what an argument names. A command that adds
 // something may name a new one.
 func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
-	err := a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-		_, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
-		return err
-	})
+	_, err := invoke(c.Context(), a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
 	if err != nil || strings.HasPrefix(c.Name(), "add") {
 		return err
 	}

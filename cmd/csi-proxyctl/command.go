@@ -4,13 +4,18 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"os"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of its table, whose cells are
@@ -23,79 +28,135 @@ type answer struct {
 	names []string // of -o name; nil: the first cell of each row
 }
 
-// done returns the empty answer of a call whose response holds nothing.
-func done[R any](_ R, err error) (answer, error) { return answer{}, err }
-
-// shown returns a response of the admin endpoint as an answer.
-func shown(m proto.Message, err error, rows ...string) (answer, error) {
-	return answer{value: message{m}, rows: rows}, err
-}
-
 // yesNo returns an answer about an object that is true or false, under its name in JSON.
-func yesNo(object, name string, so bool, err error) (answer, error) {
-	return answer{value: map[string]bool{name: so}, rows: []string{strconv.FormatBool(so)}, names: []string{object}}, err
+func yesNo(object, name string, yes bool) answer {
+	return answer{value: map[string]bool{name: yes}, rows: []string{strconv.FormatBool(yes)}, names: []string{object}}
 }
 
 // plainList returns a list of texts as an answer, under its name in JSON.
-func plainList(name string, list []string, err error) (answer, error) {
+func plainList(name string, list []string) answer {
 	list = append([]string{}, list...)
-	return answer{value: map[string][]string{name: list}, rows: list, names: list}, err
+	return answer{value: map[string][]string{name: list}, rows: list, names: list}
 }
 
-// A storageCall calls the storage API for a command.
-type storageCall func(ctx context.Context, client *csiproxy.Client, args []string) (answer, error)
-
-// An adminCall calls the admin endpoint for a command.
-type adminCall func(ctx context.Context, client *adminclient.Client, args []string) (answer, error)
-
-// storage makes a command call the storage API.
-func (a *connection) storage(c *cobra.Command, call storageCall) *cobra.Command {
-	c.RunE = func(c *cobra.Command, args []string) error { return a.runStorage(c, args, call) }
-	return c
+// answerOf returns a response as an answer. Its row is the response's first field.
+func answerOf(response proto.Message) answer {
+	m := response.ProtoReflect()
+	if m.Descriptor().Fields().Len() == 0 {
+		return answer{}
+	}
+	return answer{value: message{response}, rows: []string{m.Get(m.Descriptor().Fields().Get(0)).String()}}
 }
 
-// runStorage calls the storage API, unless the change is only to be shown or is not confirmed, and prints the answer.
-func (a *connection) runStorage(c *cobra.Command, args []string, call storageCall) error {
-	return a.run(c, args, func(args []string, found *answer) error {
-		return a.api(c, func(ctx context.Context, client *csiproxy.Client) (err error) {
-			*found, err = call(ctx, client, args)
-			return err
-		})
+// A method is one of the storage API or of the admin endpoint: diskapi.DiskClient.Rescan.
+type method[C, Q, R any] = func(C, context.Context, Q, ...grpc.CallOption) (R, error)
+
+// query returns a command that makes one call and prints its response, as show or else answerOf returns it. The
+// arguments set the request's fields in the order of their declaration.
+func query[C, T any, Q interface {
+	*T
+	proto.Message
+}, R proto.Message](a *connection, name, short string, m method[C, Q, R], show func(args []string, response R) answer,
+	takes ...string) *cobra.Command {
+	return calls(a, a.command(name, short, takes...), Q(new(T)), m, show)
+}
+
+// change returns a command that makes one call and changes something.
+func change[C, T any, Q interface {
+	*T
+	proto.Message
+}, R proto.Message](a *connection, name, short string, m method[C, Q, R], takes ...string) *cobra.Command {
+	return changeWith(a, name, short, Q(new(T)), m, takes...)
+}
+
+// changeWith is change with a request that has values already, or gets them from flags.
+func changeWith[C any, Q, R proto.Message](a *connection, name, short string, request Q, m method[C, Q, R],
+	takes ...string) *cobra.Command {
+	return withDryRun(calls(a, a.command(name, short, takes...), request, m, nil))
+}
+
+// calls makes a command call a method.
+func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q, m method[C, Q, R],
+	show func(args []string, response R) answer) *cobra.Command {
+	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package() != adminPackage {
+		a.calledBy(c, strings.TrimSuffix(string(of.Name()), "Request"))
+	}
+	return a.runs(c, func(ctx context.Context, args []string) (answer, error) {
+		if err := setFields(request, args); err != nil {
+			return answer{}, err
+		}
+		response, err := invoke(ctx, a, m, request)
+		if err != nil {
+			return answer{}, err
+		}
+		if show != nil {
+			return show(args, response), nil
+		}
+		return answerOf(response), nil
 	})
 }
 
-// admin makes a command call the admin endpoint.
-func (a *connection) admin(c *cobra.Command, call adminCall) *cobra.Command {
-	c.RunE = func(c *cobra.Command, args []string) error { return a.runAdmin(c, args, call) }
+// setFields sets the fields of a request, in the order of their declaration, to a command's arguments.
+func setFields(request proto.Message, args []string) error {
+	m := request.ProtoReflect()
+	for i, text := range args {
+		switch field := m.Descriptor().Fields().Get(i); field.Kind() {
+		case protoreflect.StringKind:
+			if port := m.Descriptor().Fields().ByName("port"); port != nil { // of a portal in two fields
+				portal := portalOf(args)
+				m.Set(port, protoreflect.ValueOfUint32(portal.GetTargetPort()))
+				text = portal.GetTargetAddress()
+			}
+			m.Set(field, protoreflect.ValueOfString(text))
+		case protoreflect.MessageKind:
+			m.Set(field, protoreflect.ValueOfMessage(portalOf(args[i:]).ProtoReflect()))
+		case protoreflect.Uint64Kind:
+			number, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				return fmt.Errorf("%q is not a number", text)
+			}
+			m.Set(field, protoreflect.ValueOfUint64(number))
+		default:
+			m.Set(field, protoreflect.ValueOfUint32(diskOf(args[i:])))
+		}
+	}
+	return nil
+}
+
+// runs makes a command resolve its arguments, confirm a change, run do, and print the answer.
+func (a *connection) runs(c *cobra.Command, do func(ctx context.Context, args []string) (answer, error)) *cobra.Command {
+	c.RunE = func(c *cobra.Command, args []string) error {
+		args, err := a.resolved(c, args)
+		if err != nil {
+			return err
+		}
+		if goOn, err := a.confirmed(c, args); !goOn || err != nil {
+			return err
+		}
+		stop := showProgress(c)
+		found, err := do(c.Context(), args)
+		stop()
+		if err != nil {
+			return err
+		}
+		return a.printAnswer(c, found)
+	}
 	return c
 }
 
-// runAdmin calls the admin endpoint as runStorage does the storage API.
-func (a *connection) runAdmin(c *cobra.Command, args []string, call adminCall) error {
-	return a.run(c, args, func(args []string, found *answer) error {
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) (err error) {
-			*found, err = call(ctx, client, args)
+// first makes a command check its flags or read a secret before it does anything else.
+func first(c *cobra.Command, do func(args []string) error) *cobra.Command {
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := do(args); err != nil {
 			return err
-		})
-	})
+		}
+		return run(c, args)
+	}
+	return c
 }
 
-func (a *connection) run(c *cobra.Command, args []string, call func(args []string, found *answer) error) error {
-	args, err := a.resolved(c, args)
-	if err != nil {
-		return err
-	}
-	if goOn, err := a.confirmed(c, args); !goOn || err != nil {
-		return err
-	}
-	var found answer
-	if err := call(args, &found); err != nil {
-		return err
-	}
-	return a.printAnswer(c, found)
-}
-
-// group makes a command that groups others, and alone prints its help.
+// group returns a command that groups others, and alone prints its help.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
@@ -110,4 +171,24 @@ func required(c *cobra.Command, flags ...string) {
 			panic(err)
 		}
 	}
+}
+
+// showProgress shows on a terminal, after a second, which command runs. The function that it returns clears the line.
+func showProgress(c *cobra.Command) (stop func()) {
+	to := c.ErrOrStderr()
+	if !isTerminal(to) {
+		return func() {}
+	}
+	shown := time.AfterFunc(time.Second, func() { _, _ = fmt.Fprintf(to, "\r%s goes on …", c.CommandPath()) })
+	return func() {
+		if !shown.Stop() {
+			_, _ = io.WriteString(to, "\r\x1b[K")
+		}
+	}
+}
+
+// isTerminal reports whether a file is a terminal.
+func isTerminal(file any) bool {
+	f, ok := file.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

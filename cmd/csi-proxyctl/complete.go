@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +15,9 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 )
 
 // completionTime is how long a shell waits for a completion. If the node does not answer in that time, nothing is
@@ -36,19 +35,19 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 	if next.file {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	if next.offer == nil {
+	if next.complete == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 	defer cancel()
-	list := next.offer(ctx, a, args)
+	list := next.complete(ctx, a, args)
 	if c.Name() == "unmap" {
 		list = slices.DeleteFunc(list, func(share string) bool { return strings.HasSuffix(share, notMapped) })
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// complete offers fixed values of a flag; it panics if the command has no such flag.
+// complete completes fixed values of a flag; it panics if the command has no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
 	completeBy(c, flag, func() []string { return values })
 }
@@ -64,56 +63,56 @@ func completeBy(c *cobra.Command, flag string, values func() []string) {
 	}
 }
 
-// asked asks the admin endpoint for names. Errors are ignored: a shell has no use for them.
-func asked(ctx context.Context, a *connection,
-	names func(context.Context, *adminclient.Client) []string) (list []string) {
-	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		list = names(ctx, client)
-		return nil
-	})
-	return list
+// completeCalls completes the flags that select calls by their function or their method.
+func completeCalls(c *cobra.Command) {
+	completeBy(c, "function", kernel.Functions)
+	completeBy(c, "method", masks)
 }
 
-// offerServices offers the services that storage needs, and all of an emulated node.
-func offerServices(ctx context.Context, a *connection, _ []string) []string {
+// masks returns the masks of one method each, in all versions and in each: volume/MountVolume, volume/v1/MountVolume.
+func masks() (list []string) {
+	for _, path := range policy.Methods() {
+		mask := policy.Written(path)
+		parts := strings.Split(mask, "/")
+		list = append(list, parts[0], parts[0]+"/"+parts[2], mask)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// The completers below ignore errors: a shell has no use for them. What follows a tab describes a name.
+
+// completeServices returns the services that storage needs, and all of an emulated node.
+func completeServices(ctx context.Context, a *connection, _ []string) []string {
 	list := []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
-	return append(list, asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (more []string) {
-		r, _ := client.ListServices(ctx, &admin.ListServicesRequest{})
-		for _, s := range r.GetServices() {
-			if !slices.ContainsFunc(list, func(known string) bool { return strings.HasPrefix(known, s.GetName()+"\t") }) {
-				more = append(more, s.GetName())
-			}
+	r, _ := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	for _, s := range r.GetServices() {
+		if !slices.ContainsFunc(list, func(known string) bool { return strings.HasPrefix(known, s.GetName()+"\t") }) {
+			list = append(list, s.GetName())
 		}
-		return more
-	})...)
-}
-
-func offerDisks(ctx context.Context, a *connection, _ []string) (list []string) {
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	r, _ := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
-		text := fmt.Sprint(number)
-		if serial := r.GetDiskIDs()[number].GetSerialNumber(); serial != "" {
-			text += "\tserial " + serial
-		}
-		list = append(list, text)
 	}
 	return list
 }
 
-func diskNumbers(ctx context.Context, client *csiproxy.Client) ([]uint32, error) {
-	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-	return slices.Sorted(maps.Keys(r.GetDiskIDs())), err
+func completeDisks(ctx context.Context, a *connection, _ []string) (list []string) {
+	r, _ := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+	for number, id := range r.GetDiskIDs() {
+		text := fmt.Sprint(number)
+		if serial := id.GetSerialNumber(); serial != "" {
+			text += "\tserial " + serial
+		}
+		list = append(list, text)
+	}
+	slices.Sort(list)
+	return list
 }
 
-// offerVolumes offers the ids of the volumes, in the short form that no shell misreads.
-func offerVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	numbers, _ := diskNumbers(ctx, client)
+// completeVolumes returns the ids of the volumes, in the short form that no shell misreads.
+func completeVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
+	numbers, _ := a.diskNumbers(ctx)
 	for _, number := range numbers {
-		r, _ := client.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		r, _ := invoke(ctx, a, volumeapi.VolumeClient.ListVolumesOnDisk,
+			&volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
 		for _, id := range r.GetVolumeIds() {
 			list = append(list, fmt.Sprintf("%s\tdisk %d", shortID(id), number))
 		}
@@ -121,18 +120,18 @@ func offerVolumes(ctx context.Context, a *connection, _ []string) (list []string
 	return list
 }
 
-// offerPortals offers the registered portals, and all of an emulated node's storage.
-func offerPortals(ctx context.Context, a *connection, _ []string) []string {
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	list := asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (all []string) {
-		r, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
-		for _, p := range r.GetPortals() {
-			all = append(all, portalText(p.GetAddress(), p.GetPort()))
-		}
-		return all
-	})
-	r, _ := client.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
+// network returns the file servers and portals of an emulated node.
+func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
+	r, _ := invoke(ctx, a, nodeClient.ListNetwork, &admin.ListNetworkRequest{})
+	return r
+}
+
+// completePortals returns the registered portals, and all of an emulated node's storage.
+func completePortals(ctx context.Context, a *connection, _ []string) (list []string) {
+	for _, p := range network(ctx, a).GetPortals() {
+		list = append(list, portalText(p.GetAddress(), p.GetPort()))
+	}
+	r, _ := invoke(ctx, a, iscsiapi.IscsiClient.ListTargetPortals, &iscsiapi.ListTargetPortalsRequest{})
 	for _, p := range r.GetTargetPortals() {
 		list = append(list, portalText(p.GetTargetAddress(), p.GetTargetPort()))
 	}
@@ -140,73 +139,62 @@ func offerPortals(ctx context.Context, a *connection, _ []string) []string {
 	return slices.Compact(list)
 }
 
-// offerTargets offers the targets of the portal before them, or else those that are connected.
-func offerTargets(ctx context.Context, a *connection, before []string) []string {
-	if len(before) == 0 {
-		return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
-			r, _ := client.Inspect(ctx, &admin.InspectRequest{})
-			for _, s := range r.GetIscsiSessions() {
-				list = append(list, s.GetTarget())
-			}
-			return list
-		})
+// completeTargets returns the targets of the portal before them, or else those that are connected.
+func completeTargets(ctx context.Context, a *connection, before []string) (list []string) {
+	if len(before) > 0 {
+		r, _ := invoke(ctx, a, iscsiapi.IscsiClient.DiscoverTargetPortal,
+			&iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(before)})
+		return r.GetIqns()
 	}
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	r, _ := client.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalOf(before)})
-	return r.GetIqns()
+	r, _ := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+	for _, s := range r.GetIscsiSessions() {
+		list = append(list, s.GetTarget())
+	}
+	return list
 }
 
-// notMapped is the end of the offer of a share that could be mapped.
+// notMapped is the end of the completion of a share that could be mapped.
 const notMapped = "\tnot mapped"
 
-// offerShares offers the shares that are mapped, which the admin endpoint knows, and those of an emulated node, or
-// those of the server before them.
-func offerShares(ctx context.Context, a *connection, before []string) []string {
-	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
-		network, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
-		if len(before) > 0 {
-			for _, s := range network.GetServers() {
-				if strings.EqualFold(s.GetName(), before[0]) {
-					list = append(list, s.GetShares()...)
-				}
-			}
-			return list
-		}
-		r, _ := client.Inspect(ctx, &admin.InspectRequest{})
-		mapped := map[string]bool{}
-		for _, m := range r.GetSmbMappings() {
-			mapped[strings.ToLower(m.GetRemotePath())] = true
-			list = append(list, m.GetRemotePath()+"\t"+m.GetStatus())
-		}
-		for _, s := range network.GetServers() {
-			for _, share := range s.GetShares() {
-				if path := `\\` + s.GetName() + `\` + share; !mapped[strings.ToLower(path)] {
-					list = append(list, path+notMapped)
-				}
+// completeShares returns the shares of the server before them, or else the mapped ones and those of an emulated node.
+func completeShares(ctx context.Context, a *connection, before []string) (list []string) {
+	servers := network(ctx, a).GetServers()
+	if len(before) > 0 {
+		for _, s := range servers {
+			if strings.EqualFold(s.GetName(), before[0]) {
+				list = append(list, s.GetShares()...)
 			}
 		}
 		return list
-	})
+	}
+	r, _ := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+	mapped := map[string]bool{}
+	for _, m := range r.GetSmbMappings() {
+		mapped[strings.ToLower(m.GetRemotePath())] = true
+		list = append(list, m.GetRemotePath()+"\t"+m.GetStatus())
+	}
+	for _, s := range servers {
+		for _, share := range s.GetShares() {
+			if path := `\\` + s.GetName() + `\` + share; !mapped[strings.ToLower(path)] {
+				list = append(list, path+notMapped)
+			}
+		}
+	}
+	return list
 }
 
-func offerServers(ctx context.Context, a *connection, _ []string) []string {
-	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
-		r, _ := client.ListNetwork(ctx, &admin.ListNetworkRequest{})
-		for _, s := range r.GetServers() {
-			list = append(list, s.GetName())
-		}
-		return list
-	})
+func completeServers(ctx context.Context, a *connection, _ []string) (list []string) {
+	for _, s := range network(ctx, a).GetServers() {
+		list = append(list, s.GetName())
+	}
+	return list
 }
 
-func offerFaults(ctx context.Context, a *connection, _ []string) []string {
-	return asked(ctx, a, func(ctx context.Context, client *adminclient.Client) (list []string) {
-		r, _ := client.ListFaults(ctx, &admin.ListFaultsRequest{})
-		for _, s := range r.GetFaults() {
-			list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(),
-				faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
-		}
-		return list
-	})
+func completeFaults(ctx context.Context, a *connection, _ []string) (list []string) {
+	r, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
+	for _, s := range r.GetFaults() {
+		list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(),
+			faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
+	}
+	return list
 }

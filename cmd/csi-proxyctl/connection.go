@@ -21,12 +21,23 @@ type connection struct {
 	timeout   time.Duration
 	output    output
 
+	client  func() *csiproxy.Client       // the client of the storage API, which all calls share
 	takes   map[*cobra.Command][]argument // the arguments of the commands
+	callers map[string]*cobra.Command     // the command that calls each method of the storage API
 	running *cobra.Command                // the command, once its line is understood
 	args    []string                      // its arguments
+}
 
-	answered int     // how many endpoints the last look of a wait found
-	seen     *uint32 // the number of the disk that a look of a wait found by its serial number
+// newClient returns a client that does not wait for an agent that is not there, so that the user learns it at once.
+func (a *connection) newClient() *csiproxy.Client {
+	return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1})
+}
+
+// calledBy notes which command calls a method of the storage API.
+func (a *connection) calledBy(c *cobra.Command, method string) {
+	if a.callers[method] == nil {
+		a.callers[method] = c
+	}
 }
 
 // limited returns a command's context, limited to the time that the command may take.
@@ -58,6 +69,30 @@ func poll(ctx context.Context, interval time.Duration, look func() (done bool, e
 	}
 }
 
+// invoke calls a method of the storage API, in the newest version that the agent has, or of the admin endpoint. It
+// turns an error into a failure.
+func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], request Q) (response R, err error) {
+	if err := adminclient.CheckPlace(a.socketDir); err != nil {
+		return response, err
+	}
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
+	client := a.client()
+	for _, group := range []any{client.Disk, client.Filesystem, client.ISCSI, client.SMB, client.System, client.Volume} {
+		if of, ok := group.(C); ok {
+			if response, err = m(of, ctx, request); err != nil {
+				err = failure{explain(err)}
+			}
+			return response, err
+		}
+	}
+	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) (err error) {
+		response, err = m(any(client).(C), ctx, request)
+		return err
+	})
+	return response, err
+}
+
 // call calls the admin endpoint, and turns an error into a failure.
 func (a *connection) call(ctx context.Context, do func(context.Context, *adminclient.Client) error) error {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
@@ -76,31 +111,7 @@ func (a *connection) call(ctx context.Context, do func(context.Context, *admincl
 	return nil
 }
 
-// api calls the storage API, in the newest versions that the agent has, and turns an error into a failure. The user
-// sees that it takes long.
-func (a *connection) api(c *cobra.Command, do func(context.Context, *csiproxy.Client) error) error {
-	if err := adminclient.CheckPlace(a.socketDir); err != nil {
-		return err
-	}
-	ctx, cancel := a.limited(c.Context())
-	defer cancel()
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	stop := showProgress(c)
-	err := do(ctx, client)
-	stop()
-	if err == nil {
-		return nil
-	}
-	return failure{explain(err)}
-}
-
-// client returns a client that does not wait for an agent that is not there, so that the user learns it at once.
-func (a *connection) client() *csiproxy.Client {
-	return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1})
-}
-
-// explain adds what a person can do about a call whose time is over.
+// explain adds to an exceeded deadline that the change goes on, and the next command.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
 		return &adminclient.Error{Text: "no answer in time, and what has begun goes on; csi-proxyctl doctor shows what hangs",

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -23,27 +22,25 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		change(a.admin(a.command("detach", "Pull a disk out, even if it is in use; prints where its image is, whose "+
-			"directory is its bundle", "DISK"),
-			func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
-				r, err := client.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: diskOf(args)})
-				return shown(r, err, r.GetImagePath())
-			})),
-		a.admin(a.command("detached", "List the disks that were pulled out, with the command that attaches each again"),
-			listDetached),
+		change(a, "detach", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
+			nodeClient.DetachDisk, "DISK"),
+		a.runs(a.command("detached", "List the disks that were pulled out, with the command that attaches each again"),
+			a.listDetached),
 		growCommand(a),
-		change(a.admin(a.command("offline", "Take a disk offline", "DISK"), setState(false))),
-		change(a.admin(a.command("online", "Bring a disk online", "DISK"), setState(true))),
-		change(a.admin(a.command("read-only", "Make a disk read-only", "DISK"), setReadOnly(true))),
-		change(a.admin(a.command("writable", "Make a disk writable", "DISK"), setReadOnly(false))))
+		change(a, "offline", "Take a disk offline", nodeClient.SetDiskState, "DISK"),
+		changeWith(a, "online", "Bring a disk online", &admin.SetDiskStateRequest{Online: true}, nodeClient.SetDiskState,
+			"DISK"),
+		changeWith(a, "read-only", "Make a disk read-only", &admin.SetDiskReadOnlyRequest{ReadOnly: true},
+			nodeClient.SetDiskReadOnly, "DISK"),
+		change(a, "writable", "Make a disk writable", nodeClient.SetDiskReadOnly, "DISK"))
 }
 
 // maxBundleFile is the most that is read of a bundle's disk.json, which others may have written.
 const maxBundleFile = 1 << 20
 
 // listDetached lists the bundles in the node's own directory for them, which is beside its volumes on this host.
-func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-	r, err := client.GetPath(ctx, &admin.GetPathRequest{WindowsPath: `C:\`})
+func (a *connection) listDetached(ctx context.Context, _ []string) (answer, error) {
+	r, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`})
 	if err != nil {
 		return answer{}, err
 	}
@@ -77,87 +74,70 @@ func listDetached(ctx context.Context, client *adminclient.Client, _ []string) (
 	return answer{value: map[string]any{"disks": list}, rows: rows, names: names}, err
 }
 
-func setState(online bool) adminCall {
-	return func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
-		return done(client.SetDiskState(ctx, &admin.SetDiskStateRequest{DiskNumber: diskOf(args), Online: online}))
-	}
-}
-
-func setReadOnly(readOnly bool) adminCall {
-	return func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
-		return done(client.SetDiskReadOnly(ctx,
-			&admin.SetDiskReadOnlyRequest{DiskNumber: diskOf(args), ReadOnly: readOnly}))
-	}
-}
-
 func growCommand(a *connection) *cobra.Command {
-	var to size
-	c := change(a.admin(a.command("grow", "Make a disk larger", "DISK"),
-		func(ctx context.Context, client *adminclient.Client, args []string) (answer, error) {
-			return done(client.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: diskOf(args), SizeBytes: int64(to)}))
-		}))
-	c.Flags().Var(&to, "size", "the new total; `bytes`, or with a unit: 20Gi")
+	r := &admin.GrowDiskRequest{}
+	c := changeWith(a, "grow", "Make a disk larger", r, nodeClient.GrowDisk, "DISK")
+	c.Flags().Var((*size)(&r.SizeBytes), "size", "the new total; `bytes`, or with a unit: 20Gi")
 	required(c, "size")
 	return c
 }
 
 func attachCommand(a *connection) *cobra.Command {
-	c := a.command("attach",
-		"Attach a disk, blank, formatted, from another node or with the content of an image; prints its number")
+	r := &admin.AttachDiskRequest{}
+	c := changeWith(a, "attach",
+		"Attach a disk, blank, formatted, from another node or with the content of an image; prints its number", r,
+		nodeClient.AttachDisk)
 	c.Long = c.Short + `.
 A bundle is a disk with its identity and its files: detach makes one, and --bundle with --size a blank one.`
 	c.Example = `  csi-proxyctl node disk attach --size 20Gi --serial vol0123456789abcdef3 --lun 3
   csi-proxyctl node disk attach --size 20Gi --bundle /cloud/vol-1
   csi-proxyctl node disk attach --bundle /cloud/vol-1`
-	var total size
-	c.Flags().Var(&total, "size", "`bytes`, or with a unit: 20Gi")
-	image := c.Flags().String("image", "",
+	flags := c.Flags()
+	flags.Var((*size)(&r.SizeBytes), "size", "`bytes`, or with a unit: 20Gi")
+	flags.StringVar(&r.ImagePath, "image", "",
 		"a `file` with the disk's bytes, which is moved into the node, or the one that detach printed")
-	bundle := c.Flags().String("bundle", "",
+	flags.StringVar(&r.BundlePath, "bundle", "",
 		"the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
 	c.MarkFlagsOneRequired("size", "image", "bundle")
 	c.MarkFlagsMutuallyExclusive("image", "bundle")
-	formatted := c.Flags().Bool("formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
+	flags.BoolVar(&r.Formatted, "formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
 	c.MarkFlagsMutuallyExclusive("formatted", "image")
 	c.MarkFlagsMutuallyExclusive("formatted", "bundle")
-	r := &admin.AttachDiskRequest{}
-	c.Flags().StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none, or the bundle's)")
-	var naa, t10, eui string
-	c.Flags().StringVar(&naa, "naa", "", "page 83 identifier: NAA name in `hex`")
-	c.Flags().StringVar(&eui, "eui64", "", "page 83 identifier: EUI-64 in `hex`")
-	c.Flags().StringVar(&t10, "t10", "",
+	flags.StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none, or the bundle's)")
+	naa := flags.String("naa", "", "page 83 identifier: NAA name in `hex`")
+	eui := flags.String("eui64", "", "page 83 identifier: EUI-64 in `hex`")
+	t10 := flags.String("t10", "",
 		"page 83 identifier: T10 vendor id, ASCII `text` such as \"Google  persistent-disk-0\"")
-	c.Flags().StringVar(&r.BusType, "bus-type", "",
+	flags.StringVar(&r.BusType, "bus-type", "",
 		"`type`: Scsi, Sas, Nvme, iScsi, Virtual and others (default: Scsi, or the bundle's)")
 	complete(c, "bus-type", "Scsi", "Sas", "Nvme", "iScsi", "Virtual")
-	c.Flags().Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
-	c.Flags().Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
-	c.Flags().Uint32Var(&r.Target, "target", 0, "SCSI target `number`")
-	lun := c.Flags().Uint32("lun", 0, "logical unit `number` (default: the lowest free one)")
-	c.Flags().BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
-	c.Flags().BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
-	c.Flags().Uint32Var(&r.SectorSize, "sector-size", 0, "512 or 4096 `bytes` (default: 512, or the bundle's)")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		r.SizeBytes, r.Formatted = int64(total), *formatted
-		if c.Flags().Changed("lun") {
+	flags.Uint32Var(&r.Adapter, "adapter", 0, "SCSI adapter `number`")
+	flags.Uint32Var(&r.Bus, "bus", 0, "SCSI bus `number`")
+	flags.Uint32Var(&r.Target, "target", 0, "SCSI target `number`")
+	lun := flags.Uint32("lun", 0, "logical unit `number` (default: the lowest free one)")
+	flags.BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
+	flags.BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
+	flags.Uint32Var(&r.SectorSize, "sector-size", 0, "512 or 4096 `bytes` (default: 512, or the bundle's)")
+	return first(c, func([]string) (err error) {
+		if flags.Changed("lun") {
 			r.Lun = lun
 		}
-		var err error
-		if r.Identifiers, err = identifiers(naa, eui, t10); err != nil {
-			return err
+		for _, path := range []*string{&r.ImagePath, &r.BundlePath} { // the agent has another current directory
+			if *path, err = absolute(*path); err != nil {
+				return err
+			}
 		}
-		if r.ImagePath, err = absolute(*image); err != nil {
-			return err
-		}
-		if r.BundlePath, err = absolute(*bundle); err != nil {
-			return err
-		}
-		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-			answered, err := client.AttachDisk(ctx, r)
-			return shown(answered, err, fmt.Sprint(answered.GetDiskNumber()))
-		})
+		r.Identifiers, err = identifiers(*naa, *eui, *t10)
+		return err
+	})
+}
+
+// absolute returns the absolute form of a path. An empty path stays empty.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
 	}
-	return change(c)
+	return filepath.Abs(path)
 }
 
 // identifiers returns the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.

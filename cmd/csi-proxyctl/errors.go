@@ -30,11 +30,11 @@ func (a *connection) text(ctx context.Context, err error) string {
 	if a.running == nil || code != codes.NotFound && code != codes.InvalidArgument {
 		return text
 	}
-	meant, takes := a.meant(ctx), a.takes[a.running]
-	if meant == "" && code == codes.NotFound && len(takes) > 0 && a.onEmulatedNode(a.running) {
-		meant = takes[0].listing()
+	suggestion, takes := a.suggestion(ctx), a.takes[a.running]
+	if suggestion == "" && code == codes.NotFound && len(takes) > 0 && a.onEmulatedNode(a.running) {
+		suggestion = takes[0].listing()
 	}
-	return text + meant
+	return text + suggestion
 }
 
 // reason is text without what the user may have meant.
@@ -49,11 +49,11 @@ func (a *connection) reason(err error) string {
 	case errors.As(err, &unsupported) && errors.As(err, &call):
 		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; "+
 			"csi-proxyctl apis lists what it serves",
-			commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
+			a.commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
 	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
 		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
-		return strings.Replace(err.Error(), call.Error(), commandsFor(call.Message)+advice(call.Reason), 1)
+		return strings.Replace(err.Error(), call.Error(), a.commandsFor(call.Message)+advice(call.Reason), 1)
 	}
 	return err.Error()
 }
@@ -116,36 +116,93 @@ func advice(of string) string {
 	return ""
 }
 
-// commandOf has the command for each method of the storage API that has one.
-var commandOf = map[string]string{ //nolint:gosec // G101: no secret is in it
-	"ListDiskIDs": "disk list", "ListDiskLocations": "disk locations", "GetDiskStats": "disk stats",
-	"GetDiskState": "disk state", "SetDiskState": "disk online", "PartitionDisk": "disk partition",
-	"Rescan": "disk rescan", "ListVolumesOnDisk": "volume list", "GetVolumeStats": "volume stats",
-	"GetDiskNumberFromVolumeID": "volume disk", "GetVolumeIDFromTargetPath": "volume id",
-	"FormatVolume": "volume format", "MountVolume": "volume mount", "UnmountVolume": "volume unmount",
-	"ResizeVolume": "volume resize", "WriteVolumeCache": "volume flush", "PathExists": "fs exists",
-	"IsSymlink": "fs is-link", "Mkdir": "fs mkdir", "CreateSymlink": "fs link", "Rmdir": "fs rmdir",
-	"RmdirContents": "fs rmdir-contents", "NewSmbGlobalMapping": "smb map", "RemoveSmbGlobalMapping": "smb unmap",
-	"AddTargetPortal": "iscsi portal add", "RemoveTargetPortal": "iscsi portal remove",
-	"ListTargetPortals": "iscsi portal list", "DiscoverTargetPortal": "iscsi portal discover",
-	"ConnectTarget": "iscsi login", "DisconnectTarget": "iscsi logout", "GetTargetDisks": "iscsi disks",
-	"SetMutualChapSecret": "iscsi mutual-secret", "GetBIOSSerialNumber": "system serial",
-	"GetService": "system service get", "StartService": "system service start", "StopService": "system service stop",
-}
-
 var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
 
 // commandsFor replaces the methods that a text names by the commands that call them. Those with their group or version
 // stay: they are what a policy or a fault names.
-func commandsFor(text string) string {
+func (a *connection) commandsFor(text string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range methodName.FindAllStringIndex(text, -1) {
-		if command := commandOf[text[at[0]:at[1]]]; command != "" &&
+		if c := a.callers[text[at[0]:at[1]]]; c != nil &&
 			(at[0] == 0 || !strings.ContainsRune(`/."`, rune(text[at[0]-1]))) {
-			out.WriteString(text[end:at[0]] + "csi-proxyctl " + command)
+			out.WriteString(text[end:at[0]] + c.CommandPath())
 			end = at[1]
 		}
 	}
 	return out.String() + text[end:]
+}
+
+// Exit codes. They are part of the interface: scripts rely on them.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitUnavailable  = 3
+	exitNotFound     = 4
+	exitRefused      = 5
+	exitUnsupported  = 6
+	exitTimeout      = 7
+	exitNotConfirmed = 8
+)
+
+const exitCodesText = `Exit codes:
+  0  done
+  1  failed; for doctor: it found something
+  2  wrong usage: a command, a flag or an argument
+  3  no agent can be reached, or something that it needs does not answer
+  4  the named object does not exist
+  5  refused because of the state of the node, a rule or wrong credentials
+  6  this agent cannot do it: its version is too old, or its node is not an emulated one
+  7  out of time; the agent completes a change that has begun
+  8  not confirmed: nothing was done`
+
+// failure is an error that is not about usage. All other errors come from cobra.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// refused is the refusal of a call that was not made.
+type refused struct{ error }
+
+// errNotConfirmed ends a command that would have destroyed something and was not confirmed.
+var errNotConfirmed = errors.New(
+	"not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
+
+// errFound ends doctor if it found something, which it has printed.
+var errFound = errors.New("")
+
+// exitCode returns the exit code of a command that ended with err, which may be nil.
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case !errors.As(err, new(failure)):
+		return exitUsage
+	case errors.Is(err, errNotConfirmed):
+		return exitNotConfirmed
+	case errors.As(err, new(refused)):
+		return exitRefused
+	case errors.As(err, new(*dial.Error)), errors.Is(err, csiproxy.ErrNoAgent):
+		return exitUnavailable
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return exitFailed
+	}
+	switch s.Code() {
+	case codes.Unavailable:
+		return exitUnavailable
+	case codes.NotFound:
+		return exitNotFound
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange,
+		codes.PermissionDenied, codes.Unauthenticated:
+		return exitRefused
+	case codes.Unimplemented:
+		return exitUnsupported
+	case codes.DeadlineExceeded:
+		return exitTimeout
+	default:
+		return exitFailed
+	}
 }

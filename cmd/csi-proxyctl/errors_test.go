@@ -20,17 +20,13 @@ import (
 // methodsWithout are the methods that have no command: drivers need them, and people see the same elsewhere.
 var methodsWithout = []string{"Volume.GetClosestVolumeIDFromTargetPath", "Volume.IsVolumeFormatted"}
 
-// TestEveryMethodHasACommand finds methods of the newest versions without a command, and commands that are gone.
+// TestEveryMethodHasACommand finds methods of the newest versions without a command.
 func TestEveryMethodHasACommand(t *testing.T) {
-	root, _ := commands()
+	_, a := commands()
 	for _, method := range hubMethods() {
 		_, name, _ := strings.Cut(method, ".")
-		path := commandOf[name]
-		if slices.Contains(methodsWithout, method) {
-			continue
-		}
-		if c, rest, err := root.Find(strings.Fields(path)); path == "" || err != nil || len(rest) > 0 || c.HasSubCommands() {
-			t.Errorf("%s has no command: %q", method, path)
+		if a.callers[name] == nil && !slices.Contains(methodsWithout, method) {
+			t.Errorf("%s has no command", method)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -84,25 +83,20 @@ func (a *connection) states(ctx context.Context) (states, error) {
 	}
 	for _, d := range tree.Disks {
 		all[fmt.Sprintf("disk/%d", d.Number)] = d.String()
-		for _, p := range d.Partitions {
-			if v := p.Volume; v != nil {
-				all["volume/"+shortID(v.ID)] = volumeInWords(d, v)
-			}
-		}
 	}
-	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.Inspect(ctx, &admin.InspectRequest{})
-		for _, m := range r.GetSmbMappings() {
-			all["mapping/"+m.GetRemotePath()] = m.GetStatus()
-		}
-		for _, s := range r.GetIscsiSessions() {
-			all["session/"+s.GetTarget()] = map[bool]string{true: "connected", false: "disconnected"}[s.GetConnected()]
-		}
-		for _, d := range r.GetDangling() {
-			all["link/"+d.GetPath()] = "leads nowhere: " + d.GetTarget()
-		}
-		return err
-	})
+	for d, v := range volumesOf(tree) {
+		all["volume/"+shortID(v.ID)] = volumeInWords(d, v)
+	}
+	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+	for _, m := range r.GetSmbMappings() {
+		all["mapping/"+m.GetRemotePath()] = m.GetStatus()
+	}
+	for _, s := range r.GetIscsiSessions() {
+		all["session/"+s.GetTarget()] = map[bool]string{true: "connected", false: "disconnected"}[s.GetConnected()]
+	}
+	for _, d := range r.GetDangling() {
+		all["link/"+d.GetPath()] = "leads nowhere: " + d.GetTarget()
+	}
 	if withoutAdmin(err) {
 		err = nil // an agent without it shows disks and volumes
 	}
@@ -111,8 +105,7 @@ func (a *connection) states(ctx context.Context) (states, error) {
 
 // volumeInWords leaves out how much is used, which changes all the time.
 func volumeInWords(d treeview.Disk, v *treeview.Volume) string {
-	parts := []string{fmt.Sprintf("disk %d", d.Number)}
-	parts = append(parts, v.Format())
+	parts := []string{fmt.Sprintf("disk %d", d.Number), v.Format()}
 	if v.TotalBytes > 0 {
 		parts = append(parts, treeview.Size(v.TotalBytes))
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 )
@@ -89,10 +89,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 
 // inspect asks the admin endpoint what only it knows.
 func (a *connection) inspect(ctx context.Context, f *doctor.Facts) (missing []string, err error) {
-	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) (err error) {
-		f.Inspected, err = client.Inspect(ctx, &admin.InspectRequest{})
-		return err
-	})
+	f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
 	if withoutAdmin(err) {
 		err = errors.New(noAdmin(err))
 	}
@@ -103,26 +100,23 @@ func (a *connection) inspect(ctx context.Context, f *doctor.Facts) (missing []st
 // machine's registry, what else is to know about an emulated node, and who may change the agent's directories.
 func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
 	emulated := false
-	_ = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		list, err := client.ListSwitches(ctx, &admin.ListSwitchesRequest{})
-		for _, s := range list.GetSwitches() {
-			switch s.GetName() {
-			case "automountOff":
-				f.AutomountOff, emulated = s.GetValue() == "true", true
-			case "sanPolicy":
-				f.SANPolicy = s.GetValue()
-			}
+	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &admin.ListSwitchesRequest{})
+	for _, s := range switches.GetSwitches() {
+		switch s.GetName() {
+		case "automountOff":
+			f.AutomountOff, emulated = s.GetValue() == "true", true
+		case "sanPolicy":
+			f.SANPolicy = s.GetValue()
 		}
-		faults, _ := client.ListFaults(ctx, &admin.ListFaultsRequest{})
-		for _, s := range faults.GetFaults() {
-			f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
-				s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
-		}
-		if at, err := client.GetPath(ctx, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
-			f.Emulated.Path, f.Emulated.FreeBytes = at.GetHostPath(), freeBytes(at.GetHostPath())
-		}
-		return err
-	})
+	}
+	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
+	for _, s := range faults.GetFaults() {
+		f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
+			s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
+	}
+	if at, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
+		f.Emulated.Path, f.Emulated.FreeBytes = at.GetHostPath(), freeBytes(at.GetHostPath())
+	}
 	lacks := func(what string, err error) {
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			missing = append(missing, what+": "+err.Error())
@@ -143,12 +137,9 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 }
 
 // services asks the API for the services that matter.
-func (a *connection) services(ctx context.Context, f *doctor.Facts) error {
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	var errs []error
+func (a *connection) services(ctx context.Context, f *doctor.Facts) (failed error) {
 	for _, one := range storageServices() {
-		s, err := getService(ctx, client, one.Name)
+		s, err := a.service(ctx, one.Name)
 		switch {
 		case err == nil:
 			one.Installed, one.Status, one.Start = true, s.Status, s.StartType
@@ -156,11 +147,8 @@ func (a *connection) services(ctx context.Context, f *doctor.Facts) error {
 		case status.Code(err) == codes.NotFound:
 			f.Services = append(f.Services, one)
 		default:
-			errs = append(errs, fmt.Errorf("service %s: %w", one.Name, err))
+			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", one.Name, err))
 		}
 	}
-	if len(errs) > 0 {
-		return errs[0]
-	}
-	return nil
+	return failed
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,18 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 func faultCommand(a *connection) *cobra.Command {
-	return group("fault", "Disturb kernel calls and API calls",
-		addFaultCommand(a), a.admin(a.command("list", "List the faults"), listFaults), removeFaultCommand(a))
+	return group("fault", "Disturb kernel calls and API calls", addFaultCommand(a),
+		query(a, "list", "List the faults", nodeClient.ListFaults, showFaults), removeFaultCommand(a))
 }
 
 func addFaultCommand(a *connection) *cobra.Command {
-	c := a.command("add", "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id")
+	f := &admin.Fault{}
+	c := changeWith(a, "add", "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
+		&admin.AddFaultRequest{Fault: f}, nodeClient.AddFault)
 	c.Long = c.Short + `.
 
 csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD,
@@ -34,7 +34,6 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
   csi-proxyctl node fault add --method volume/MountVolume --status UNAVAILABLE --message "try later" --times 2
   csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`
 	flags := c.Flags()
-	f := &admin.Fault{}
 	flags.StringVar(&f.Function, "function", "", "`name` of the kernel function")
 	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
 	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
@@ -62,30 +61,22 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 	} {
 		c.MarkFlagsMutuallyExclusive(pair...)
 	}
-	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		if *code != "" {
-			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
-				return err
-			}
-		}
-		if err := e.Set(f); err != nil {
-			return err
-		}
-		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-			r, err := client.AddFault(ctx, &admin.AddFaultRequest{Fault: f})
-			return shown(r, callsMeant(err, f), strconv.FormatUint(r.GetId(), 10))
-		})
-	}
 	completeCalls(c)
 	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE",
 		"ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
 	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
 		"RESOURCE_EXHAUSTED", "UNAVAILABLE")
-	return change(c)
+	return first(c, func([]string) (err error) {
+		if *code != "" {
+			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
+				return err
+			}
+		}
+		return e.Set(f)
+	})
 }
 
-func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-	list, err := client.ListFaults(ctx, &admin.ListFaultsRequest{})
+func showFaults(_ []string, list *admin.ListFaultsResponse) answer {
 	rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
 	for _, s := range list.GetFaults() {
 		f, times := s.GetFault(), "all"
@@ -95,26 +86,19 @@ func listFaults(ctx context.Context, client *adminclient.Client, _ []string) (an
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times,
 			faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
 	}
-	return shown(list, err, rows...)
+	return answer{value: message{list}, rows: rows}
 }
 
 func removeFaultCommand(a *connection) *cobra.Command {
-	c := a.command("remove", "End a fault and let the calls that it holds go on", "[ID]")
+	c := change(a, "remove", "End a fault and let the calls that it holds go on", nodeClient.RemoveFault, "[ID]")
 	all := c.Flags().Bool("all", false, "end all faults")
-	c.RunE = func(c *cobra.Command, args []string) error {
+	return first(c, func(args []string) error {
 		if *all == (len(args) == 1) {
 			return errors.New(c.CommandPath() + " needs ID or --all; csi-proxyctl node fault list lists the faults")
 		}
-		var id uint64
-		if !*all {
-			var err error
-			if id, err = strconv.ParseUint(args[0], 10, 64); err != nil || id == 0 {
-				return fmt.Errorf("%q is not the id of a fault", args[0])
-			}
+		if !*all && args[0] == "0" { // which is all of them in the request
+			return errors.New(`"0" is not the id of a fault`)
 		}
-		return a.runAdmin(c, args, func(ctx context.Context, client *adminclient.Client, _ []string) (answer, error) {
-			return done(client.RemoveFault(ctx, &admin.RemoveFaultRequest{Id: id}))
-		})
-	}
-	return change(c)
+		return nil
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -25,8 +27,8 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	c.Example = `  csi-proxyctl journal --method volume/MountVolume
   csi-proxyctl journal --failed --since 5m
   csi-proxyctl journal --api --tail 20 --follow`
-	p := &journalPrinter{a: a, r: &admin.ListJournalRequest{}}
-	r, flags := p.r, c.Flags()
+	p, flags := &journalPrinter{a: a, request: &admin.ListJournalRequest{}}, c.Flags()
+	r := p.request
 	flags.Uint64Var(&r.After, "after", 0, "only entries after this `number`")
 	flags.StringVar(&r.Method, "method", "", "only API calls of these `methods`, and kernel calls made for them")
 	flags.StringVar(&r.Function, "function", "", "only calls of the kernel function of this `name`")
@@ -35,8 +37,8 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	flags.BoolVar(&r.Failed, "failed", false, "only calls that failed")
 	flags.BoolVar(&p.api, "api", false, "only API calls")
 	since := flags.String("since", "", "only calls that began at this `time` or later: 30s ago, or 2026-01-31T12:00:00Z")
-	flags.IntVar(&p.tail, "tail", -1, "only the last `number` of what there is (default: all)")
-	follow := flags.BoolP("follow", "f", false, "go on printing until interrupted, or for as long as --timeout says")
+	flags.IntVar(&p.tail, "tail", -1, "only the last `number` of the entries that exist (default: all)")
+	flags.BoolVarP(&p.follow, "follow", "f", false, "continue until interrupted, or for as long as --timeout says")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *since != "" {
 			at, err := parseTime(*since)
@@ -45,79 +47,78 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			}
 			r.Since = timestamppb.New(at)
 		}
-		if what, meant := unknownCalls(r.GetFunction(), r.GetMethod()); what != "" { // as if there had been none
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s%s\n", what, meant)
+		if what, suggestion := unknownCalls(r.GetFunction(), r.GetMethod()); what != "" { // the list will be empty
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s%s\n", what, suggestion)
 		}
-		a.untilInterrupted(c, *follow)
+		a.untilInterrupted(c, p.follow)
 		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			if err := p.print(ctx, c, client, *follow); !*follow || ctx.Err() == nil {
-				return err
+			err := p.print(ctx, c, client)
+			if p.follow && (ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
+				return nil
 			}
-			return nil // it ends, as it is meant to
+			return err
 		})
 	}
 	completeCalls(c)
 	return c
 }
 
-// journalPrinter prints a part of the journal.
+// A journalPrinter prints a part of the journal.
 type journalPrinter struct {
-	a    *connection
-	r    *admin.ListJournalRequest
-	api  bool
-	tail int // < 0: all
-	kept []*admin.JournalEntry
+	a           *connection
+	request     *admin.ListJournalRequest
+	api, follow bool
+	tail        int // < 0: all
 }
 
-func (p *journalPrinter) print(ctx context.Context, c *cobra.Command, client *adminclient.Client, follow bool) error {
-	everything := proto.Equal(p.r, &admin.ListJournalRequest{After: p.r.GetAfter()})
+func (p *journalPrinter) print(ctx context.Context, c *cobra.Command, client *adminclient.Client) error {
+	unfiltered := proto.Equal(p.request, &admin.ListJournalRequest{After: p.request.GetAfter()})
+	var kept []*admin.JournalEntry
+	return eachPage(ctx, client, p.request, p.follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
+		if unfiltered && first > 1 && len(entries) > 0 && entries[0].GetSequence() > first {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, entries[0].GetSequence()-1)
+		}
+		for _, e := range entries {
+			if !p.api || e.GetApi() != nil {
+				kept = append(kept, e)
+			}
+		}
+		if p.tail >= 0 {
+			kept = kept[max(0, len(kept)-p.tail):]
+			if !last {
+				return nil
+			}
+			p.tail = -1 // later entries are all printed
+		}
+		for _, e := range kept {
+			if err := p.a.printOne(c, journal.Line(e), fmt.Sprint(e.GetSequence()), message{e}); err != nil {
+				return err
+			}
+		}
+		kept = nil
+		return nil
+	})
+}
+
+// eachPage reads the journal page by page. It passes the entries, the number of the first entry that the page could
+// have, and whether it is the last page so far. Without follow, running calls are at the end of that page; with follow,
+// it goes on with later entries.
+func eachPage(ctx context.Context, client *adminclient.Client, r *admin.ListJournalRequest, follow bool,
+	do func(entries []*admin.JournalEntry, first uint64, last bool) error) error {
 	for {
-		page, err := client.ListJournal(ctx, p.r)
+		page, err := client.ListJournal(ctx, r)
 		if err != nil {
 			return err
 		}
-		if first := p.r.GetAfter() + 1; everything && first > 1 && len(page.GetEntries()) > 0 &&
-			page.GetEntries()[0].GetSequence() > first {
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first,
-				page.GetEntries()[0].GetSequence()-1)
-		}
-		p.r.After = page.GetSearched()
-		last := p.r.GetAfter() >= page.GetNewest()
-		entries := page.GetEntries()
+		first, entries := r.GetAfter()+1, page.GetEntries()
+		r.After = page.GetSearched()
+		last := r.GetAfter() >= page.GetNewest()
 		if last && !follow {
 			entries = append(entries, page.GetRunning()...)
 		}
-		if err := p.printAll(c, entries, p.r.GetWait() || last); err != nil {
+		if err := do(entries, first, last); err != nil || last && !follow {
 			return err
 		}
-		if last && !follow {
-			return nil
-		}
-		p.r.Wait = last && follow
+		r.Wait = last
 	}
-}
-
-// printAll prints entries. Those of which only the last are wanted are kept until all are there.
-func (p *journalPrinter) printAll(c *cobra.Command, entries []*admin.JournalEntry, all bool) error {
-	for _, e := range entries {
-		if !p.api || e.GetApi() != nil {
-			p.kept = append(p.kept, e)
-		}
-	}
-	if p.tail >= 0 && len(p.kept) > p.tail {
-		p.kept = p.kept[len(p.kept)-p.tail:]
-	}
-	if p.tail >= 0 && !all {
-		return nil
-	}
-	for _, e := range p.kept {
-		if err := p.a.printOne(c, journal.Line(e), fmt.Sprint(e.GetSequence()), message{e}); err != nil {
-			return err
-		}
-	}
-	p.kept = nil
-	if all {
-		p.tail = -1
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -65,7 +66,9 @@ func doubleDashes(args []string) []string {
 
 // commands returns the program's command and what all commands share.
 func commands() (*cobra.Command, *connection) {
-	a := &connection{output: output{form: outputTable}, takes: map[*cobra.Command][]argument{}}
+	a := &connection{output: output{form: outputTable}, takes: map[*cobra.Command][]argument{},
+		callers: map[string]*cobra.Command{}}
+	a.client = sync.OnceValue(a.newClient)
 	root := group("csi-proxyctl", "Call a CSI Proxy agent, look at its node, and find out what is wrong with it")
 	root.Long = strings.TrimSpace(`
 csi-proxyctl calls a CSI Proxy agent, looks at its node, finds out what is wrong with it, and plays the hardware of an
@@ -91,9 +94,12 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 		&cobra.Group{ID: "api", Title: "Call the storage API:"},
 		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
 	)
+	tree, journal, doctor := treeCommand(a), journalCommand(a), doctorCommand(a)
+	tree.SuggestFor, journal.SuggestFor = []string{"get", "describe"}, []string{"logs"} // kubectl's words
+	doctor.SuggestFor = []string{"status"}
 	for group, commands := range map[string][]*cobra.Command{
-		"look": {apisCommand(a), treeCommand(a), doctorCommand(a), eventsCommand(a), waitCommand(a), journalCommand(a),
-			policyCommand(a), versionCommand(a)},
+		"look": {apisCommand(a), tree, doctor, eventsCommand(a), waitCommand(a), journal, policyCommand(a),
+			versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {

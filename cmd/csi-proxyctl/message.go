@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -28,54 +29,49 @@ func messages[M proto.Message](list []M) []message {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (m message) MarshalJSON() ([]byte, error) { return messageJSON(m.ProtoReflect()) }
-
-func messageJSON(m protoreflect.Message) ([]byte, error) {
-	if strings.HasPrefix(string(m.Descriptor().FullName()), "google.protobuf.") { // times have a form of their own
-		return protojson.Marshal(m.Interface())
+func (m message) MarshalJSON() ([]byte, error) {
+	of := m.ProtoReflect()
+	if strings.HasPrefix(string(of.Descriptor().FullName()), "google.protobuf.") { // times have a form of their own
+		return protojson.Marshal(m.Message)
 	}
 	var members [][]byte
-	for i := range m.Descriptor().Fields().Len() {
-		field := m.Descriptor().Fields().Get(i)
-		if field.ContainingOneof() != nil && !m.Has(field) {
+	for i := range of.Descriptor().Fields().Len() {
+		field := of.Descriptor().Fields().Get(i)
+		if field.ContainingOneof() != nil && !of.Has(field) {
 			continue
 		}
-		text, err := fieldJSON(field, m)
+		text, err := json.Marshal(fieldValue(field, of))
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, append([]byte(`"`+field.JSONName()+`":`), text...))
+		members = append(members, fmt.Appendf(nil, "%q:%s", field.JSONName(), text))
 	}
 	return fmt.Appendf(nil, "{%s}", bytes.Join(members, []byte(","))), nil
 }
 
-func fieldJSON(field protoreflect.FieldDescriptor, m protoreflect.Message) ([]byte, error) {
-	switch value := m.Get(field); {
-	case field.IsList():
-		list := make([]json.RawMessage, value.List().Len())
+// fieldValue returns the value of a field for package json.
+func fieldValue(field protoreflect.FieldDescriptor, m protoreflect.Message) any {
+	if field.IsList() {
+		list := make([]any, m.Get(field).List().Len())
 		for i := range list {
-			text, err := valueJSON(field, value.List().Get(i))
-			if err != nil {
-				return nil, err
-			}
-			list[i] = text
+			list[i] = plainValue(field, m.Get(field).List().Get(i))
 		}
-		return json.Marshal(list)
-	case field.Message() != nil && !m.Has(field):
-		return []byte("null"), nil
-	default:
-		return valueJSON(field, value)
+		return list
 	}
+	if field.Message() != nil && !m.Has(field) {
+		return nil
+	}
+	return plainValue(field, m.Get(field))
 }
 
-func valueJSON(field protoreflect.FieldDescriptor, value protoreflect.Value) ([]byte, error) {
+func plainValue(field protoreflect.FieldDescriptor, value protoreflect.Value) any {
 	switch v := value.Interface().(type) {
 	case protoreflect.Message:
-		return messageJSON(v)
+		return message{v.Interface()}
 	case protoreflect.EnumNumber:
-		return json.Marshal(enumWord(field.Enum(), v))
+		return enumWord(field.Enum(), v)
 	default:
-		return json.Marshal(v)
+		return v
 	}
 }
 
@@ -95,4 +91,24 @@ func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) 
 	}
 	name := strings.TrimPrefix(string(value.Name()), prefix.String()+"_")
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+}
+
+// word returns a value of an enum as people write it.
+func word(e protoreflect.Enum) string { return enumWord(e.Descriptor(), e.Number()) }
+
+// words returns the words of an enum's values but the first, which means unspecified.
+func words(enum protoreflect.EnumDescriptor) (list []string) {
+	for i := 1; i < enum.Values().Len(); i++ {
+		list = append(list, enumWord(enum, enum.Values().Get(i).Number()))
+	}
+	return list
+}
+
+// parseWord returns the value of an enum that a word names, and 0 for none.
+func parseWord(text, what string, enum protoreflect.EnumDescriptor) (protoreflect.EnumNumber, error) {
+	at := slices.Index(words(enum), strings.ToLower(text))
+	if at < 0 && text != "" {
+		return 0, fmt.Errorf("%q is not a %s of a service", text, what)
+	}
+	return enum.Values().Get(at + 1).Number(), nil
 }

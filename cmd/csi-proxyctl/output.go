@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
+	utiljson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
@@ -39,11 +41,14 @@ const (
 func (o *output) String() string { return o.form }
 func (o *output) Type() string   { return "format" }
 
-func (o *output) Set(text string) (err error) {
+func (o *output) Set(text string) error {
 	switch form, template, given := strings.Cut(text, "="); {
 	case form == outputJSONPath && given:
-		*o = output{form: outputJSONPath, template: template}
-		_, err = expandTemplate(template, nil, true)
+		if !strings.Contains(template, "{") {
+			template = "{" + template + "}"
+		}
+		*o = output{form, template}
+		_, err := o.parse()
 		return err
 	case text == outputJSONPath:
 		return errors.New("jsonpath needs a template: -o jsonpath='{.disks[*].serialNumber}'")
@@ -52,6 +57,15 @@ func (o *output) Set(text string) (err error) {
 		return nil
 	}
 	return fmt.Errorf("the output %q is unknown; use table, wide, name, json, yaml or jsonpath=TEMPLATE", text)
+}
+
+// parse parses the template, one of kubectl's. A template with a range can be executed only once.
+func (o *output) parse() (*jsonpath.JSONPath, error) {
+	parsed := jsonpath.New("template")
+	if err := parsed.Parse(o.template); err != nil {
+		return nil, fmt.Errorf("jsonpath %q: %w", o.template, err)
+	}
+	return parsed, nil
 }
 
 // forPeople reports whether the output is a table.
@@ -65,8 +79,8 @@ func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	return a.printAnswer(c, answer{value: value, rows: rows})
 }
 
-// printAnswer prints the answer of a command. A change, which has none, is silent in a table; programs get what was
-// changed.
+// printAnswer prints the answer of a command. A change without an answer prints nothing in a table; programs get the
+// command and its arguments.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	if found.value == nil {
 		if a.output.forPeople() {
@@ -74,15 +88,12 @@ func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 		}
 		found = a.changed(c)
 	}
-	switch a.output.form {
-	case outputWide:
-		if found.wide != nil {
-			return printTable(c.OutOrStdout(), found.wide)
-		}
+	switch {
+	case a.output.form == outputWide && found.wide != nil:
+		return printTable(c.OutOrStdout(), found.wide)
+	case a.output.forPeople():
 		return printTable(c.OutOrStdout(), found.rows)
-	case outputTable:
-		return printTable(c.OutOrStdout(), found.rows)
-	case outputName:
+	case a.output.form == outputName:
 		return printNames(c, found)
 	}
 	return a.printValue(c, found.value)
@@ -101,23 +112,22 @@ func (a *connection) printValue(c *cobra.Command, value any) error {
 // changed returns the answer of a change for programs: the command, and the arguments that it was given.
 func (a *connection) changed(c *cobra.Command) answer {
 	value := map[string]any{"done": strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")}
-	found := answer{value: value, names: []string{}}
-	for i, arg := range c.Flags().Args() {
+	args := c.Flags().Args()
+	for i, arg := range args {
 		value[strings.ToLower(a.takes[c][i].name)] = arg
-		found.names = c.Flags().Args()[:1]
 	}
-	return found
+	return answer{value: value, names: append([]string{}, args[:min(1, len(args))]...)}
 }
 
 // printNames prints the names of an answer's objects, one a line, as other commands take them.
 func printNames(c *cobra.Command, found answer) error {
-	names := found.names
+	names, rows := found.names, found.rows
+	if names == nil && len(rows) == 0 {
+		return fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
+	}
 	if names == nil {
-		rows := found.rows
-		if len(rows) > 0 && strings.Contains(rows[0], "\t") {
+		if strings.Contains(rows[0], "\t") {
 			rows = rows[1:]
-		} else if len(rows) == 0 {
-			return fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
 		}
 		for _, row := range rows {
 			name, _, _ := strings.Cut(row, "\t")
@@ -132,16 +142,14 @@ func printNames(c *cobra.Command, found answer) error {
 	return nil
 }
 
-// printOne prints one of many values as they come: as a line, as the name that other commands take, as a line of
-// JSON, or as a YAML document.
+// printOne prints one value of several, as soon as it is known: its line or its name for people, JSON in one line, YAML
+// as a document.
 func (a *connection) printOne(c *cobra.Command, line, name string, value any) error {
-	switch a.output.form {
-	case outputTable, outputWide:
-		_, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(line))
-		return err
-	case outputName:
-		_, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(name))
-		return err
+	switch {
+	case a.output.forPeople():
+		return printNames(c, answer{names: []string{line}})
+	case a.output.form == outputName:
+		return printNames(c, answer{names: []string{name}})
 	}
 	text, err := a.encode(value, "")
 	if err != nil {
@@ -154,27 +162,34 @@ func (a *connection) printOne(c *cobra.Command, line, name string, value any) er
 	return err
 }
 
-// encode returns a value as JSON, as YAML or as a template has it.
+// encode returns a value as JSON, as YAML, or in the template. Without an indent, missing keys are not an error.
 func (a *connection) encode(value any, indent string) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	switch {
-	case a.output.form == outputJSONPath:
-		text, err = expandTemplate(a.output.template, text, indent == "")
+	switch a.output.form {
+	case outputJSONPath:
+		var decoded any
+		if err := utiljson.UnmarshalCaseSensitivePreserveInts(text, &decoded); err != nil {
+			return nil, err
+		}
+		template, err := a.output.parse()
+		if err != nil {
+			return nil, err
+		}
+		err = template.AllowMissingKeys(indent == "").Execute(&out, decoded)
+		return []byte(printable.Text(out.String())), err
+	case outputYAML:
+		text, err = yaml.JSONToYAML(escaped(text)) // its parser refuses control characters
 		return []byte(printable.Text(string(text))), err
-	case a.output.form == outputYAML:
-		text, err = yaml.JSONToYAML(escaped(text)) // whose parser refuses control characters
-		return []byte(printable.Text(string(text))), err
-	case indent == "":
-		err = json.Compact(&out, text)
-	default:
-		err = json.Indent(&out, text, "", indent)
 	}
-	out.WriteByte('\n')
-	return escaped(out.Bytes()), err
+	if indent == "" {
+		return append(escaped(text), '\n'), nil
+	}
+	err = json.Indent(&out, text, "", indent)
+	return append(escaped(out.Bytes()), '\n'), err
 }
 
 // printTable prints rows of cells that tabs separate.
@@ -196,18 +211,17 @@ func printTable(w io.Writer, rows []string) error {
 }
 
 // escaped returns JSON in which characters that do not print are escapes; line ends stay.
-func escaped(text []byte) []byte {
-	var b []byte
+func escaped(text []byte) (out []byte) {
 	for _, r := range string(text) {
 		switch {
 		case unicode.IsPrint(r) || r == '\n':
-			b = utf8.AppendRune(b, r)
+			out = utf8.AppendRune(out, r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)
-			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
 		default:
-			b = fmt.Appendf(b, `\u%04x`, r)
+			out = fmt.Appendf(out, `\u%04x`, r)
 		}
 	}
-	return b
+	return out
 }

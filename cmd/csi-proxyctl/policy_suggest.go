@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func suggestPolicy(log io.Reader) (*suggestion, error) {
 		return nil, err
 	}
 	for _, r := range s.rules {
-		r.narrow()
+		r.minimize()
 	}
 	return s, nil
 }
@@ -120,14 +121,9 @@ func (e auditEntry) client() (suggestedClient, bool) {
 }
 
 func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
-	key := func(c suggestedClient) string {
-		text, _ := yaml.Marshal(c) // plain values
-		return string(text)
-	}
-	for _, r := range s.rules {
-		if key(r.Clients[0]) == key(c) {
-			return r
-		}
+	known := func(r *suggestedRule) bool { return reflect.DeepEqual(r.Clients[0], c) }
+	if i := slices.IndexFunc(s.rules, known); i >= 0 {
+		return s.rules[i]
 	}
 	name := "client-" + strconv.Itoa(len(s.rules)+1)
 	if base := e.Image[strings.LastIndex(e.Image, `\`)+1:]; base != "" && c.Image != "" {
@@ -154,7 +150,7 @@ func (s *suggestion) name(r *suggestedRule, e auditEntry, field string, value an
 		switch meaning {
 		case policy.Path:
 			if path, err := winpath.Parse(value, winpath.Options{ForwardSlash: true}); err == nil {
-				addTo(&r.Directories, territory(path))
+				addTo(&r.Directories, driverDir(path))
 			}
 		case policy.Share:
 			if unc, err := winpath.ParseUNC(value, winpath.Options{ForwardSlash: true}); err == nil {
@@ -170,61 +166,39 @@ func (s *suggestion) name(r *suggestedRule, e auditEntry, field string, value an
 	}
 }
 
-// narrow sorts the lists, and drops directories that lie in others.
-func (r *suggestedRule) narrow() {
+// minimize sorts the lists, and drops directories that lie in others.
+func (r *suggestedRule) minimize() {
 	for _, list := range [][]string{r.Methods, r.Directories, r.Services, r.Servers, r.Portals, r.Targets} {
 		slices.Sort(list)
 	}
 	all := slices.Clone(r.Directories)
 	r.Directories = slices.DeleteFunc(r.Directories, func(dir string) bool {
-		return slices.ContainsFunc(all, func(other string) bool { return other != dir && isBelow(dir, other) })
+		return slices.ContainsFunc(all, func(other string) bool {
+			return other != dir && strings.HasPrefix(winpath.Fold(dir), winpath.Fold(strings.TrimSuffix(other, `\`)+`\`))
+		})
 	})
 }
 
-// isBelow reports whether a directory lies in another one.
-func isBelow(dir, other string) bool {
-	path, err := winpath.Parse(dir, winpath.Options{})
-	if err != nil {
-		return false
-	}
-	in, err := winpath.NewWorkingDirs([]string{other})
-	if err != nil {
-		return false
-	}
-	_, rest, ok := in.Find(path)
-	return ok && len(rest) > 0
-}
-
-// territory returns the directory that a path of a driver lies in: that of all pods, the driver's own below plugins,
+// driverDir returns the directory of a driver that a path lies in: that of all pods, the driver's own below plugins, or
 // else the parent. Kubelet names them all, so the next volume lies there too.
-func territory(path winpath.Path) string {
+func driverDir(path winpath.Path) string {
 	names := path.Components()
-	at := path.Root()
-	for _, name := range names[:depthOf(names)] {
-		if next, err := at.Join(name); err == nil {
-			at = next
-		}
-	}
-	return at.String()
-}
-
-// depthOf returns how many of the names make the territory.
-func depthOf(names []string) int {
+	depth := max(len(names)-1, 0)
 	for i, name := range names {
 		below := names[i+1:]
-		switch winpath.Fold(name) {
-		case "PODS":
-			return i + 1
-		case "PLUGINS":
-			if len(below) > 2 && winpath.Fold(below[0]) == "KUBERNETES.IO" && winpath.Fold(below[1]) == "CSI" {
-				return i + 4
-			}
-			if len(below) > 0 && winpath.Fold(below[0]) != "KUBERNETES.IO" {
-				return i + 2
-			}
+		switch folded := winpath.Fold(name); {
+		case folded == "PODS":
+			depth = i + 1
+		case folded == "PLUGINS" && len(below) > 0 && winpath.Fold(below[0]) != "KUBERNETES.IO":
+			depth = i + 2
+		case folded == "PLUGINS" && len(below) > 2 && winpath.Fold(below[1]) == "CSI":
+			depth = i + 4
+		default:
+			continue
 		}
+		break
 	}
-	return max(len(names)-1, 0)
+	return path.Root().String() + strings.Join(names[:depth], `\`)
 }
 
 func addTo(list *[]string, text string) {

@@ -11,9 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 )
 
-// similar returns the names that may be meant by a text, as cobra finds them for the names of commands.
+// similar returns at most three names that are similar to a text, as cobra finds them for the names of commands.
 func similar(text string, names []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {
@@ -28,8 +32,8 @@ func similar(text string, names []string) []string {
 	return found[:min(len(found), 3)]
 }
 
-// didYouMean returns the end of an error's text: the names that may have been meant, or all of them if they are few. It
-// is empty if text is one of the names.
+// didYouMean returns the end of an error's text: similar names, or all names if they are at most six. It is empty if
+// text is one of the names.
 func didYouMean(text string, names []string) string {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) }) {
 		return ""
@@ -43,19 +47,14 @@ func didYouMean(text string, names []string) string {
 	return ""
 }
 
-// subcommand is the check of the arguments of a command that only groups others. Words of kubectl's are answered with
-// the command to type.
+// subcommand checks the arguments of a command that only groups others. It uses cobra's own suggestions.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
-	instead := map[string]string{"get": "tree", "describe": "tree", "logs": "journal", "status": "doctor"}[args[0]]
-	if nouns := c.SuggestionsFor(append(args, "")[1]); instead == "tree" && len(args) > 1 && len(nouns) > 0 {
-		instead = nouns[0] + " list" // get disks
-	}
-	if instead != "" && !c.HasParent() {
-		return fmt.Errorf("%s; type %s %s", text, c.Name(), instead)
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
 	}
 	var names []string
 	for _, sub := range c.Commands() {
@@ -63,13 +62,10 @@ func subcommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if near := didYouMean(args[0], names); near != "" {
-		return errors.New(text + near)
-	}
-	return errors.New(text + "; there are: " + strings.Join(names, ", "))
+	return fmt.Errorf("%s; there are: %s", text, strings.Join(names, ", "))
 }
 
-// unknownFlag adds to the error of an unknown flag the flags that may have been meant.
+// unknownFlag adds similar flags to the error of an unknown flag.
 func unknownFlag(c *cobra.Command, err error) error {
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
@@ -83,9 +79,9 @@ func unknownFlag(c *cobra.Command, err error) error {
 	return err
 }
 
-// meant returns the end of the text of a call that failed because it names something that is not there: what may have
-// been meant instead, of the names that completion offers for the command's arguments.
-func (a *connection) meant(ctx context.Context) string {
+// suggestion returns the end of the text of a call that failed because it names an unknown object: similar names, from
+// the completions of the command's arguments and of its flags that select calls.
+func (a *connection) suggestion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
 	for i, of := range a.takes[a.running] {
@@ -96,5 +92,22 @@ func (a *connection) meant(ctx context.Context) string {
 			return didYouMean(typed, names)
 		}
 	}
-	return ""
+	function, _ := a.running.Flags().GetString("function")
+	method, _ := a.running.Flags().GetString("method")
+	_, suggestion := unknownCalls(function, method)
+	return suggestion
+}
+
+// unknownCalls returns an error's text and a suggestion if no kernel function or no method has the name. Both are empty
+// if there are such calls.
+func unknownCalls(function, method string) (text, suggestion string) {
+	isFunction := func(f string) bool { return strings.EqualFold(f, function) }
+	if function != "" && !slices.ContainsFunc(kernel.Functions(), isFunction) {
+		return fmt.Sprintf("there is no kernel function %q", function), didYouMean(function, kernel.Functions())
+	}
+	mask, err := methods.Parse(method)
+	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
+		return "", ""
+	}
+	return fmt.Sprintf("no method is called %q", method), didYouMean(method, masks())
 }

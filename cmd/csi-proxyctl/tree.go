@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -43,18 +42,12 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 // tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why
 // is the reason.
 func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
-	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		r, err := client.GetTree(ctx, &admin.GetTreeRequest{})
-		tree = treeview.FromAdmin(r)
-		return err
-	})
+	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
 	if !withoutAdmin(err) {
-		return tree, nil, err
+		return treeview.FromAdmin(r), nil, err
 	}
-	client := a.client()
-	defer func() { _ = client.Close() }()
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
-	tree, apiErr := treeview.FromAPI(ctx, client, a.reason)
+	tree, apiErr := treeview.FromAPI(ctx, a.client(), a.reason)
 	return tree, err, apiErr
 }

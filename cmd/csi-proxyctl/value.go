@@ -4,15 +4,22 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 // parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
@@ -70,6 +77,19 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// volumesOf returns the volumes of a tree with their disks.
+func volumesOf(tree *treeview.Tree) iter.Seq2[treeview.Disk, *treeview.Volume] {
+	return func(yield func(treeview.Disk, *treeview.Volume) bool) {
+		for _, d := range tree.Disks {
+			for _, p := range d.Partitions {
+				if p.Volume != nil && !yield(d, p.Volume) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // shortID returns a volume's id without the characters that shells misread: Volume{GUID}.
 func shortID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
@@ -94,4 +114,43 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
+}
+
+// maxPassword is far longer than any password.
+const maxPassword = 4096
+
+// passwordFlag gives a command the flag --password-file. The function that it returns reads the file into password.
+func passwordFlag(c *cobra.Command, usage string, password *string) (read func([]string) error) {
+	file := c.Flags().String("password-file", "", usage)
+	return func([]string) (err error) {
+		if *password, err = readPassword(*file, c.InOrStdin()); err != nil {
+			return failure{err}
+		}
+		return nil
+	}
+}
+
+// readPassword reads a password from a file, or from stdin for "-". Its errors never quote it.
+func readPassword(file string, stdin io.Reader) (string, error) {
+	from := stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", fmt.Errorf("cannot read the password: %w", err)
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxPassword+1))
+	if err != nil {
+		return "", fmt.Errorf("cannot read the password: %w", err)
+	}
+	password := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	switch {
+	case password == "":
+		return "", errors.New("the password is empty")
+	case len(text) > maxPassword || !utf8.ValidString(password) || strings.ContainsAny(password, "\x00\n"):
+		return "", fmt.Errorf("the password is not one line of at most %d bytes in UTF-8", maxPassword)
+	}
+	return password, nil
 }

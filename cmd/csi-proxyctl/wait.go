@@ -15,46 +15,45 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// waitPause is the time between two looks. A look is cheap.
+// waitPause is the time between two observations.
 const waitPause = 200 * time.Millisecond
 
-// The states that somebody can wait for.
+// States of an object.
 const (
 	statePresent = "present"
 	stateGone    = "gone"
 )
 
-// sight is what one look found: the states that hold, and what to print once the wanted one does.
-type sight struct {
+// An observation holds the states that an object has, and what to print once one of them is the wanted one.
+type observation struct {
 	states []string
 	found  answer
 }
 
-// gone is the sight of an object that is not there, with the name of its field.
-func gone(field string) sight {
-	return sight{[]string{stateGone}, answer{value: map[string]any{field: nil}, rows: []string{}, names: []string{}}}
+// gone is the observation of an object that is not there, with the name of its field.
+func gone(field string) observation {
+	return observation{[]string{stateGone},
+		answer{value: map[string]any{field: nil}, rows: []string{}, names: []string{}}}
 }
 
-// A lookout looks once. An error that may pass, such as that of an agent that is not there yet, is waited for as well.
-type lookout func(ctx context.Context, args []string) (sight, error)
+// An observer queries the state once. Errors that may pass, as while the agent starts, do not end the wait.
+type observer func(ctx context.Context, args []string) (observation, error)
 
 func waitCommand(a *connection) *cobra.Command {
 	c := group("wait", "Wait until the agent, a disk, a volume or a mapping is as it should be",
 		a.wait(a.command("ready", "Wait until the agent serves its API; prints how many endpoints it has"),
-			[]string{"ready"}, a.seeReady),
+			[]string{"ready"}, a.readyObserver()),
 		a.wait(a.command("disk", "Wait for a disk; prints its number", "DISK"),
-			[]string{statePresent, "online", "offline", stateGone}, a.seeDisk),
+			[]string{statePresent, "online", "offline", stateGone}, a.diskObserver()),
 		a.wait(a.command("volume", "Wait for a volume; prints its id", "VOLUME"),
-			[]string{statePresent, "formatted", "mounted", stateGone}, a.seeVolume),
+			[]string{statePresent, "formatted", "mounted", stateGone}, a.observeVolume),
 		a.wait(a.command("mapping", "Wait for the mapping of a share; prints its status", "SHARE"),
-			[]string{"ok", statePresent, stateGone}, a.seeMapping),
+			[]string{"ok", statePresent, stateGone}, a.observeMapping),
 	)
 	c.Long = c.Short + `.
 
@@ -64,8 +63,8 @@ saw last.`
 	return c
 }
 
-// wait makes a command that looks until a state holds, by default the first.
-func (a *connection) wait(c *cobra.Command, states []string, look lookout) *cobra.Command {
+// wait makes a command observe until a state holds, by default the first.
+func (a *connection) wait(c *cobra.Command, states []string, observe observer) *cobra.Command {
 	want := states[0]
 	if len(states) > 1 {
 		c.Flags().StringVar(&want, "for", want, "`state` to wait for: "+strings.Join(states, ", "))
@@ -78,7 +77,7 @@ func (a *connection) wait(c *cobra.Command, states []string, look lookout) *cobr
 		if err := adminclient.CheckPlace(a.socketDir); err != nil {
 			return err
 		}
-		found, err := a.untilSeen(c, want, args, look)
+		found, err := a.waitFor(c, want, args, observe)
 		if err != nil {
 			return failure{err}
 		}
@@ -87,14 +86,20 @@ func (a *connection) wait(c *cobra.Command, states []string, look lookout) *cobr
 	return c
 }
 
-// untilSeen looks until a state holds or the time is over.
-func (a *connection) untilSeen(c *cobra.Command, want string, args []string, look lookout) (found answer, err error) {
+// waitFor observes until a state holds or the time is over.
+func (a *connection) waitFor(c *cobra.Command, want string, args []string, observe observer) (found answer, err error) {
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
+	// The first observation may take longer than all the time, so that the error can name a state.
+	first, stop := context.WithTimeout(c.Context(), max(a.timeout, answerTime))
+	defer stop()
+	timeout := a.timeout
+	a.timeout = 0 // of single calls: these contexts have limits
 	defer showProgress(c)()
-	last, first := "nothing was seen", true
+	last, current := "", first
 	err = poll(ctx, waitPause, func() (bool, error) {
-		seen, err := a.lookOnce(ctx, c, first, args, look)
+		seen, err := observe(current, args)
+		current = ctx
 		switch {
 		case err == nil && slices.Contains(seen.states, want):
 			found = seen.found
@@ -103,10 +108,9 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 			last = "it is " + strings.Join(seen.states, ", ")
 		case ctx.Err() == nil && !passes(err):
 			return true, err
-		case ctx.Err() == nil || first:
+		case ctx.Err() == nil || last == "":
 			last = a.text(ctx, err)
 		}
-		first = false
 		return false, nil
 	})
 	switch {
@@ -119,19 +123,8 @@ func (a *connection) untilSeen(c *cobra.Command, want string, args []string, loo
 	if len(args) > 0 {
 		waited = c.Name() + " " + args[0]
 	}
-	text := fmt.Sprintf("%s is not %s after %v: %s", waited, want, a.timeout, last)
+	text := fmt.Sprintf("%s is not %s after %v: %s", waited, want, timeout, last)
 	return found, &adminclient.Error{Text: text, Err: status.Error(codes.DeadlineExceeded, text)}
-}
-
-// lookOnce looks. The first look is made however short the whole time is, so that something is known in the end.
-func (a *connection) lookOnce(ctx context.Context, c *cobra.Command, first bool, args []string,
-	look lookout) (sight, error) {
-	if first {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(c.Context(), max(a.timeout, answerTime))
-		defer cancel()
-	}
-	return look(ctx, args)
 }
 
 // passes reports whether an error may pass by itself.
@@ -143,132 +136,89 @@ func passes(err error) bool {
 	return exitCode(failure{err}) == exitUnavailable
 }
 
-func (a *connection) seeReady(ctx context.Context, _ []string) (sight, error) {
-	client, err := adminclient.Dial(ctx, a.socketDir)
-	served := 0
-	if err == nil {
-		defer func() { _ = client.Close() }()
-		var r *admin.ListAPIsResponse
-		r, err = client.ListAPIs(ctx, &admin.ListAPIsRequest{})
-		served = len(r.GetApis())
-	} else if list, tried := a.triedAPIs(ctx, err); tried == nil {
-		// The admin endpoint comes last, or never: all others are there if two looks find as many.
-		if err = nil; len(list) == a.answered {
-			served = len(list)
+// readyObserver returns an observer of the agent. Without an admin endpoint, which is served last, the agent is ready
+// once two observations find the same number of endpoints.
+func (a *connection) readyObserver() observer {
+	before := 0
+	return func(ctx context.Context, _ []string) (observation, error) {
+		list, tried, err := a.servedAPIs(ctx)
+		ready := len(list) > 0 && (!tried || len(list) == before)
+		before = len(list)
+		if err != nil || !ready {
+			return observation{states: []string{"not served"}}, err
 		}
-		a.answered = len(list)
+		return observation{[]string{"ready"},
+			answer{value: map[string]int{"endpoints": len(list)}, rows: []string{strconv.Itoa(len(list))}}}, nil
 	}
-	if err != nil || served == 0 {
-		return sight{states: []string{"not served"}}, err
-	}
-	return sight{[]string{"ready"},
-		answer{value: map[string]int{"endpoints": served}, rows: []string{strconv.Itoa(served)}}}, nil
 }
 
-// ask calls the storage API for one look.
-func ask[T any](ctx context.Context, a *connection,
-	call func(context.Context, *csiproxy.Client) (T, error)) (T, error) {
-	client := a.client()
-	defer func() { _ = client.Close() }()
-	return call(ctx, client)
-}
-
-func (a *connection) seeDisk(ctx context.Context, args []string) (sight, error) {
-	return ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
+// diskObserver returns an observer of a disk. The agent's lists leave out a disk that does not answer. So a disk whose
+// serial number was found before is asked for by its number, unless another disk has that number now.
+func (a *connection) diskObserver() observer {
+	var known *uint32
+	return func(ctx context.Context, args []string) (observation, error) {
 		number, err := diskOf(args), error(nil)
 		if !isNumber(args[0]) {
-			number, err = a.diskSeen(ctx, client, args[0])
+			r, listErr := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+			if listErr != nil {
+				return observation{}, listErr
+			}
+			number, err = diskIn(r.GetDiskIDs(), args[0])
+			switch {
+			case err == nil:
+				known = &number
+			case status.Code(err) == codes.NotFound && known != nil && r.GetDiskIDs()[*known].GetSerialNumber() == "":
+				number, err = *known, nil
+			}
 		}
 		var state *diskapi.GetDiskStateResponse
 		if err == nil {
-			state, err = client.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
+			state, err = invoke(ctx, a, diskapi.DiskClient.GetDiskState, &diskapi.GetDiskStateRequest{DiskNumber: number})
 		}
 		if status.Code(err) == codes.NotFound {
 			return gone("diskNumber"), nil
 		}
-		return sight{
-			[]string{statePresent, onlineText(state.GetIsOnline())},
-			answer{value: map[string]uint32{"diskNumber": number}, rows: []string{fmt.Sprint(number)}},
-		}, err
-	})
+		return observation{[]string{statePresent, onlineText(state.GetIsOnline())},
+			answer{value: map[string]uint32{"diskNumber": number}, rows: []string{fmt.Sprint(number)}}}, err
+	}
 }
 
-// diskSeen returns the number of the disk with a serial number. The agent's lists leave out a disk that does not
-// answer, so one that an earlier look found and this one does not is asked for by its number, unless another disk has
-// that now.
-func (a *connection) diskSeen(ctx context.Context, client *csiproxy.Client, serial string) (uint32, error) {
-	r, err := client.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
-	if err != nil {
-		return 0, err
-	}
-	number, err := diskIn(r.GetDiskIDs(), serial)
-	switch {
-	case err == nil:
-		a.seen = &number
-	case status.Code(err) == codes.NotFound && a.seen != nil && r.GetDiskIDs()[*a.seen].GetSerialNumber() == "":
-		return *a.seen, nil
-	}
-	return number, err
-}
-
-func (a *connection) seeVolume(ctx context.Context, args []string) (sight, error) {
+func (a *connection) observeVolume(ctx context.Context, args []string) (seen observation, err error) {
 	id := args[0]
-	seen, err := ask(ctx, a, func(ctx context.Context, client *csiproxy.Client) (sight, error) {
-		if isPath(id) {
-			r, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
-				&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: id})
-			if err != nil && status.Code(err) != codes.NotFound {
-				return sight{}, err
-			}
-			id = r.GetVolumeId()
-		}
-		if id == "" {
-			return gone("volumeId"), nil
-		}
-		r, err := client.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-		if status.Code(err) == codes.NotFound {
-			return gone("volumeId"), nil
-		}
-		s := sight{[]string{statePresent}, answer{value: map[string]string{"volumeId": id}, rows: []string{id}}}
-		if r.GetFormatted() {
-			s.states = append(s.states, "formatted")
-		}
-		return s, err
-	})
-	if err != nil || !slices.Contains(seen.states, "formatted") {
+	if isPath(id) {
+		id, err = a.volumeAt(ctx, id)
+	}
+	var r *volumeapi.IsVolumeFormattedResponse
+	if err == nil {
+		r, err = invoke(ctx, a, volumeapi.VolumeClient.IsVolumeFormatted, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
+	}
+	if status.Code(err) == codes.NotFound {
+		return gone("volumeId"), nil
+	}
+	seen = observation{[]string{statePresent}, answer{value: map[string]string{"volumeId": id}, rows: []string{id}}}
+	if err != nil || !r.GetFormatted() {
 		return seen, err
 	}
+	seen.states = append(seen.states, "formatted")
 	tree, _, err := a.tree(ctx)
 	if err != nil {
 		return seen, err
 	}
-	for _, d := range tree.Disks {
-		for _, p := range d.Partitions {
-			if p.Volume != nil && strings.EqualFold(shortID(p.Volume.ID), shortID(id)) && len(p.Volume.MountPoints) > 0 {
-				seen.states = append(seen.states, "mounted")
-			}
+	for _, v := range volumesOf(tree) {
+		if strings.EqualFold(shortID(v.ID), shortID(id)) && len(v.MountPoints) > 0 {
+			seen.states = append(seen.states, "mounted")
 		}
 	}
 	return seen, nil
 }
 
-func (a *connection) seeMapping(ctx context.Context, args []string) (sight, error) {
-	client, err := adminclient.Dial(ctx, a.socketDir)
-	if err != nil {
-		return sight{}, err
-	}
-	defer func() { _ = client.Close() }()
-	r, err := client.Inspect(ctx, &admin.InspectRequest{})
-	if err := partOf(r, "SMB mappings", err); err != nil {
-		return sight{}, err
-	}
-	for _, m := range r.GetSmbMappings() {
+func (a *connection) observeMapping(ctx context.Context, args []string) (observation, error) {
+	mapped, err := a.mappings(ctx)
+	for _, m := range mapped {
 		if strings.EqualFold(m.GetRemotePath(), args[0]) {
-			return sight{
-				[]string{statePresent, strings.ToLower(m.GetStatus())},
-				answer{value: mappingRow{m.GetRemotePath(), m.GetStatus()}, rows: []string{m.GetStatus()}},
-			}, nil
+			return observation{[]string{statePresent, strings.ToLower(m.GetStatus())},
+				answer{value: mappingRow{m.GetRemotePath(), m.GetStatus()}, rows: []string{m.GetStatus()}}}, nil
 		}
 	}
-	return gone("share"), nil
+	return gone("share"), err
 }
