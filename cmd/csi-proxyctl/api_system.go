@@ -3,36 +3,37 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 func systemGroup(a *connection) *cobra.Command {
-	stopped := &systemapi.StopServiceRequest{}
+	stopped := &csiproxy.StopServiceRequest{}
 	stop := asks(changeWith(a, "stop", "Stop a service and wait until it has stopped", stopped,
-		systemapi.SystemClient.StopService, "SERVICE"),
+		csiproxy.SystemClient.StopService, "SERVICE"),
 		"While services that depend on it run, it is refused; with --force they are stopped too, and are not started again.")
 	stop.Flags().BoolVar(&stopped.Force, "force", false,
 		"stop the services that depend on it first; they are not started again")
 	return group("system", "Print the node's serial number; look at, start and stop Windows services",
 		query(a, "serial", "Print the serial number from the node's firmware",
-			systemapi.SystemClient.GetBIOSSerialNumber, nil),
+			csiproxy.SystemClient.GetBIOSSerialNumber, nil),
 		group("service", "Look at, start and stop a Windows service",
 			a.runs(a.command("list", "List the services that storage needs, with their state"), a.listStorageServices),
-			query(a, "get", "Print whether a service runs and when it starts", systemapi.SystemClient.GetService,
-				func(args []string, r *systemapi.GetServiceResponse) answer {
+			query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
+				func(args []string, r *csiproxy.GetServiceResponse) answer {
 					s := viewOf(args[0], r)
 					return answer{value: s, rows: []string{serviceHead, s.row()}}
 				}, "SERVICE"),
 			change(a, "start", "Start a service, and those that it depends on, and wait until it runs",
-				systemapi.SystemClient.StartService, "SERVICE"),
+				csiproxy.SystemClient.StartService, "SERVICE"),
 			stop))
 }
 
@@ -47,10 +48,10 @@ type serviceView struct {
 const serviceHead = "NAME\tSTATUS\tSTART\tDISPLAY NAME"
 
 func (s serviceView) row() string {
-	return s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + orDash(s.DisplayName)
+	return s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + cmp.Or(s.DisplayName, "-")
 }
 
-func viewOf(name string, r *systemapi.GetServiceResponse) serviceView {
+func viewOf(name string, r *csiproxy.GetServiceResponse) serviceView {
 	return serviceView{Name: name, DisplayName: r.GetDisplayName(), Status: word(r.GetStatus()),
 		StartType: word(r.GetStartType())}
 }
@@ -95,6 +96,6 @@ func (a *connection) listStorageServices(ctx context.Context, _ []string) (answe
 }
 
 func (a *connection) service(ctx context.Context, name string) (serviceView, error) {
-	r, err := invoke(ctx, a, systemapi.SystemClient.GetService, &systemapi.GetServiceRequest{Name: name})
+	r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: name})
 	return viewOf(name, r), err
 }

@@ -14,11 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
 // An argument is one that a command takes. The functions get it as the last of the arguments so far.
@@ -96,13 +93,6 @@ func (a *connection) checkArguments(c *cobra.Command, args []string) error {
 	if len(missing) > 0 {
 		return errors.New(c.CommandPath() + " needs " + strings.Join(missing, " and ") + strings.Join(what, ""))
 	}
-	for i, text := range args {
-		if takes[i].name == "PORTAL" {
-			if _, err := parsePortal(text); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
@@ -155,6 +145,8 @@ func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error)
 			args[i], err = a.volumeAt(c.Context(), args[i])
 		case of.name == "DIR":
 			args[i], err = filepath.Abs(args[i])
+		case of.name == "PORTAL":
+			_, err = parsePortal(args[i])
 		}
 		if err != nil {
 			return nil, err
@@ -165,19 +157,19 @@ func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error)
 
 // volumeAt returns the id of the volume that is mounted at a path.
 func (a *connection) volumeAt(ctx context.Context, path string) (string, error) {
-	r, err := invoke(ctx, a, volumeapi.VolumeClient.GetVolumeIDFromTargetPath,
-		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	r, err := invoke(ctx, a, csiproxy.VolumeClient.GetVolumeIDFromTargetPath,
+		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return r.GetVolumeId(), err
 }
 
 func (a *connection) diskNumbers(ctx context.Context) ([]uint32, error) {
-	r, err := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
 	return slices.Sorted(maps.Keys(r.GetDiskIDs())), err
 }
 
 // diskWith returns the number of the disk with a serial number.
 func (a *connection) diskWith(ctx context.Context, serial string) (uint32, error) {
-	r, err := invoke(ctx, a, diskapi.DiskClient.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
+	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
 	if err != nil {
 		return 0, err
 	}
@@ -185,7 +177,7 @@ func (a *connection) diskWith(ctx context.Context, serial string) (uint32, error
 }
 
 // diskIn returns the number of the disk with a serial number in a list.
-func diskIn(list map[uint32]*diskapi.DiskIDs, serial string) (uint32, error) {
+func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 	var found []uint32
 	var serials []string
 	for _, number := range slices.Sorted(maps.Keys(list)) {
@@ -197,16 +189,15 @@ func diskIn(list map[uint32]*diskapi.DiskIDs, serial string) (uint32, error) {
 			serials = append(serials, of)
 		}
 	}
-	text, code := fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial),
-		codes.FailedPrecondition
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		text, code = fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, serials),
-			codes.NotFound
+		return 0, failedWith(codes.NotFound,
+			fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, serials))
 	}
-	return 0, failure{&adminclient.Error{Text: text, Err: status.Error(code, text)}}
+	return 0, failedWith(codes.FailedPrecondition,
+		fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial))
 }
 
 // diskOf returns the number of a disk in the first argument, which has been resolved.

@@ -13,13 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	fsapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
@@ -109,7 +105,7 @@ func (a *connection) describeObjects(c *cobra.Command, args []string) (lines []s
 
 func describeDisk(ctx context.Context, a *connection, args []string) ([]string, error) {
 	number := diskOf(args[len(args)-1:])
-	_, err := invoke(ctx, a, diskapi.DiskClient.GetDiskStats, &diskapi.GetDiskStatsRequest{DiskNumber: number})
+	_, err := invoke(ctx, a, csiproxy.DiskClient.GetDiskStats, &csiproxy.GetDiskStatsRequest{DiskNumber: number})
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +113,8 @@ func describeDisk(ctx context.Context, a *connection, args []string) ([]string, 
 }
 
 func describeVolume(ctx context.Context, a *connection, args []string) ([]string, error) {
-	r, err := invoke(ctx, a, volumeapi.VolumeClient.GetDiskNumberFromVolumeID,
-		&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: args[len(args)-1]})
+	r, err := invoke(ctx, a, csiproxy.VolumeClient.GetDiskNumberFromVolumeID,
+		&csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: args[len(args)-1]})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +135,7 @@ func (a *connection) drawn(ctx context.Context, number uint32) ([]string, error)
 
 func describePath(ctx context.Context, a *connection, args []string) ([]string, error) {
 	path := args[len(args)-1]
-	exists, err := invoke(ctx, a, fsapi.FilesystemClient.PathExists, &fsapi.PathExistsRequest{Path: path})
+	exists, err := invoke(ctx, a, csiproxy.FilesystemClient.PathExists, &csiproxy.PathExistsRequest{Path: path})
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +145,7 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 	if id, err := a.volumeAt(ctx, path); err == nil {
 		return []string{path + ": the volume " + id + " is mounted there; its content is not touched"}, nil
 	}
-	link, err := invoke(ctx, a, fsapi.FilesystemClient.IsSymlink, &fsapi.IsSymlinkRequest{Path: path})
+	link, err := invoke(ctx, a, csiproxy.FilesystemClient.IsSymlink, &csiproxy.IsSymlinkRequest{Path: path})
 	if err == nil && link.GetIsSymlink() {
 		return []string{path + ": a link; what it leads to is not touched"}, nil
 	}
@@ -158,8 +154,8 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 
 // describeTarget describes the target of the portal before it.
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
-	r, err := invoke(ctx, a, iscsiapi.IscsiClient.GetTargetDisks,
-		&iscsiapi.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
+	r, err := invoke(ctx, a, csiproxy.IscsiClient.GetTargetDisks,
+		&csiproxy.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 	if len(r.GetDiskIDs()) == 0 {
 		return []string{"The target has given this node no disks."}, err
 	}
@@ -191,8 +187,7 @@ func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 		}
 		typed, names := of.names(ctx, a, args[:i+1])
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, typed) }) {
-			text := "there is no " + of.onNode + " " + args[i]
-			return failure{&adminclient.Error{Text: text, Err: status.Error(codes.NotFound, text)}}
+			return failedWith(codes.NotFound, "there is no "+of.onNode+" "+args[i])
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func answerOf(response proto.Message) answer {
 	return answer{value: message{response}, rows: []string{m.Get(m.Descriptor().Fields().Get(0)).String()}}
 }
 
-// A method is one of the storage API or of the admin endpoint: diskapi.DiskClient.Rescan.
+// A method is one of the storage API or of the admin endpoint: csiproxy.DiskClient.Rescan.
 type method[C, Q, R any] = func(C, context.Context, Q, ...grpc.CallOption) (R, error)
 
 // query returns a command that makes one call and prints its response, as show or else answerOf returns it. The

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -68,7 +69,7 @@ func (a *connection) listDetached(ctx context.Context, _ []string) (answer, erro
 		}
 		err = errors.Join(err, readErr)
 		list, names = append(list, row{disk.Serial, disk.SizeBytes, bundle}), append(names, bundle)
-		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", orDash(disk.Serial),
+		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", cmp.Or(disk.Serial, "-"),
 			treeview.Size(disk.SizeBytes), bundle))
 	}
 	return answer{value: map[string]any{"disks": list}, rows: rows, names: names}, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -20,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
 // text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where
@@ -53,7 +55,7 @@ func (a *connection) reason(err error) string {
 	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
 		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
-		return strings.Replace(err.Error(), call.Error(), a.commandsFor(call.Message)+advice(call.Reason), 1)
+		return strings.Replace(err.Error(), call.Error(), a.commandsFor(call.Message)+advice[call.Reason], 1)
 	}
 	return err.Error()
 }
@@ -89,31 +91,17 @@ func (a *connection) place() string {
 func (a *connection) serves() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	for _, e := range a.tryEndpoints(ctx) {
-		if e.State == "answers" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.tryEndpoints(ctx), func(e doctor.Endpoint) bool { return e.State == doctor.Answers })
 }
 
-// advice returns the end of a text: the command that helps after a failure with this reason.
-func advice(of string) string {
-	switch of {
-	case reason.DiskNotFound:
-		return "; csi-proxyctl disk list lists the disks"
-	case reason.VolumeNotFound:
-		return "; csi-proxyctl volume list lists the volumes"
-	case reason.DiskOffline:
-		return "; csi-proxyctl disk online DISK brings it online"
-	case reason.ServiceNotRunning:
-		return "; csi-proxyctl system service list shows which services run"
-	case reason.Policy:
-		return "; csi-proxyctl policy test FILE shows which rule refuses it"
-	case reason.NotAnswering:
-		return "; csi-proxyctl doctor shows what hangs"
-	}
-	return ""
+// advice has the command that helps after a failure, by the failure's reason.
+var advice = map[string]string{
+	reason.DiskNotFound:      "; csi-proxyctl disk list lists the disks",
+	reason.VolumeNotFound:    "; csi-proxyctl volume list lists the volumes",
+	reason.DiskOffline:       "; csi-proxyctl disk online DISK brings it online",
+	reason.ServiceNotRunning: "; csi-proxyctl system service list shows which services run",
+	reason.Policy:            "; csi-proxyctl policy test FILE shows which rule refuses it",
+	reason.NotAnswering:      "; csi-proxyctl doctor shows what hangs",
 }
 
 var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
@@ -162,8 +150,10 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// refused is the refusal of a call that was not made.
-type refused struct{ error }
+// failedWith returns a failure with a text, and the exit code that belongs to a status code.
+func failedWith(code codes.Code, text string) error {
+	return failure{&adminclient.Error{Text: text, Err: status.Error(code, text)}}
+}
 
 // errNotConfirmed ends a command that would have destroyed something and was not confirmed.
 var errNotConfirmed = errors.New(
@@ -181,8 +171,6 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errNotConfirmed):
 		return exitNotConfirmed
-	case errors.As(err, new(refused)):
-		return exitRefused
 	case errors.As(err, new(*dial.Error)), errors.Is(err, csiproxy.ErrNoAgent):
 		return exitUnavailable
 	}

@@ -3,12 +3,18 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // adminPackage is the package of the admin endpoint's messages.
@@ -76,8 +82,8 @@ func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
 func showServers(_ []string, r *admin.ListNetworkResponse) answer {
 	rows := []string{"SERVER\tSTATE\tSHARES"}
 	for _, s := range r.GetServers() {
-		rows = append(rows, s.GetName()+"\t"+map[bool]string{true: "stopped", false: "running"}[s.GetStopped()]+"\t"+
-			orDash(strings.Join(s.GetShares(), ", ")))
+		rows = append(rows, s.GetName()+"\t"+choose(s.GetStopped(), "stopped", "running")+"\t"+
+			cmp.Or(strings.Join(s.GetShares(), ", "), "-"))
 	}
 	return answer{value: map[string]any{"servers": messages(r.GetServers())}, rows: rows}
 }
@@ -96,8 +102,155 @@ func iscsiCommand(a *connection) *cobra.Command {
 func showTargets(_ []string, r *admin.ListNetworkResponse) answer {
 	rows := []string{"PORTAL\tCONNECTED\tTARGETS"}
 	for _, p := range r.GetPortals() {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", portalText(p.GetAddress(), p.GetPort()), yesText(p.GetConnected()),
-			orDash(strings.Join(p.GetTargets(), ", "))))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", portalText(p.GetAddress(), p.GetPort()), choose(p.GetConnected(), "yes", "no"),
+			cmp.Or(strings.Join(p.GetTargets(), ", "), "-")))
 	}
 	return answer{value: map[string]any{"portals": messages(r.GetPortals())}, rows: rows}
+}
+
+func serviceCommand(a *connection) *cobra.Command {
+	return group("service", "List the node's services and change them behind the agent's back",
+		query(a, "list", "List the services", nodeClient.ListServices, showServices), setServiceCommand(a))
+}
+
+// nodeServiceRow is a service of an emulated node, in the words of serviceView.
+type nodeServiceRow struct {
+	Name           string `json:"name"`
+	Status         string `json:"status"`
+	StartType      string `json:"startType"`
+	PendingQueries uint32 `json:"pendingQueries"`
+	PendingTime    string `json:"pendingTime"`
+}
+
+func showServices(_ []string, r *admin.ListServicesResponse) answer {
+	list, rows := []nodeServiceRow{}, []string{"NAME\tSTATUS\tSTART\tPENDING"}
+	for _, s := range r.GetServices() {
+		row := nodeServiceRow{s.GetName(), word(s.GetState()), word(s.GetStart()), s.GetPendingQueries(),
+			s.GetPendingTime().AsDuration().String()}
+		pending := fmt.Sprintf("%d queries", row.PendingQueries)
+		if row.PendingTime != "0s" {
+			pending += ", " + row.PendingTime
+		}
+		list = append(list, row)
+		rows = append(rows, strings.Join([]string{row.Name, row.Status, row.StartType, pending}, "\t"))
+	}
+	return answer{value: map[string]any{"services": list}, rows: rows}
+}
+
+func setServiceCommand(a *connection) *cobra.Command {
+	r := &admin.SetServiceRequest{}
+	c := changeWith(a, "set", "Change a service at once, whatever depends on it", r, nodeClient.SetService, "SERVICE")
+	c.Example = "  csi-proxyctl node service set MSiSCSI --state stopped"
+	state := c.Flags().String("state", "",
+		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
+	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
+	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it pending when it starts or stops")
+	pending := c.Flags().Duration("pending-time", 0, "how `long` it stays pending at least, by the node's clock")
+	complete(c, "state", words(r.GetState().Descriptor())...)
+	complete(c, "start", words(r.GetStart().Descriptor())...)
+	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
+	return first(c, func([]string) error {
+		newState, err := parseWord(*state, "state", r.GetState().Descriptor())
+		if err != nil {
+			return err
+		}
+		newStart, err := parseWord(*start, "start type", r.GetStart().Descriptor())
+		r.State, r.Start = admin.ServiceState(newState), admin.ServiceStart(newStart)
+		if c.Flags().Changed("pending-queries") {
+			r.PendingQueries = queries
+		}
+		if c.Flags().Changed("pending-time") {
+			r.PendingTime = durationpb.New(*pending)
+		}
+		return err
+	})
+}
+
+func faultCommand(a *connection) *cobra.Command {
+	return group("fault", "Disturb kernel calls and API calls", addFaultCommand(a),
+		query(a, "list", "List the faults", nodeClient.ListFaults, showFaults), removeFaultCommand(a))
+}
+
+func addFaultCommand(a *connection) *cobra.Command {
+	f := &admin.Fault{}
+	c := changeWith(a, "add", "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
+		&admin.AddFaultRequest{Fault: f}, nodeClient.AddFault)
+	c.Long = c.Short + `.
+
+csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD,
+GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of which each call gets a random time,
+10ms-2s.`
+	c.Example = `  csi-proxyctl node fault add --function SetVolumeMountPoint --fail ERROR_NOT_READY --times 1
+  csi-proxyctl node fault add --function DeviceIoControl --code IOCTL_DISK_CREATE_DISK --crash --after-effect
+  csi-proxyctl node fault add --function FormatVolume --delay 1s-5s
+  csi-proxyctl node fault add --method volume/MountVolume --status UNAVAILABLE --message "try later" --times 2
+  csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`
+	flags := c.Flags()
+	flags.StringVar(&f.Function, "function", "", "`name` of the kernel function")
+	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
+	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
+	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
+	flags.Uint32Var(&f.Skip, "skip", 0, "let this `many` such calls pass first")
+	flags.Uint32Var(&f.Times, "times", 0, "disturb this `many` calls; 0: all")
+	e := faulttext.Effect{}
+	flags.StringVar(&e.Fail, "fail", "", "fail with a Win32 error `code`, by name or number")
+	flags.StringVar(&e.Status, "status", "", "fail with a gRPC `code`, by name or number")
+	flags.StringVar(&e.Message, "message", "injected", "message `text` of that error")
+	flags.StringVar(&e.Reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
+	flags.BoolVar(&e.Cut, "cut", false, "cut the connection of the API call")
+	flags.StringVar(&e.Delay, "delay", "", "wait first, for a `time`")
+	flags.BoolVar(&e.Hang, "hang", false, "wait until the fault is removed or the node reboots")
+	flags.BoolVar(&e.Crash, "crash", false, "let the agent die as if it were killed")
+	flags.BoolVar(&e.After, "after-effect", false, "fail, cut or crash after the call took effect")
+	effects := []string{"fail", "status", "cut", "delay", "hang", "crash"}
+	for _, group := range [][]string{{"function", "method"}, effects} {
+		c.MarkFlagsOneRequired(group...)
+		c.MarkFlagsMutuallyExclusive(group...)
+	}
+	for _, pair := range [][]string{
+		{"after-effect", "delay"}, {"after-effect", "hang"}, {"method", "fail"}, {"method", "code"}, {"method", "object"},
+		{"function", "status"}, {"function", "cut"},
+	} {
+		c.MarkFlagsMutuallyExclusive(pair...)
+	}
+	completeCalls(c)
+	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE",
+		"ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
+	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
+		"RESOURCE_EXHAUSTED", "UNAVAILABLE")
+	return first(c, func([]string) (err error) {
+		if *code != "" {
+			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
+				return err
+			}
+		}
+		return e.Set(f)
+	})
+}
+
+func showFaults(_ []string, list *admin.ListFaultsResponse) answer {
+	rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
+	for _, s := range list.GetFaults() {
+		f, times := s.GetFault(), "all"
+		if f.GetTimes() != 0 {
+			times = strconv.FormatUint(uint64(f.GetTimes()), 10)
+		}
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times,
+			faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
+	}
+	return answer{value: message{list}, rows: rows}
+}
+
+func removeFaultCommand(a *connection) *cobra.Command {
+	c := change(a, "remove", "End a fault and let the calls that it holds go on", nodeClient.RemoveFault, "[ID]")
+	all := c.Flags().Bool("all", false, "end all faults")
+	return first(c, func(args []string) error {
+		if *all == (len(args) == 1) {
+			return errors.New(c.CommandPath() + " needs ID or --all; csi-proxyctl node fault list lists the faults")
+		}
+		if !*all && args[0] == "0" { // which is all of them in the request
+			return errors.New(`"0" is not the id of a fault`)
+		}
+		return nil
+	})
 }

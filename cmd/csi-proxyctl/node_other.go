@@ -52,11 +52,5 @@ func freeBytes(path string) int64 {
 	return int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // other systems have other types
 }
 
-// sanPolicy is for Windows, too.
-func sanPolicy() (string, error) { return "", errors.ErrUnsupported }
-
-// bitLockerRequired is for Windows, too: an emulated node has no BitLocker.
-func bitLockerRequired() (bool, error) { return false, errors.ErrUnsupported }
-
-// automountOff is for Windows. An emulated node has a switch.
-func automountOff() (bool, error) { return false, errors.ErrUnsupported }
+// registryNumber is for Windows.
+func registryNumber(string, string) (uint64, error) { return 0, errors.ErrUnsupported }

@@ -42,25 +42,6 @@ func systemVersion() string {
 	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
 }
 
-// automountOff reports whether mountvol /N was called on this machine. The mount manager keeps that in its service's
-// key, as ReactOS' does (MountmgrWriteNoAutoMount).
-func automountOff() (bool, error) {
-	off, err := setting(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
-	return off != 0, err
-}
-
-// sanPolicy returns what Windows does with new disks. A machine on which nobody has set that has none in its registry.
-func sanPolicy() (string, error) {
-	number, err := setting(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
-	return doctor.SANPolicyOf(number), err
-}
-
-// bitLockerRequired reports whether this machine mounts fixed data drives without BitLocker read-only.
-func bitLockerRequired() (bool, error) {
-	deny, err := setting(doctor.BitLockerKey, doctor.BitLockerValue)
-	return deny == 1, err
-}
-
 // directories returns who may change the directories of the service's program and of its usual log.
 func (*connection) directories() (all []doctor.Directory, err error) {
 	paths := []string{defaultLogs}
@@ -81,21 +62,20 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 	return all, err
 }
 
-// setting reads a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails: a
-// container's registry is not the node's.
-func setting(path, value string) (uint64, error) {
-	if _, err := read(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
+// registryNumber returns a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails:
+// a container's registry is not the node's.
+func registryNumber(path, value string) (uint64, error) {
+	if _, err := readRegistry(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
 		return 0, errors.New("a container does not see the node's registry")
 	}
-	number, err := read(path, value)
+	number, err := readRegistry(path, value)
 	if err == registry.ErrNotExist { //nolint:errorlint // the package returns exactly this
 		return 0, nil
 	}
 	return number, err
 }
 
-// read reads a number below HKEY_LOCAL_MACHINE.
-func read(path, value string) (uint64, error) {
+func readRegistry(path, value string) (uint64, error) {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE)
 	if err != nil {
 		return 0, err

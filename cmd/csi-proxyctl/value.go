@@ -18,14 +18,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 // parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
-func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
+func parsePortal(text string) (*csiproxy.TargetPortal, error) {
 	if strings.Count(text, ":") != 1 && !strings.HasPrefix(text, "[") {
-		return &iscsiapi.TargetPortal{TargetAddress: text}, nil
+		return &csiproxy.TargetPortal{TargetAddress: text}, nil
 	}
 	host, number, err := net.SplitHostPort(text)
 	port := uint64(0)
@@ -35,7 +35,7 @@ func parsePortal(text string) (*iscsiapi.TargetPortal, error) {
 	if err != nil || port == 0 {
 		return nil, fmt.Errorf("%q is not a portal such as 192.0.2.10 or 192.0.2.10:3260", text)
 	}
-	return &iscsiapi.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
+	return &csiproxy.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
 }
 
 // portalText returns a portal as a user may write it, with its port.
@@ -44,7 +44,7 @@ func portalText(address string, port uint32) string {
 }
 
 // portalOf returns the portal in the first argument, which has been checked.
-func portalOf(args []string) *iscsiapi.TargetPortal {
+func portalOf(args []string) *csiproxy.TargetPortal {
 	portal, _ := parsePortal(args[0])
 	return portal
 }
@@ -95,26 +95,15 @@ func shortID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
 }
 
-func onlineText(online bool) string {
-	if online {
-		return "online"
-	}
-	return "offline"
-}
-
-func yesText(yes bool) string {
+// choose returns the first text if yes is true, and otherwise the second.
+func choose(yes bool, first, second string) string {
 	if yes {
-		return "yes"
+		return first
 	}
-	return "no"
+	return second
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func onlineText(online bool) string { return choose(online, "online", "offline") }
 
 // maxPassword is far longer than any password.
 const maxPassword = 4096

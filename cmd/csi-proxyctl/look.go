@@ -17,14 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
-
-// apiRow is one version of a group that an agent serves.
-type apiRow struct {
-	Group    string `json:"group"`
-	Version  string `json:"version"`
-	Endpoint string `json:"endpoint"`
-}
 
 func apisCommand(a *connection) *cobra.Command {
 	c := a.command("apis", "List the API groups and versions that the agent serves")
@@ -35,34 +29,28 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 		list, _, err := a.servedAPIs(ctx)
 		rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
 		for _, api := range list {
-			rows = append(rows, api.Group+"\t"+api.Version+"\t"+api.Endpoint)
-			names = append(names, api.Group+"/"+api.Version)
+			rows = append(rows, api.GetGroup()+"\t"+api.GetVersion()+"\t"+api.GetEndpoint())
+			names = append(names, api.GetGroup()+"/"+api.GetVersion())
 		}
-		return answer{value: map[string][]apiRow{"apis": list}, rows: rows, names: names}, err
+		return answer{value: map[string]any{"apis": messages(list)}, rows: rows, names: names}, err
 	})
 }
 
-// servedAPIs returns the versions that the agent serves, and whether it found them by trying all endpoints, because
-// there is no admin endpoint to ask. If no endpoint answers, it returns the error of the admin endpoint.
-func (a *connection) servedAPIs(ctx context.Context) (list []apiRow, tried bool, err error) {
+// servedAPIs returns the versions that the agent serves. If there is no admin endpoint, it tries all endpoints and
+// reports so. If none answers, it returns the error of the admin endpoint.
+func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, tried bool, err error) {
 	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
-	for _, api := range r.GetApis() {
-		list = append(list, apiRow{api.GetGroup(), api.GetVersion(), api.GetEndpoint()})
-	}
 	if !withoutAdmin(err) {
-		return list, false, err
+		return r.GetApis(), false, err
 	}
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
 	for _, e := range a.tryEndpoints(ctx) {
 		if e.State == doctor.Answers {
-			list = append(list, apiRow{e.Group, e.Version, e.Address})
+			list, err = append(list, &admin.API{Group: e.Group, Version: e.Version, Endpoint: e.Address}), nil
 		}
 	}
-	if len(list) == 0 {
-		return nil, true, err
-	}
-	return list, true, nil
+	return list, true, err
 }
 
 // withoutAdmin reports whether an error means that this process cannot use the admin endpoint. An agent may run all the
@@ -131,4 +119,45 @@ func (a *connection) versions(ctx context.Context) (v versionView, why error) {
 		v.Agent = &agentVersion{}
 	}
 	return v, why
+}
+
+func treeCommand(a *connection) *cobra.Command {
+	c := a.command("tree", "Draw the node's disks, partitions, volumes and mount points")
+	c.Long = c.Short + `.
+
+If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		stop := showProgress(c)
+		tree, why, err := a.tree(c.Context())
+		stop()
+		if why != nil && err != nil {
+			if err = (failure{explain(err)}); exitCode(err) == exitUnavailable { // nobody there at all
+				return why
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if why != nil {
+			tree.Missing = append(tree.Missing, noAdmin(why))
+		}
+		if a.output.forPeople() {
+			return treeview.Write(c.OutOrStdout(), tree)
+		}
+		return a.print(c, tree)
+	}
+	return c
+}
+
+// tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why
+// is the reason.
+func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
+	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
+	if !withoutAdmin(err) {
+		return treeview.FromAdmin(r), nil, err
+	}
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
+	tree, apiErr := treeview.FromAPI(ctx, a.client(), a.reason)
+	return tree, err, apiErr
 }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+func smbGroup(a *connection) *cobra.Command {
+	return group("smb", "Map SMB shares for the whole node",
+		a.runs(a.command("list", "List the shares that are mapped, also those that others mapped, and whether they work"),
+			a.listMappings),
+		mapCommand(a),
+		asks(change(a, "unmap", "Remove the mapping of a share; links to it stay", csiproxy.SmbClient.RemoveSmbGlobalMapping,
+			"SHARE"), "All volumes of this node on the share lose it, even those of other drivers and those with open files."))
+}
+
+func mapCommand(a *connection) *cobra.Command {
+	request := &csiproxy.NewSmbGlobalMappingRequest{}
+	c := changeWith(a, "map", "Map a share, and make a link to it at a path", request,
+		csiproxy.SmbClient.NewSmbGlobalMapping, "SHARE", "[PATH]")
+	c.Long = `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
+
+A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
+input with -, so that it is not in the list of processes. One line end after it is not part of it.`
+	c.Example = `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\smb' --user 'X\csi' --password-file -`
+	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
+	first(c, passwordFlag(c, "`file` with the password; -: standard input", &request.Password))
+	required(c, "user", "password-file")
+	return c
+}
+
+// mappings returns the SMB mappings, which only the admin endpoint knows. No file server is asked.
+func (a *connection) mappings(ctx context.Context) ([]*admin.SMBMapping, error) {
+	r, err := a.inspection(ctx, "SMB mappings")
+	return r.GetSmbMappings(), err
+}
+
+// inspection returns what only the admin endpoint knows. It fails if the agent cannot tell the part that is needed: an
+// empty list would look as if there were nothing.
+func (a *connection) inspection(ctx context.Context, part string) (*admin.InspectResponse, error) {
+	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+	for _, missing := range r.GetMissing() {
+		if strings.HasPrefix(missing, part+":") {
+			return nil, failure{status.Error(codes.Unavailable, missing)}
+		}
+	}
+	return r, err
+}
+
+// describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint
+// knows nothing of it.
+func describeMapping(ctx context.Context, a *connection, args []string) ([]string, error) {
+	path := args[len(args)-1]
+	list, err := a.mappings(ctx)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the plan lacks this line then
+	}
+	for _, m := range list {
+		if share := m.GetRemotePath(); strings.HasPrefix(strings.ToLower(path)+`\`, strings.ToLower(share)+`\`) {
+			return []string{share + ": mapped, " + m.GetStatus()}, nil
+		}
+	}
+	return []string{path + ": not mapped"}, nil
+}
+
+// mappingRow is a mapped share.
+type mappingRow struct {
+	Share  string `json:"share"`
+	Status string `json:"status"`
+}
+
+func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
+	mapped, err := a.mappings(ctx)
+	list, rows := []mappingRow{}, []string{"SHARE\tSTATUS"}
+	for _, m := range mapped {
+		list = append(list, mappingRow{m.GetRemotePath(), m.GetStatus()})
+		rows = append(rows, m.GetRemotePath()+"\t"+m.GetStatus())
+	}
+	return answer{value: map[string]any{"mappings": list}, rows: rows}, err
+}
+
+func iscsiGroup(a *connection) *cobra.Command {
+	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
+		group("portal", "Register portals and ask them for targets",
+			change(a, "add", "Register a portal; it survives reboots", csiproxy.IscsiClient.AddTargetPortal, "PORTAL"),
+			change(a, "remove", "Forget a portal; targets that are connected stay connected",
+				csiproxy.IscsiClient.RemoveTargetPortal, "PORTAL"),
+			query(a, "list", "List the registered portals", csiproxy.IscsiClient.ListTargetPortals, showPortals),
+			query(a, "discover", "Ask a registered portal for its targets", csiproxy.IscsiClient.DiscoverTargetPortal,
+				func(_ []string, r *csiproxy.DiscoverTargetPortalResponse) answer {
+					return plainList("targets", r.GetIqns())
+				},
+				"PORTAL")),
+		loginCommand(a),
+		asks(change(a, "logout", "Log out of a target, for good", csiproxy.IscsiClient.DisconnectTarget, "PORTAL", "TARGET"),
+			"Its disks disappear. It is refused while a volume on one of them is mounted."),
+		query(a, "disks", "Print the numbers of the disks that a target has given the node",
+			csiproxy.IscsiClient.GetTargetDisks,
+			func(_ []string, r *csiproxy.GetTargetDisksResponse) answer { return plainList("disks", r.GetDiskIDs()) },
+			"PORTAL", "TARGET"),
+		a.runs(a.command("sessions", "List the sessions with targets, also those that others made"), a.listSessions),
+		mutualSecretCommand(a))
+	c.Long = c.Short + `.
+
+A PORTAL is an address, with a port if it is not 3260: 192.0.2.10, 192.0.2.10:3260, [2001:db8::10]:3260. A TARGET is an
+iSCSI qualified name, as csi-proxyctl iscsi portal discover prints it.`
+	return c
+}
+
+// portalRow is a registered portal.
+type portalRow struct {
+	Address string `json:"address"`
+	Port    uint32 `json:"port"`
+}
+
+func showPortals(_ []string, r *csiproxy.ListTargetPortalsResponse) answer {
+	list, rows := []portalRow{}, []string{"ADDRESS\tPORT"}
+	for _, p := range r.GetTargetPortals() {
+		list = append(list, portalRow{p.GetTargetAddress(), p.GetTargetPort()})
+		rows = append(rows, fmt.Sprintf("%s\t%d", p.GetTargetAddress(), p.GetTargetPort()))
+	}
+	return answer{value: map[string]any{"portals": list}, rows: rows}
+}
+
+func loginCommand(a *connection) *cobra.Command {
+	request := &csiproxy.ConnectTargetRequest{}
+	c := changeWith(a, "login", "Log in to a target; its disks arrive offline and read-only", request,
+		csiproxy.IscsiClient.ConnectTarget, "PORTAL", "TARGET")
+	c.Long = `Log in to a target that a discovery has found; its disks arrive offline and read-only.
+
+With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that
+is already connected stays connected, whatever the credentials.`
+	c.Example = "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
+		"--password-file -"
+	auth := c.Flags().String("auth", "none",
+		"`how` the node and the target authenticate themselves: none, chap or mutual-chap")
+	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
+	readSecret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
+	complete(c, "auth", "none", "chap", "mutual-chap")
+	return first(c, func(args []string) error {
+		types := map[string]csiproxy.AuthenticationType{"none": csiproxy.AuthenticationType_NONE,
+			"chap": csiproxy.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": csiproxy.AuthenticationType_MUTUAL_CHAP}
+		var known bool
+		if request.AuthType, known = types[*auth]; !known {
+			return fmt.Errorf("--auth %q is unknown; use none, chap or mutual-chap", *auth)
+		}
+		chap := *auth != "none"
+		if chap != c.Flags().Changed("password-file") {
+			return fmt.Errorf("--auth chap and mutual-chap need --password-file, and nothing else takes it; --auth is %s", *auth)
+		}
+		if !chap {
+			return nil
+		}
+		return readSecret(args)
+	})
+}
+
+// listSessions lists the sessions, which only the admin endpoint knows.
+func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
+	r, err := a.inspection(ctx, "iSCSI sessions")
+	rows := []string{"TARGET\tCONNECTED"}
+	for _, s := range r.GetIscsiSessions() {
+		rows = append(rows, s.GetTarget()+"\t"+choose(s.GetConnected(), "yes", "no"))
+	}
+	return answer{value: map[string]any{"sessions": messages(r.GetIscsiSessions())}, rows: rows}, err
+}
+
+func mutualSecretCommand(a *connection) *cobra.Command {
+	request := &csiproxy.SetMutualChapSecretRequest{}
+	c := changeWith(a, "mutual-secret",
+		"Set the secret with which targets authenticate themselves to this node; all targets share it", request,
+		csiproxy.IscsiClient.SetMutualChapSecret)
+	first(c, passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret))
+	required(c, "password-file")
+	return c
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+)
+
+func diskGroup(a *connection) *cobra.Command {
+	list := a.runs(a.command("list", "List the disks with their serial numbers and page 83 identifiers"), a.listDisks)
+	a.calledBy(list, "ListDiskIDs")
+	return group("disk", "Find disks, bring them online, partition them",
+		list,
+		query(a, "locations", "List the disks with the SCSI addresses at which they are attached",
+			csiproxy.DiskClient.ListDiskLocations, showLocations),
+		query(a, "stats", "Print how large a disk is", csiproxy.DiskClient.GetDiskStats,
+			func(args []string, r *csiproxy.GetDiskStatsResponse) answer {
+				size := fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))
+				return answer{value: message{r}, rows: []string{size}, names: args}
+			}, "DISK"),
+		query(a, "state", "Print whether a disk is online", csiproxy.DiskClient.GetDiskState,
+			func(args []string, r *csiproxy.GetDiskStateResponse) answer {
+				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())},
+					names: args}
+			}, "DISK"),
+		changeWith(a, "online", "Bring a disk online and make it writable",
+			&csiproxy.SetDiskStateRequest{IsOnline: true}, csiproxy.DiskClient.SetDiskState, "DISK"),
+		asks(change(a, "offline", "Take a disk offline", csiproxy.DiskClient.SetDiskState, "DISK"),
+			"Its volumes disappear until it is online again, even if files on them are open."),
+		asks(change(a, "partition", "Give a blank disk a partition table and one partition",
+			csiproxy.DiskClient.PartitionDisk, "DISK"),
+			"An offline disk is brought online. A disk that has a partition is left as it is, and one that is not blank is "+
+				"refused."),
+		change(a, "rescan", "Have Windows look for disks that came, went or grew", csiproxy.DiskClient.Rescan),
+	)
+}
+
+// listDisks lists the disks by their identifiers. Other outputs than a table have what the tree has.
+func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) {
+	if a.output.asksMore() {
+		tree, _, err := a.tree(ctx)
+		if err != nil {
+			return answer{}, err
+		}
+		found := answer{value: tree, wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
+		for _, d := range tree.Disks {
+			found.wide = append(found.wide, fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", d.Number,
+				treeview.Size(d.SizeBytes), d.State(), locationRow{d.Adapter, d.Bus, d.Target, d.LUN}.cells(),
+				cmp.Or(d.SerialNumber, "-"), cmp.Or(d.Page83, "-")))
+		}
+		return found, nil
+	}
+	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
+	rows := []string{"DISK\tSERIAL\tPAGE 83"}
+	for _, n := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
+		id := r.GetDiskIDs()[n]
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%s", n, cmp.Or(id.GetSerialNumber(), "-"), cmp.Or(id.GetPage83(), "-")))
+	}
+	return answer{value: rows, rows: rows}, err
+}
+
+// locationRow is the SCSI address of a disk.
+type locationRow struct {
+	Adapter string `json:"adapter"`
+	Bus     string `json:"bus"`
+	Target  string `json:"target"`
+	LUN     string `json:"lun"`
+}
+
+func (l locationRow) cells() string {
+	return cmp.Or(l.Adapter, "-") + "\t" + cmp.Or(l.Bus, "-") + "\t" + cmp.Or(l.Target, "-") + "\t" + cmp.Or(l.LUN, "-")
+}
+
+func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
+	type row struct {
+		DiskNumber uint32 `json:"diskNumber"`
+		locationRow
+	}
+	list, rows := []row{}, []string{"DISK\tADAPTER\tBUS\tTARGET\tLUN"}
+	for _, n := range slices.Sorted(maps.Keys(r.GetDiskLocations())) {
+		of := r.GetDiskLocations()[n]
+		at := locationRow{of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
+		list, rows = append(list, row{n, at}), append(rows, fmt.Sprintf("%d\t%s", n, at.cells()))
+	}
+	return answer{value: map[string]any{"disks": list}, rows: rows}
+}
+
+func volumeGroup(a *connection) *cobra.Command {
+	resized := &csiproxy.ResizeVolumeRequest{}
+	resize := changeWith(a, "resize", "Grow a volume, with its file system, to a size or as far as its disk allows", resized,
+		csiproxy.VolumeClient.ResizeVolume, "VOLUME")
+	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
+		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
+	c := group("volume", "Find, format, mount, measure and grow volumes",
+		listVolumesCommand(a),
+		query(a, "stats", "Print how large a volume's file system is, and how much of it is used",
+			csiproxy.VolumeClient.GetVolumeStats, func(args []string, r *csiproxy.GetVolumeStatsResponse) answer {
+				row := func(name string, bytes int64) string {
+					return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
+				}
+				return answer{value: message{r}, names: args,
+					rows: []string{"\tBYTES\t", row("total", r.GetTotalBytes()), row("used", r.GetUsedBytes())}}
+			}, "VOLUME"),
+		query(a, "disk", "Print the number of the disk that a volume is on",
+			csiproxy.VolumeClient.GetDiskNumberFromVolumeID, nil, "VOLUME"),
+		query(a, "id", "Print the id of the volume that is mounted at a path",
+			csiproxy.VolumeClient.GetVolumeIDFromTargetPath, nil, "PATH"),
+		asks(change(a, "format", "Put an NTFS file system on a blank volume", csiproxy.VolumeClient.FormatVolume, "VOLUME"),
+			"An empty NTFS is left as it is. One that holds files is refused, unless the agent runs with "+
+				"-erase-on-format; a volume that holds anything else is refused."),
+		change(a, "mount", "Mount a volume at a directory, which is made when it is missing",
+			csiproxy.VolumeClient.MountVolume, "VOLUME", "PATH"),
+		asks(change(a, "unmount", "Unmount a volume from a directory, which stays", csiproxy.VolumeClient.UnmountVolume,
+			"VOLUME", "PATH"), "Unwritten data is written out first. Pods that use the path lose the volume."),
+		resize,
+		change(a, "flush", "Write Windows' cache of a volume to its disk", csiproxy.VolumeClient.WriteVolumeCache, "VOLUME"),
+	)
+	c.Long = c.Short + `.
+
+A VOLUME is a volume's id, as csi-proxyctl volume list prints it, of which Volume{GUID} is enough, or a path at which it
+is mounted. A PATH is a Windows path in a working directory of the agent, such as kubelet's.`
+	return c
+}
+
+func listVolumesCommand(a *connection) *cobra.Command {
+	c := a.command("list", "List the ids of the volumes on a disk, or on all disks", "[DISK]")
+	a.calledBy(c, "ListVolumesOnDisk")
+	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number` of the disk")
+	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
+		if len(args) == 0 {
+			ids, err := a.allVolumes(ctx)
+			return a.volumes(ctx, ids, err)
+		}
+		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
+			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
+		return a.volumes(ctx, r.GetVolumeIds(), err)
+	})
+	return first(c, func(args []string) error {
+		if *partition != 0 && len(args) == 0 {
+			return fmt.Errorf("--partition needs DISK: %s", kinds()["DISK"].means)
+		}
+		return nil
+	})
+}
+
+// allVolumes returns the ids of the volumes on all disks but those that are offline, blank or were just detached.
+func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
+	numbers, err := a.diskNumbers(ctx)
+	for _, number := range numbers {
+		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
+			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
+		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {
+			return nil, err
+		}
+		ids = append(ids, r.GetVolumeIds()...)
+	}
+	return ids, err
+}
+
+// volumes returns a list of volumes. Other outputs than a table have what the tree has.
+func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
+	found := answer{value: ids, rows: ids, names: ids}
+	if err != nil || !a.output.asksMore() {
+		return found, err
+	}
+	tree, _, err := a.tree(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	type row struct {
+		*treeview.Volume
+		DiskNumber uint32 `json:"diskNumber"`
+	}
+	list := []row{}
+	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
+	for d, v := range volumesOf(tree) {
+		if !slices.Contains(ids, v.ID) {
+			continue
+		}
+		size, used := "-", "-"
+		if v.Formatted {
+			size, used = treeview.Size(v.TotalBytes), treeview.Size(v.UsedBytes)
+		}
+		list = append(list, row{v, d.Number})
+		found.wide = append(found.wide,
+			strings.Join([]string{v.ID, fmt.Sprint(d.Number), choose(v.Formatted, "yes", "no"), size, used}, "\t"))
+	}
+	found.value = map[string]any{"volumes": list}
+	return found, nil
+}
+
+func fsGroup(a *connection) *cobra.Command {
+	remove := &csiproxy.RmdirRequest{}
+	rmdir := asks(changeWith(a, "rmdir", "Remove an empty directory, a link or a mount point", remove,
+		csiproxy.FilesystemClient.Rmdir, "PATH"),
+		"A directory must be empty; with --force, files in it are lost. The target of a link or a mount point is not touched.")
+	rmdir.Flags().BoolVar(&remove.Force, "force", false,
+		"remove a directory with all its content, and do nothing if the path is missing")
+	c := group("fs", "Make and remove directories and links",
+		query(a, "exists", "Print whether there is anything at a path", csiproxy.FilesystemClient.PathExists,
+			func(args []string, r *csiproxy.PathExistsResponse) answer {
+				return yesNo(args[0], "exists", r.GetExists())
+			}, "PATH"),
+		query(a, "is-link", "Print whether a path is a link or mount point that leads somewhere",
+			csiproxy.FilesystemClient.IsSymlink,
+			func(args []string, r *csiproxy.IsSymlinkResponse) answer {
+				return yesNo(args[0], "isLink", r.GetIsSymlink())
+			}, "PATH"),
+		change(a, "mkdir", "Make a directory, with its parents", csiproxy.FilesystemClient.Mkdir, "PATH"),
+		change(a, "link", "Make a directory link at a path that leads to a source", csiproxy.FilesystemClient.CreateSymlink,
+			"SOURCE", "PATH"),
+		rmdir,
+		asks(change(a, "rmdir-contents", "Remove everything in a directory but keep the directory",
+			csiproxy.FilesystemClient.RmdirContents, "PATH"),
+			"Files in it are lost. The targets of links and mount points are not touched."))
+	c.Long = c.Short + `.
+
+A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it, because shells interpret \.`
+	c.Example = `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`
+	return c
+}
