@@ -17,11 +17,12 @@ import (
 
 func smbGroup(a *connection) *cobra.Command {
 	return group("smb", "Map SMB shares for the whole node",
-		a.runs(a.command("list", "List the shares that are mapped, also those that others mapped, and whether they work"),
+		a.runs(a.command("list", "List all mapped shares, whatever program mapped them, with their status"),
 			a.listMappings),
 		mapCommand(a),
-		asks(change(a, "unmap", "Remove the mapping of a share; links to it stay", csiproxy.SmbClient.RemoveSmbGlobalMapping,
-			"SHARE"), "All volumes of this node on the share lose it, even those of other drivers and those with open files."))
+		destructive(change(a, "unmap", "Remove the mapping of a share; links to it stay",
+			csiproxy.SmbClient.RemoveSmbGlobalMapping, "SHARE"),
+			"All volumes of this node on the share lose it, even those of other drivers and those with open files."))
 }
 
 func mapCommand(a *connection) *cobra.Command {
@@ -34,19 +35,19 @@ A mapping that works is left as it is, whatever the credentials. The password is
 input with -, so that it is not in the list of processes. One line end after it is not part of it.`
 	c.Example = `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\smb' --user 'X\csi' --password-file -`
 	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
-	first(c, passwordFlag(c, "`file` with the password; -: standard input", &request.Password))
+	prepared(c, passwordFlag(c, "`file` with the password; -: standard input", &request.Password))
 	required(c, "user", "password-file")
 	return c
 }
 
-// mappings returns the SMB mappings, which only the admin endpoint knows. No file server is asked.
+// mappings returns the SMB mappings. Only the admin endpoint lists them, without a call to a file server.
 func (a *connection) mappings(ctx context.Context) ([]*admin.SMBMapping, error) {
 	r, err := a.inspection(ctx, "SMB mappings")
 	return r.GetSmbMappings(), err
 }
 
-// inspection returns what only the admin endpoint knows. It fails if the agent cannot tell the part that is needed: an
-// empty list would look as if there were nothing.
+// inspection returns what only the admin endpoint knows. It fails if the needed part is missing, because an empty list
+// would look complete.
 func (a *connection) inspection(ctx context.Context, part string) (*admin.InspectResponse, error) {
 	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
 	for _, missing := range r.GetMissing() {
@@ -57,13 +58,12 @@ func (a *connection) inspection(ctx context.Context, part string) (*admin.Inspec
 	return r, err
 }
 
-// describeMapping describes the mapping through which a path on a share is reached. An agent without an admin endpoint
-// knows nothing of it.
+// describeMapping describes the mapping that a path on a share uses. It needs an admin endpoint.
 func describeMapping(ctx context.Context, a *connection, args []string) ([]string, error) {
 	path := args[len(args)-1]
 	list, err := a.mappings(ctx)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the plan lacks this line then
+		return nil, nil //nolint:nilerr // the description is optional
 	}
 	for _, m := range list {
 		if share := m.GetRemotePath(); strings.HasPrefix(strings.ToLower(path)+`\`, strings.ToLower(share)+`\`) {
@@ -93,7 +93,7 @@ func iscsiGroup(a *connection) *cobra.Command {
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
 			change(a, "add", "Register a portal; it survives reboots", csiproxy.IscsiClient.AddTargetPortal, "PORTAL"),
-			change(a, "remove", "Forget a portal; targets that are connected stay connected",
+			change(a, "remove", "Remove a registered portal; connected targets stay connected",
 				csiproxy.IscsiClient.RemoveTargetPortal, "PORTAL"),
 			query(a, "list", "List the registered portals", csiproxy.IscsiClient.ListTargetPortals, showPortals),
 			query(a, "discover", "Ask a registered portal for its targets", csiproxy.IscsiClient.DiscoverTargetPortal,
@@ -102,13 +102,14 @@ func iscsiGroup(a *connection) *cobra.Command {
 				},
 				"PORTAL")),
 		loginCommand(a),
-		asks(change(a, "logout", "Log out of a target, for good", csiproxy.IscsiClient.DisconnectTarget, "PORTAL", "TARGET"),
+		destructive(change(a, "logout", "Log out of a target, for good", csiproxy.IscsiClient.DisconnectTarget,
+			"PORTAL", "TARGET"),
 			"Its disks disappear. It is refused while a volume on one of them is mounted."),
-		query(a, "disks", "Print the numbers of the disks that a target has given the node",
+		query(a, "disks", "Print the numbers of a target's disks on this node",
 			csiproxy.IscsiClient.GetTargetDisks,
 			func(_ []string, r *csiproxy.GetTargetDisksResponse) answer { return plainList("disks", r.GetDiskIDs()) },
 			"PORTAL", "TARGET"),
-		a.runs(a.command("sessions", "List the sessions with targets, also those that others made"), a.listSessions),
+		a.runs(a.command("sessions", "List all sessions with targets, whatever program made them"), a.listSessions),
 		mutualSecretCommand(a))
 	c.Long = c.Short + `.
 
@@ -147,7 +148,7 @@ is already connected stays connected, whatever the credentials.`
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
 	readSecret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
 	complete(c, "auth", "none", "chap", "mutual-chap")
-	return first(c, func(args []string) error {
+	return prepared(c, func(args []string) error {
 		types := map[string]csiproxy.AuthenticationType{"none": csiproxy.AuthenticationType_NONE,
 			"chap": csiproxy.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": csiproxy.AuthenticationType_MUTUAL_CHAP}
 		var known bool
@@ -165,7 +166,6 @@ is already connected stays connected, whatever the credentials.`
 	})
 }
 
-// listSessions lists the sessions, which only the admin endpoint knows.
 func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
 	r, err := a.inspection(ctx, "iSCSI sessions")
 	rows := []string{"TARGET\tCONNECTED"}
@@ -180,7 +180,7 @@ func mutualSecretCommand(a *connection) *cobra.Command {
 	c := changeWith(a, "mutual-secret",
 		"Set the secret with which targets authenticate themselves to this node; all targets share it", request,
 		csiproxy.IscsiClient.SetMutualChapSecret)
-	first(c, passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret))
+	prepared(c, passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret))
 	required(c, "password-file")
 	return c
 }

@@ -37,19 +37,19 @@ func diskGroup(a *connection) *cobra.Command {
 			}, "DISK"),
 		changeWith(a, "online", "Bring a disk online and make it writable",
 			&csiproxy.SetDiskStateRequest{IsOnline: true}, csiproxy.DiskClient.SetDiskState, "DISK"),
-		asks(change(a, "offline", "Take a disk offline", csiproxy.DiskClient.SetDiskState, "DISK"),
+		destructive(change(a, "offline", "Take a disk offline", csiproxy.DiskClient.SetDiskState, "DISK"),
 			"Its volumes disappear until it is online again, even if files on them are open."),
-		asks(change(a, "partition", "Give a blank disk a partition table and one partition",
+		destructive(change(a, "partition", "Give a blank disk a partition table and one partition",
 			csiproxy.DiskClient.PartitionDisk, "DISK"),
 			"An offline disk is brought online. A disk that has a partition is left as it is, and one that is not blank is "+
 				"refused."),
-		change(a, "rescan", "Have Windows look for disks that came, went or grew", csiproxy.DiskClient.Rescan),
+		change(a, "rescan", "Make Windows look for new, removed and grown disks", csiproxy.DiskClient.Rescan),
 	)
 }
 
-// listDisks lists the disks by their identifiers. Other outputs than a table have what the tree has.
+// listDisks lists the disks with their identifiers. Detailed outputs come from the tree.
 func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) {
-	if a.output.asksMore() {
+	if a.output.detailed() {
 		tree, _, err := a.tree(ctx)
 		if err != nil {
 			return answer{}, err
@@ -99,8 +99,8 @@ func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
 
 func volumeGroup(a *connection) *cobra.Command {
 	resized := &csiproxy.ResizeVolumeRequest{}
-	resize := changeWith(a, "resize", "Grow a volume, with its file system, to a size or as far as its disk allows", resized,
-		csiproxy.VolumeClient.ResizeVolume, "VOLUME")
+	resize := changeWith(a, "resize", "Grow a volume, with its file system, to a size or as far as its disk allows",
+		resized, csiproxy.VolumeClient.ResizeVolume, "VOLUME")
 	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
 		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
 	c := group("volume", "Find, format, mount, measure and grow volumes",
@@ -117,13 +117,15 @@ func volumeGroup(a *connection) *cobra.Command {
 			csiproxy.VolumeClient.GetDiskNumberFromVolumeID, nil, "VOLUME"),
 		query(a, "id", "Print the id of the volume that is mounted at a path",
 			csiproxy.VolumeClient.GetVolumeIDFromTargetPath, nil, "PATH"),
-		asks(change(a, "format", "Put an NTFS file system on a blank volume", csiproxy.VolumeClient.FormatVolume, "VOLUME"),
+		destructive(change(a, "format", "Put an NTFS file system on a blank volume", csiproxy.VolumeClient.FormatVolume,
+			"VOLUME"),
 			"An empty NTFS is left as it is. One that holds files is refused, unless the agent runs with "+
 				"-erase-on-format; a volume that holds anything else is refused."),
 		change(a, "mount", "Mount a volume at a directory, which is made when it is missing",
 			csiproxy.VolumeClient.MountVolume, "VOLUME", "PATH"),
-		asks(change(a, "unmount", "Unmount a volume from a directory, which stays", csiproxy.VolumeClient.UnmountVolume,
-			"VOLUME", "PATH"), "Unwritten data is written out first. Pods that use the path lose the volume."),
+		destructive(change(a, "unmount", "Unmount a volume from a directory, which stays",
+			csiproxy.VolumeClient.UnmountVolume, "VOLUME", "PATH"),
+			"Unwritten data is written out first. Pods that use the path lose the volume."),
 		resize,
 		change(a, "flush", "Write Windows' cache of a volume to its disk", csiproxy.VolumeClient.WriteVolumeCache, "VOLUME"),
 	)
@@ -147,7 +149,7 @@ func listVolumesCommand(a *connection) *cobra.Command {
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
 		return a.volumes(ctx, r.GetVolumeIds(), err)
 	})
-	return first(c, func(args []string) error {
+	return prepared(c, func(args []string) error {
 		if *partition != 0 && len(args) == 0 {
 			return fmt.Errorf("--partition needs DISK: %s", kinds()["DISK"].means)
 		}
@@ -169,10 +171,10 @@ func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// volumes returns a list of volumes. Other outputs than a table have what the tree has.
+// volumes returns volumes as an answer. Detailed outputs come from the tree.
 func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
 	found := answer{value: ids, rows: ids, names: ids}
-	if err != nil || !a.output.asksMore() {
+	if err != nil || !a.output.detailed() {
 		return found, err
 	}
 	tree, _, err := a.tree(ctx)
@@ -203,9 +205,10 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 
 func fsGroup(a *connection) *cobra.Command {
 	remove := &csiproxy.RmdirRequest{}
-	rmdir := asks(changeWith(a, "rmdir", "Remove an empty directory, a link or a mount point", remove,
+	rmdir := destructive(changeWith(a, "rmdir", "Remove an empty directory, a link or a mount point", remove,
 		csiproxy.FilesystemClient.Rmdir, "PATH"),
-		"A directory must be empty; with --force, files in it are lost. The target of a link or a mount point is not touched.")
+		"A directory must be empty; with --force, files in it are lost. The target of a link or a mount point is not "+
+			"touched.")
 	rmdir.Flags().BoolVar(&remove.Force, "force", false,
 		"remove a directory with all its content, and do nothing if the path is missing")
 	c := group("fs", "Make and remove directories and links",
@@ -222,7 +225,7 @@ func fsGroup(a *connection) *cobra.Command {
 		change(a, "link", "Make a directory link at a path that leads to a source", csiproxy.FilesystemClient.CreateSymlink,
 			"SOURCE", "PATH"),
 		rmdir,
-		asks(change(a, "rmdir-contents", "Remove everything in a directory but keep the directory",
+		destructive(change(a, "rmdir-contents", "Remove everything in a directory but keep the directory",
 			csiproxy.FilesystemClient.RmdirContents, "PATH"),
 			"Files in it are lost. The targets of links and mount points are not touched."))
 	c.Long = c.Short + `.

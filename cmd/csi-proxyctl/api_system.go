@@ -17,7 +17,7 @@ import (
 
 func systemGroup(a *connection) *cobra.Command {
 	stopped := &csiproxy.StopServiceRequest{}
-	stop := asks(changeWith(a, "stop", "Stop a service and wait until it has stopped", stopped,
+	stop := destructive(changeWith(a, "stop", "Stop a service and wait until it has stopped", stopped,
 		csiproxy.SystemClient.StopService, "SERVICE"),
 		"While services that depend on it run, it is refused; with --force they are stopped too, and are not started again.")
 	stop.Flags().BoolVar(&stopped.Force, "force", false,
@@ -37,7 +37,7 @@ func systemGroup(a *connection) *cobra.Command {
 			stop))
 }
 
-// serviceView is a service as it is printed.
+// A serviceView is a service in the output.
 type serviceView struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"displayName"`
@@ -65,7 +65,7 @@ func storageServices() []doctor.Service {
 	return list
 }
 
-// agentServices returns the services of this machine that run an agent, or the usual one, if this is not a node.
+// agentServices returns the services of this machine that run an agent, or else the usual one.
 func agentServices() []winservice.Agent {
 	usual := []winservice.Agent{{Name: "csiproxy"}}
 	scm, err := winservice.Connect()
@@ -79,7 +79,7 @@ func agentServices() []winservice.Agent {
 	return usual
 }
 
-// listStorageServices asks for each service: the API has no list of them.
+// listStorageServices queries each service, because the API does not list them.
 func (a *connection) listStorageServices(ctx context.Context, _ []string) (answer, error) {
 	list, rows := []serviceView{}, []string{serviceHead}
 	for _, one := range storageServices() {

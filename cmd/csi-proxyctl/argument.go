@@ -18,22 +18,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// An argument is one that a command takes. The functions get it as the last of the arguments so far.
+// An argument is an argument of a command.
 type argument struct {
 	name     string // DISK
 	optional bool
 	kind
 }
 
-// A kind of arguments. The words of a kind mean the same in all commands.
+// A kind is the meaning that an argument's name has in all commands. Its functions get the arguments up to this one.
 type kind struct {
-	means  string // what to write
-	lists  string // the command that lists what there is
-	file   bool   // of this host
-	onNode string // what an emulated node, which knows all that there are, calls it
-	// complete returns the names that there are, each with or without a description after a tab. It ignores errors.
+	means  string // for the user
+	lists  string // the command that lists the objects
+	file   bool   // a file of this host
+	onNode string // the word for the object in errors of an emulated node, all of whose objects complete returns
+	// complete returns the objects' names, with a description after a tab, from the arguments before this one.
 	complete func(ctx context.Context, a *connection, before []string) []string
-	// describe describes the object. It fails if there is none. Facts that an older agent cannot give are left out.
+	// describe describes the object, as far as the agent's version allows. It fails if there is no such object.
 	describe func(ctx context.Context, a *connection, args []string) ([]string, error)
 }
 
@@ -55,15 +55,16 @@ func kinds() map[string]kind {
 			complete: completeTargets, describe: describeTarget},
 		"SERVICE": {means: "the name of a Windows service, such as MSiSCSI", lists: "system service list", onNode: "service",
 			complete: completeServices, describe: describeService},
-		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server", complete: completeServers},
-		"USER":   {means: "the name of an account of the file servers"},
-		"ID":     {means: "the id of a fault", lists: "node fault list", onNode: "fault", complete: completeFaults},
-		"DIR":    {means: "a directory of this host", file: true}, "FILE": {means: "a file of this host", file: true},
+		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server",
+			complete: completeServers},
+		"USER": {means: "the name of an account of the file servers"},
+		"ID":   {means: "the id of a fault", lists: "node fault list", onNode: "fault", complete: completeFaults},
+		"DIR":  {means: "a directory of this host", file: true}, "FILE": {means: "a file of this host", file: true},
 		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
 	}
 }
 
-// command makes a command that takes arguments; those in brackets are optional, and come last.
+// command returns a command that takes arguments. Optional ones are in brackets and come last.
 func (a *connection) command(name, short string, takes ...string) *cobra.Command {
 	c := &cobra.Command{Use: strings.Join(append([]string{name}, takes...), " "), Short: short, Args: a.checkArguments,
 		ValidArgsFunction: a.completeArguments}
@@ -77,26 +78,26 @@ func (a *connection) command(name, short string, takes ...string) *cobra.Command
 	return c
 }
 
-// checkArguments checks a command's arguments before anything is called. Its errors name what is missing.
+// checkArguments checks the number of a command's arguments. Its errors explain the missing ones.
 func (a *connection) checkArguments(c *cobra.Command, args []string) error {
 	takes := a.takes[c]
 	if len(args) > len(takes) {
 		return fmt.Errorf("%s takes %d arguments; %q is one too many", c.CommandPath(), len(takes), args[len(takes)])
 	}
-	var missing, what []string
+	var missing, meanings []string
 	for _, of := range takes[len(args):] {
 		if !of.optional {
 			missing = append(missing, of.name)
-			what = append(what, "\n  "+of.name+": "+of.means+of.listing())
+			meanings = append(meanings, "\n  "+of.name+": "+of.means+of.listing())
 		}
 	}
 	if len(missing) > 0 {
-		return errors.New(c.CommandPath() + " needs " + strings.Join(missing, " and ") + strings.Join(what, ""))
+		return errors.New(c.CommandPath() + " needs " + strings.Join(missing, " and ") + strings.Join(meanings, ""))
 	}
 	return nil
 }
 
-// listing returns the end of a text: the command that lists what there is.
+// listing returns the end of an error's text: the command that lists the objects.
 func (k kind) listing() string {
 	if k.lists == "" {
 		return ""
@@ -104,7 +105,7 @@ func (k kind) listing() string {
 	return "; csi-proxyctl " + k.lists + " lists them"
 }
 
-// names returns the last argument in the form of the completions, and the completions without their descriptions.
+// names returns the last argument in the form of the completions, and the completions without descriptions.
 func (k kind) names(ctx context.Context, a *connection, args []string) (typed string, names []string) {
 	before, typed := args[:len(args)-1], args[len(args)-1]
 	if k.complete == nil {
@@ -121,17 +122,17 @@ func (k kind) names(ctx context.Context, a *connection, args []string) (typed st
 	return typed, names
 }
 
-// isNumber reports whether a text is the number of a disk.
+// isNumber reports whether a text is a disk's number, and not its serial number.
 func isNumber(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 32)
 	return err == nil
 }
 
-// isPath reports whether a text for a volume is a path, and not an id.
+// isPath reports whether a text for a volume is a path, and not the volume's id.
 func isPath(text string) bool { return len(text) > 1 && text[1] == ':' }
 
-// resolved returns a command's arguments with the numbers of the disks that they name by serial number, the ids of the
-// volumes that they name by the path of a mount, and absolute directories: the agent has another current directory.
+// resolved replaces serial numbers by disk numbers, mount paths by volume ids, and relative directories by absolute
+// ones, because the agent has another current directory.
 func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error) {
 	args = slices.Clone(args)
 	for i, of := range a.takes[c][:len(args)] {
@@ -176,7 +177,7 @@ func (a *connection) diskWith(ctx context.Context, serial string) (uint32, error
 	return diskIn(r.GetDiskIDs(), serial)
 }
 
-// diskIn returns the number of the disk with a serial number in a list.
+// diskIn returns the number of the disk in a list that has a serial number.
 func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 	var found []uint32
 	var serials []string
@@ -200,7 +201,7 @@ func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 		fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial))
 }
 
-// diskOf returns the number of a disk in the first argument, which has been resolved.
+// diskOf returns the disk number in the first argument, which is resolved.
 func diskOf(args []string) uint32 {
 	number, _ := strconv.ParseUint(args[0], 10, 32)
 	return uint32(number)

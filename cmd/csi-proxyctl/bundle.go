@@ -19,17 +19,16 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// maxLog is how much of the end of a log a bundle has: an issue takes 25 MB, compressed.
+// maxLog is the size of a log's end in a bundle. An issue takes 25 MB, compressed.
 const maxLog = 8 << 20
 
-// defaultLogs is where the install scripts let the agent write its log.
+// defaultLogs is the log directory of the install scripts.
 const defaultLogs = `C:\etc\kubernetes\logs`
 
 const bundleReadme = `This is what csi-proxyctl doctor --bundle found on a node, for an issue.
@@ -37,17 +36,17 @@ const bundleReadme = `This is what csi-proxyctl doctor --bundle found on a node,
 Passwords, secrets, keys and tokens were removed, as far as they look like such. Names of servers, shares, targets,
 users, pods and volumes are in it, and so are serial numbers: look through it before you publish it.
 
-  doctor.txt, doctor.json   what is wrong with the node, and what to do
+  doctor.txt, doctor.json   the findings, and what to do
   version.json              of csi-proxyctl, of the agent and of the system
   endpoints.txt             the agent's pipes or sockets, how they answer, and who may open them
   tree.txt, tree.json       disks, partitions, volumes and mount points
   inspect.json              mappings, sessions, operations that run, links that lead nowhere
   journal.txt               the agent's last calls, of an emulated node only
   logs/                     the end of the agent's logs
-  missing.txt               what could not be had, and why
+  missing.txt               what is not available, and why
 `
 
-// A bundle is a zip file that is being written. missing lists what could not be had; err is the first error.
+// A bundle is a zip file that is being written, with the first error.
 type bundle struct {
 	zip     *zip.Writer
 	missing []string
@@ -55,7 +54,7 @@ type bundle struct {
 	err     error
 }
 
-// add adds a file, without secrets.
+// add adds a file without its secrets.
 func (b *bundle) add(name, text string) {
 	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
@@ -72,7 +71,7 @@ func (b *bundle) addJSON(name string, value any) {
 	b.add(name, string(text)+"\n")
 }
 
-// addMissing notes what could not be had.
+// addMissing records content that is not available.
 func (b *bundle) addMissing(what string, err error) {
 	if err != nil {
 		b.missing = append(b.missing, what+": "+err.Error())
@@ -112,22 +111,20 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 		b.addJSON("inspect.json", message{facts.Inspected})
 	}
 	var calls strings.Builder
-	b.addMissing("the journal", a.call(ctx, func(ctx context.Context, client *adminclient.Client) error {
-		return eachPage(ctx, client, &admin.ListJournalRequest{}, false,
-			func(entries []*admin.JournalEntry, _ uint64, _ bool) error {
-				for _, e := range entries {
-					calls.WriteString(journal.Line(e) + "\n")
-				}
-				return nil
-			})
-	}))
+	b.addMissing("the journal", a.eachPage(ctx, &admin.ListJournalRequest{}, false,
+		func(entries []*admin.JournalEntry, _ uint64, _ bool) error {
+			for _, e := range entries {
+				calls.WriteString(journal.Line(e) + "\n")
+			}
+			return nil
+		}))
 	b.add("journal.txt", calls.String())
 	b.addLogs(logs)
 	b.add("missing.txt", strings.Join(append(b.missing, ""), "\n"))
 	return b.written, errors.Join(b.err, b.zip.Close())
 }
 
-// endpointsText returns a line for each pipe or socket, and who may open it.
+// endpointsText returns two lines for each pipe or socket: its state, and the accounts that may open it.
 func endpointsText(all []doctor.Endpoint) string {
 	var text strings.Builder
 	for _, e := range all {
@@ -143,7 +140,7 @@ func endpointsText(all []doctor.Endpoint) string {
 	return cmp.Or(text.String(), "none\n")
 }
 
-// addLogs adds the ends of logs: of files, and of those in directories whose names begin with csi-proxy.
+// addLogs adds the ends of files, and of the files in directories whose names begin with csi-proxy.
 func (b *bundle) addLogs(paths []string) {
 	if len(paths) == 0 && runtime.GOOS == "windows" {
 		paths = []string{defaultLogs}
@@ -171,7 +168,7 @@ func (b *bundle) addLogs(paths []string) {
 	}
 }
 
-// endOf returns the end of a file, beginning with a line.
+// endOf returns the end of a file from the beginning of a line.
 func endOf(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

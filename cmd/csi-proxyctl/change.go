@@ -24,35 +24,34 @@ import (
 const (
 	dryRunFlag = "dry-run"
 	yesFlag    = "yes"
-	effect     = "effect" // of a command that takes something away, among its annotations
+	effect     = "effect" // annotation of a destructive command: what the user loses
 )
 
-// withDryRun gives a command that changes something, and takes nothing away, the flag --dry-run.
+// withDryRun adds the flag --dry-run.
 func withDryRun(c *cobra.Command) *cobra.Command {
-	c.Flags().Bool(dryRunFlag, false, "only print what would be done, and to what")
+	c.Flags().Bool(dryRunFlag, false, "print the planned change, and change nothing")
 	return c
 }
 
-// asks makes a change that takes something away describe the object and the effect, and ask for confirmation.
-func asks(c *cobra.Command, what string) *cobra.Command {
-	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
+// destructive makes a change describe its object and its effect, and ask for confirmation.
+func destructive(c *cobra.Command, means string) *cobra.Command {
+	c.Flags().BoolP(yesFlag, "y", false, "do not ask for confirmation")
 	c.MarkFlagsMutuallyExclusive(dryRunFlag, yesFlag)
-	c.Annotations = map[string]string{effect: what}
+	c.Annotations = map[string]string{effect: means}
 	return c
 }
 
-// confirmed reports whether a command is to do what it is for: not if it is a change that is only to be shown, or that
-// the user does not want.
+// confirmed reports whether a command may make its change. With --dry-run it prints the plan and returns false.
 func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 	is := func(flag string) bool { f := c.Flags().Lookup(flag); return f != nil && f.Value.String() == "true" }
 	if !is(dryRunFlag) && (c.Annotations[effect] == "" || is(yesFlag)) {
 		return true, nil
 	}
-	found, err := a.describeObjects(c, args)
+	found, err := a.describe(c, args)
 	if err != nil {
 		return false, err
 	}
-	what, means := a.inOneLine(c), c.Annotations[effect]
+	what, means := a.plannedChange(c), c.Annotations[effect]
 	if is(dryRunFlag) {
 		rows := append([]string{"Would " + what + "."}, found...)
 		if means != "" {
@@ -61,23 +60,23 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 		return false, a.print(c, map[string]any{"wouldDo": what, "found": found, effect: means}, rows...)
 	}
 	in := c.InOrStdin()
-	if !isTerminal(in) { // the question would get no answer
+	if !isTerminal(in) {
 		return false, failure{errNotConfirmed}
 	}
 	for _, line := range append(found, means) {
 		_, _ = fmt.Fprintln(c.ErrOrStderr(), printable.Text(line))
 	}
 	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", printable.Text(strings.ToUpper(what[:1])+what[1:]))
-	answer, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is none
+	answer, _ := bufio.NewReader(in).ReadString('\n') // end of file: no answer
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return false, failure{errNotConfirmed}
 	}
 	return true, nil
 }
 
-// describeObjects describes what a change would affect. It fails if the agent, or an object that the command names, is
-// not there. A command that takes something away takes it from the last.
-func (a *connection) describeObjects(c *cobra.Command, args []string) (lines []string, err error) {
+// describe describes the objects of a change, of a destructive one only the last. It fails if there is no agent or no
+// such object.
+func (a *connection) describe(c *cobra.Command, args []string) (lines []string, err error) {
 	lines = []string{}
 	if a.onEmulatedNode(c) {
 		return lines, a.presentOnNode(c, args)
@@ -109,7 +108,7 @@ func describeDisk(ctx context.Context, a *connection, args []string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return a.drawn(ctx, number)
+	return a.diskTree(ctx, number)
 }
 
 func describeVolume(ctx context.Context, a *connection, args []string) ([]string, error) {
@@ -118,11 +117,11 @@ func describeVolume(ctx context.Context, a *connection, args []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	return a.drawn(ctx, r.GetDiskNumber())
+	return a.diskTree(ctx, r.GetDiskNumber())
 }
 
-// drawn returns the part of the tree that shows a disk.
-func (a *connection) drawn(ctx context.Context, number uint32) ([]string, error) {
+// diskTree returns the part of the tree that shows a disk.
+func (a *connection) diskTree(ctx context.Context, number uint32) ([]string, error) {
 	tree, _, err := a.tree(ctx)
 	if err != nil {
 		return nil, err
@@ -152,7 +151,6 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 	return []string{path + ": a directory, or a link that leads nowhere"}, nil
 }
 
-// describeTarget describes the target of the portal before it.
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
 	r, err := invoke(ctx, a, csiproxy.IscsiClient.GetTargetDisks,
 		&csiproxy.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
@@ -167,13 +165,13 @@ func describeService(ctx context.Context, a *connection, args []string) ([]strin
 	return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err
 }
 
-// onEmulatedNode reports whether a command plays an emulated node's hardware.
+// onEmulatedNode reports whether a command changes an emulated node.
 func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 	return strings.HasPrefix(c.CommandPath(), c.Root().Name()+" node ")
 }
 
-// presentOnNode fails if there is no emulated node, or if it does not have what an argument names. A command that adds
-// something may name a new one.
+// presentOnNode fails if there is no emulated node, or if it lacks an object that an argument names. A command that
+// adds an object names a new one.
 func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 	_, err := invoke(c.Context(), a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
 	if err != nil || strings.HasPrefix(c.Name(), "add") {
@@ -193,9 +191,8 @@ func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// inOneLine returns what a command does and to what: its description, its arguments and its flags, but for secrets, of
-// which it knows only files.
-func (a *connection) inOneLine(c *cobra.Command) string {
+// plannedChange returns the description of a command with its arguments and flags. Secrets are in files, not in flags.
+func (a *connection) plannedChange(c *cobra.Command) string {
 	what := []rune(strings.SplitN(c.Short, ";", 2)[0])
 	what[0] = unicode.ToLower(what[0])
 	var parts []string

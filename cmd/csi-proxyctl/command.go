@@ -18,9 +18,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of its table, whose cells are
-// separated by tabs. A first row with tabs holds the column heads. The zero answer is that of a command that only
-// changes something.
+// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of a table. Tabs separate the
+// cells. If the first row has tabs, it holds the column heads. A change has the zero answer.
 type answer struct {
 	value any
 	rows  []string
@@ -28,18 +27,18 @@ type answer struct {
 	names []string // of -o name; nil: the first cell of each row
 }
 
-// yesNo returns an answer about an object that is true or false, under its name in JSON.
+// yesNo returns a boolean answer about an object. The name is the field in JSON.
 func yesNo(object, name string, yes bool) answer {
 	return answer{value: map[string]bool{name: yes}, rows: []string{strconv.FormatBool(yes)}, names: []string{object}}
 }
 
-// plainList returns a list of texts as an answer, under its name in JSON.
+// plainList returns a list of texts as an answer. The name is the field in JSON.
 func plainList(name string, list []string) answer {
 	list = append([]string{}, list...)
 	return answer{value: map[string][]string{name: list}, rows: list, names: list}
 }
 
-// answerOf returns a response as an answer. Its row is the response's first field.
+// answerOf returns a response as an answer. The only row is the response's first field.
 func answerOf(response proto.Message) answer {
 	m := response.ProtoReflect()
 	if m.Descriptor().Fields().Len() == 0 {
@@ -48,10 +47,10 @@ func answerOf(response proto.Message) answer {
 	return answer{value: message{response}, rows: []string{m.Get(m.Descriptor().Fields().Get(0)).String()}}
 }
 
-// A method is one of the storage API or of the admin endpoint: csiproxy.DiskClient.Rescan.
+// A method is a method expression of the storage API or the admin endpoint, such as csiproxy.DiskClient.Rescan.
 type method[C, Q, R any] = func(C, context.Context, Q, ...grpc.CallOption) (R, error)
 
-// query returns a command that makes one call and prints its response, as show or else answerOf returns it. The
+// query returns a command that makes one call and prints the answer of show, or of answerOf if show is nil. The
 // arguments set the request's fields in the order of their declaration.
 func query[C, T any, Q interface {
 	*T
@@ -69,7 +68,7 @@ func change[C, T any, Q interface {
 	return changeWith(a, name, short, Q(new(T)), m, takes...)
 }
 
-// changeWith is change with a request that has values already, or gets them from flags.
+// changeWith is change with a request whose other fields are set already, or by flags.
 func changeWith[C any, Q, R proto.Message](a *connection, name, short string, request Q, m method[C, Q, R],
 	takes ...string) *cobra.Command {
 	return withDryRun(calls(a, a.command(name, short, takes...), request, m, nil))
@@ -102,7 +101,7 @@ func setFields(request proto.Message, args []string) error {
 	for i, text := range args {
 		switch field := m.Descriptor().Fields().Get(i); field.Kind() {
 		case protoreflect.StringKind:
-			if port := m.Descriptor().Fields().ByName("port"); port != nil { // of a portal in two fields
+			if port := m.Descriptor().Fields().ByName("port"); port != nil { // the portal is in two fields
 				portal := portalOf(args)
 				m.Set(port, protoreflect.ValueOfUint32(portal.GetTargetPort()))
 				text = portal.GetTargetAddress()
@@ -123,14 +122,15 @@ func setFields(request proto.Message, args []string) error {
 	return nil
 }
 
-// runs makes a command resolve its arguments, confirm a change, run do, and print the answer.
-func (a *connection) runs(c *cobra.Command, do func(ctx context.Context, args []string) (answer, error)) *cobra.Command {
+// runs makes a command resolve its arguments, confirm a change, call do, and print the answer.
+func (a *connection) runs(c *cobra.Command,
+	do func(ctx context.Context, args []string) (answer, error)) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		args, err := a.resolved(c, args)
 		if err != nil {
 			return err
 		}
-		if goOn, err := a.confirmed(c, args); !goOn || err != nil {
+		if confirmed, err := a.confirmed(c, args); !confirmed || err != nil {
 			return err
 		}
 		stop := showProgress(c)
@@ -144,11 +144,11 @@ func (a *connection) runs(c *cobra.Command, do func(ctx context.Context, args []
 	return c
 }
 
-// first makes a command check its flags or read a secret before it does anything else.
-func first(c *cobra.Command, do func(args []string) error) *cobra.Command {
+// prepared makes a command call prepare first, which checks flags or reads a secret.
+func prepared(c *cobra.Command, prepare func(args []string) error) *cobra.Command {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := do(args); err != nil {
+		if err := prepare(args); err != nil {
 			return err
 		}
 		return run(c, args)
@@ -156,7 +156,7 @@ func first(c *cobra.Command, do func(args []string) error) *cobra.Command {
 	return c
 }
 
-// group returns a command that groups others, and alone prints its help.
+// group returns a command that groups others. Without one of them it prints its help.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
@@ -164,7 +164,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// required marks flags of the command as required; it panics if the command lacks one of them.
+// required marks flags of a command as required. It panics if there is no such flag.
 func required(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := c.MarkFlagRequired(flag); err != nil {
@@ -173,13 +173,13 @@ func required(c *cobra.Command, flags ...string) {
 	}
 }
 
-// showProgress shows on a terminal, after a second, which command runs. The function that it returns clears the line.
+// showProgress prints on a terminal, after a second, that the command is running. stop clears the line.
 func showProgress(c *cobra.Command) (stop func()) {
 	to := c.ErrOrStderr()
 	if !isTerminal(to) {
 		return func() {}
 	}
-	shown := time.AfterFunc(time.Second, func() { _, _ = fmt.Fprintf(to, "\r%s goes on …", c.CommandPath()) })
+	shown := time.AfterFunc(time.Second, func() { _, _ = fmt.Fprintf(to, "\r%s is running …", c.CommandPath()) })
 	return func() {
 		if !shown.Stop() {
 			_, _ = io.WriteString(to, "\r\x1b[K")

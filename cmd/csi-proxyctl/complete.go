@@ -21,8 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 )
 
-// completionTime is how long a shell waits for a completion. If the node does not answer in that time, nothing is
-// completed.
+// completionTime limits the calls of a completion: the user waits.
 const completionTime = 2 * time.Second
 
 // completeArguments completes a command's arguments.
@@ -48,12 +47,12 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// complete completes fixed values of a flag; it panics if the command has no such flag.
+// complete completes a flag with fixed values. It panics if there is no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
 	completeBy(c, flag, func() []string { return values })
 }
 
-// completeBy is complete for values that take long to list.
+// completeBy is complete with values that are listed on demand.
 func completeBy(c *cobra.Command, flag string, values func() []string) {
 	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]cobra.Completion,
 		cobra.ShellCompDirective) {
@@ -70,7 +69,7 @@ func completeCalls(c *cobra.Command) {
 	completeBy(c, "method", masks)
 }
 
-// masks returns the masks of one method each, in all versions and in each: volume/MountVolume, volume/v1/MountVolume.
+// masks returns the masks of groups and of methods: volume, volume/MountVolume, volume/v1/MountVolume.
 func masks() (list []string) {
 	for _, path := range policy.Methods() {
 		mask := policy.Written(path)
@@ -81,7 +80,7 @@ func masks() (list []string) {
 	return slices.Compact(list)
 }
 
-// The completers below ignore errors: a shell has no use for them. What follows a tab describes a name.
+// The completers below ignore errors, which a shell cannot show. A description follows a tab.
 
 // completeServices returns the services that storage needs, and all of an emulated node.
 func completeServices(ctx context.Context, a *connection, _ []string) []string {
@@ -108,7 +107,7 @@ func completeDisks(ctx context.Context, a *connection, _ []string) (list []strin
 	return list
 }
 
-// completeVolumes returns the ids of the volumes, in the short form that no shell misreads.
+// completeVolumes returns the volumes' ids in the short form, which needs no quotes.
 func completeVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
 	numbers, _ := a.diskNumbers(ctx)
 	for _, number := range numbers {
@@ -127,7 +126,7 @@ func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
 	return r
 }
 
-// completePortals returns the registered portals, and all of an emulated node's storage.
+// completePortals returns the registered portals, and all portals of an emulated node.
 func completePortals(ctx context.Context, a *connection, _ []string) (list []string) {
 	for _, p := range network(ctx, a).GetPortals() {
 		list = append(list, portalText(p.GetAddress(), p.GetPort()))
@@ -140,7 +139,7 @@ func completePortals(ctx context.Context, a *connection, _ []string) (list []str
 	return slices.Compact(list)
 }
 
-// completeTargets returns the targets of the portal before them, or else those that are connected.
+// completeTargets returns the targets of the portal argument, or without one the connected targets.
 func completeTargets(ctx context.Context, a *connection, before []string) (list []string) {
 	if len(before) > 0 {
 		r, _ := invoke(ctx, a, csiproxy.IscsiClient.DiscoverTargetPortal,
@@ -154,10 +153,11 @@ func completeTargets(ctx context.Context, a *connection, before []string) (list 
 	return list
 }
 
-// notMapped is the end of the completion of a share that could be mapped.
+// notMapped describes a share that could be mapped.
 const notMapped = "\tnot mapped"
 
-// completeShares returns the shares of the server before them, or else the mapped ones and those of an emulated node.
+// completeShares returns the shares of the server argument, or without one the mapped shares and all of an emulated
+// node.
 func completeShares(ctx context.Context, a *connection, before []string) (list []string) {
 	servers := network(ctx, a).GetServers()
 	if len(before) > 0 {
@@ -204,7 +204,7 @@ func completeFaults(ctx context.Context, a *connection, _ []string) (list []stri
 func similar(text string, names []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {
-		if !strings.Contains(name, " ") { // where the name of a command would end
+		if !strings.Contains(name, " ") { // cobra ends a command's name there
 			all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 		}
 	}
@@ -268,7 +268,7 @@ func (a *connection) suggestion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
 	for i, of := range a.takes[a.running] {
-		if i >= len(a.args) || of.name == "DISK" { // diskIn and advice speak of disks
+		if i >= len(a.args) || of.name == "DISK" { // diskIn and advice have their own texts
 			continue
 		}
 		if typed, names := of.names(ctx, a, a.args[:i+1]); didYouMean(typed, names) != "" {

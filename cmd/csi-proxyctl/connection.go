@@ -15,32 +15,27 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// connection holds the flags that all commands have: how they reach the agent and in which form they print.
+// A connection holds the flags that all commands have, and what the commands share.
 type connection struct {
 	socketDir string
 	timeout   time.Duration
 	output    output
 
-	client  func() *csiproxy.Client       // the client of the storage API, which all calls share
-	takes   map[*cobra.Command][]argument // the arguments of the commands
-	callers map[string]*cobra.Command     // the command that calls each method of the storage API
-	running *cobra.Command                // the command, once its line is understood
-	args    []string                      // its arguments
+	client  func() *csiproxy.Client       // the storage API
+	takes   map[*cobra.Command][]argument // the arguments that each command takes
+	callers map[string]*cobra.Command     // by method of the storage API
+	running *cobra.Command                // nil while the command line is parsed
+	args    []string                      // of the running command
 }
 
-// newClient returns a client that does not wait for an agent that is not there, so that the user learns it at once.
-func (a *connection) newClient() *csiproxy.Client {
-	return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1})
-}
-
-// calledBy notes which command calls a method of the storage API.
+// calledBy registers the command that calls a method of the storage API. The first one of a method counts.
 func (a *connection) calledBy(c *cobra.Command, method string) {
 	if a.callers[method] == nil {
 		a.callers[method] = c
 	}
 }
 
-// limited returns a command's context, limited to the time that the command may take.
+// limited returns a context that ends after --timeout.
 func (a *connection) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -48,17 +43,17 @@ func (a *connection) limited(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeout(ctx, a.timeout)
 }
 
-// untilInterrupted takes the limit off a command that follows something, unless the user set one.
+// untilInterrupted removes the default of --timeout if the command follows events.
 func (a *connection) untilInterrupted(c *cobra.Command, follow bool) {
 	if follow && !c.Flags().Changed("timeout") {
 		a.timeout = 0
 	}
 }
 
-// poll looks at intervals until look is done or fails, or the context ends.
-func poll(ctx context.Context, interval time.Duration, look func() (done bool, err error)) error {
+// poll calls observe at intervals until it is done or fails, or the context ends.
+func poll(ctx context.Context, interval time.Duration, observe func() (done bool, err error)) error {
 	for {
-		if done, err := look(); done || err != nil {
+		if done, err := observe(); done || err != nil {
 			return err
 		}
 		select {
@@ -69,8 +64,8 @@ func poll(ctx context.Context, interval time.Duration, look func() (done bool, e
 	}
 }
 
-// invoke calls a method of the storage API, in the newest version that the agent has, or of the admin endpoint. It
-// turns an error into a failure.
+// invoke calls a method of the storage API, in the agent's newest version, or of the admin endpoint. Its error is a
+// failure.
 func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], request Q) (response R, err error) {
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return response, err
@@ -86,36 +81,22 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 			return response, err
 		}
 	}
-	err = a.call(ctx, func(ctx context.Context, client *adminclient.Client) (err error) {
-		response, err = m(any(client).(C), ctx, request)
-		return err
-	})
+	admin, err := adminclient.Dial(ctx, a.socketDir)
+	if err != nil {
+		return response, failure{err}
+	}
+	defer func() { _ = admin.Close() }()
+	if response, err = m(any(admin).(C), ctx, request); err != nil {
+		err = failure{adminclient.Explain(err)}
+	}
 	return response, err
 }
 
-// call calls the admin endpoint, and turns an error into a failure.
-func (a *connection) call(ctx context.Context, do func(context.Context, *adminclient.Client) error) error {
-	if err := adminclient.CheckPlace(a.socketDir); err != nil {
-		return err
-	}
-	ctx, cancel := a.limited(ctx)
-	defer cancel()
-	client, err := adminclient.Dial(ctx, a.socketDir)
-	if err != nil {
-		return failure{err}
-	}
-	defer func() { _ = client.Close() }()
-	if err := do(ctx, client); err != nil {
-		return failure{adminclient.Explain(err)}
-	}
-	return nil
-}
-
-// explain adds to an exceeded deadline that the change goes on, and the next command.
+// explain returns a clearer error for an exceeded deadline.
 func explain(err error) error {
 	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return &adminclient.Error{Text: "no answer in time, and what has begun goes on; csi-proxyctl doctor shows what hangs",
-			Err: err}
+		return &adminclient.Error{Err: err, Text: "no answer in time, and the agent completes a change that has begun; " +
+			"csi-proxyctl doctor shows what hangs"}
 	}
 	return err
 }

@@ -23,7 +23,7 @@ import (
 func diskCommand(a *connection) *cobra.Command {
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
-		change(a, "detach", "Pull a disk out, even if it is in use; prints where its image is, whose directory is its bundle",
+		change(a, "detach", "Detach a disk, even if it is in use; prints the path of its image, in the bundle's directory",
 			nodeClient.DetachDisk, "DISK"),
 		a.runs(a.command("detached", "List the disks that were pulled out, with the command that attaches each again"),
 			a.listDetached),
@@ -119,11 +119,11 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 	flags.BoolVar(&r.Offline, "offline", false, "the disk arrives offline")
 	flags.BoolVar(&r.ReadOnly, "read-only", false, "the disk arrives read-only")
 	flags.Uint32Var(&r.SectorSize, "sector-size", 0, "512 or 4096 `bytes` (default: 512, or the bundle's)")
-	return first(c, func([]string) (err error) {
+	return prepared(c, func([]string) (err error) {
 		if flags.Changed("lun") {
 			r.Lun = lun
 		}
-		for _, path := range []*string{&r.ImagePath, &r.BundlePath} { // the agent has another current directory
+		for _, path := range []*string{&r.ImagePath, &r.BundlePath} {
 			if *path, err = absolute(*path); err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 	})
 }
 
-// absolute returns the absolute form of a path. An empty path stays empty.
+// absolute returns the absolute form of a path for the agent, which has another current directory.
 func absolute(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -141,7 +141,7 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// identifiers returns the page 83 identifiers that the flags name. The code sets and types are those of SPC-4.
+// identifiers returns the page 83 identifiers of the flags, with the code sets and types of SPC-4.
 func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
 	var list []*admin.Identifier
 	for _, i := range []struct {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
-// text returns an error as its user reads it: what is wrong, and the command to type next. It speaks of commands where
-// the agent, whose messages are for drivers, speaks of methods.
+// text returns an error's text for the user: the cause and the next command. The agent's messages name methods, which
+// are replaced by commands.
 func (a *connection) text(ctx context.Context, err error) string {
 	text := a.reason(err)
 	code := status.Code(err)
@@ -39,15 +40,16 @@ func (a *connection) text(ctx context.Context, err error) string {
 	return text + suggestion
 }
 
-// reason is text without what the user may have meant.
+// reason is text without a suggestion.
 func (a *connection) reason(err error) string {
 	call, unsupported := (*csiproxy.Error)(nil), (*versions.UnsupportedError)(nil)
 	switch {
 	case errors.Is(err, csiproxy.ErrNoAgent):
 		return a.noAgent(err)
 	case errors.As(err, new(*dial.Error)) && !errors.Is(err, fs.ErrPermission) && a.serves():
-		return fmt.Sprintf("the agent in %s has no admin endpoint here, which %s needs%s", a.place(), a.running.CommandPath(),
-			without[a.running.CommandPath()])
+		command := a.running.CommandPath()
+		return fmt.Sprintf("the agent in %s has no admin endpoint here, which %s needs%s", a.location(), command,
+			alternatives[command])
 	case errors.As(err, &unsupported) && errors.As(err, &call):
 		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; "+
 			"csi-proxyctl apis lists what it serves",
@@ -60,27 +62,27 @@ func (a *connection) reason(err error) string {
 	return err.Error()
 }
 
-// without has what to type in the place of a command for which an agent without an admin endpoint has no call.
-var without = map[string]string{
+// alternatives has the commands that work without an admin endpoint, for commands that need one.
+var alternatives = map[string]string{
 	"csi-proxyctl smb list": "; on the node itself, Get-SmbGlobalMapping in PowerShell lists the mapped shares",
 	"csi-proxyctl iscsi sessions": "; csi-proxyctl iscsi disks PORTAL TARGET shows whether a target is connected, and " +
 		"on the node itself, iscsicli SessionList lists the sessions",
 }
 
-// noAgent returns the text for an agent that cannot be reached through the storage API.
+// noAgent returns the text for an agent, or a group of its API, that is not reachable.
 func (a *connection) noAgent(err error) string {
 	if call := (*csiproxy.Error)(nil); errors.As(err, &call) && !errors.Is(err, fs.ErrPermission) && a.serves() {
 		return fmt.Sprintf("the agent in %s does not serve the %s API: look at its -api flags; csi-proxyctl apis lists "+
-			"what it serves", a.place(), call.Group)
+			"what it serves", a.location(), call.Group)
 	}
 	if !errors.As(err, new(*dial.Error)) {
-		err = &dial.Error{Address: a.place(), Err: fs.ErrNotExist}
+		err = &dial.Error{Address: a.location(), Err: fs.ErrNotExist}
 	}
 	return adminclient.Unreachable(err).Error()
 }
 
-// place returns where the agent's endpoints are.
-func (a *connection) place() string {
+// location returns the directory of the agent's sockets, or the pattern of its pipes.
+func (a *connection) location() string {
 	if runtime.GOOS == "windows" {
 		return `\\.\pipe\csi-proxy-*`
 	}
@@ -94,7 +96,7 @@ func (a *connection) serves() bool {
 	return slices.ContainsFunc(a.tryEndpoints(ctx), func(e doctor.Endpoint) bool { return e.State == doctor.Answers })
 }
 
-// advice has the command that helps after a failure, by the failure's reason.
+// advice has the next command for an error's reason.
 var advice = map[string]string{
 	reason.DiskNotFound:      "; csi-proxyctl disk list lists the disks",
 	reason.VolumeNotFound:    "; csi-proxyctl volume list lists the volumes",
@@ -106,8 +108,8 @@ var advice = map[string]string{
 
 var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
 
-// commandsFor replaces the methods that a text names by the commands that call them. Those with their group or version
-// stay: they are what a policy or a fault names.
+// commandsFor replaces method names in a text by the commands that call them. Names with a group or version stay: they
+// are from a policy or a fault.
 func (a *connection) commandsFor(text string) string {
 	var out strings.Builder
 	end := 0
@@ -121,7 +123,7 @@ func (a *connection) commandsFor(text string) string {
 	return out.String() + text[end:]
 }
 
-// Exit codes. They are part of the interface: scripts rely on them.
+// Exit codes, on which scripts rely.
 const (
 	exitOK           = 0
 	exitFailed       = 1
@@ -136,33 +138,33 @@ const (
 
 const exitCodesText = `Exit codes:
   0  done
-  1  failed; for doctor: it found something
+  1  failed; doctor: it found a problem or a warning
   2  wrong usage: a command, a flag or an argument
-  3  no agent can be reached, or something that it needs does not answer
+  3  no agent is reachable, or a system that it depends on does not answer
   4  the named object does not exist
   5  refused because of the state of the node, a rule or wrong credentials
-  6  this agent cannot do it: its version is too old, or its node is not an emulated one
+  6  not supported: the agent is too old, or its node is not an emulated one
   7  out of time; the agent completes a change that has begun
   8  not confirmed: nothing was done`
 
-// failure is an error that is not about usage. All other errors come from cobra.
+// A failure is an error that is not a usage error.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// failedWith returns a failure with a text, and the exit code that belongs to a status code.
+// failedWith returns a failure with the exit code of a status code.
 func failedWith(code codes.Code, text string) error {
 	return failure{&adminclient.Error{Text: text, Err: status.Error(code, text)}}
 }
 
-// errNotConfirmed ends a command that would have destroyed something and was not confirmed.
+// errNotConfirmed ends a destructive command that was not confirmed.
 var errNotConfirmed = errors.New(
-	"not confirmed, nothing was done; give --yes to do it without asking, or --dry-run to see what would be done")
+	"not confirmed, nothing was done; give --yes to skip the question, or --dry-run to see the planned change")
 
-// errFound ends doctor if it found something, which it has printed.
+// errFound ends doctor with exit code 1. Its findings are already printed.
 var errFound = errors.New("")
 
-// exitCode returns the exit code of a command that ended with err, which may be nil.
+// exitCode returns the exit code for an error, or for nil.
 func exitCode(err error) int {
 	switch {
 	case err == nil:
@@ -174,23 +176,13 @@ func exitCode(err error) int {
 	case errors.As(err, new(*dial.Error)), errors.Is(err, csiproxy.ErrNoAgent):
 		return exitUnavailable
 	}
-	s, ok := status.FromError(err)
-	if !ok {
-		return exitFailed
-	}
-	switch s.Code() {
-	case codes.Unavailable:
-		return exitUnavailable
-	case codes.NotFound:
-		return exitNotFound
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange,
-		codes.PermissionDenied, codes.Unauthenticated:
-		return exitRefused
-	case codes.Unimplemented:
-		return exitUnsupported
-	case codes.DeadlineExceeded:
-		return exitTimeout
-	default:
-		return exitFailed
-	}
+	return cmp.Or(exitCodes[status.Code(err)], exitFailed)
+}
+
+// exitCodes has the exit codes for calls that failed.
+var exitCodes = map[codes.Code]int{
+	codes.Unavailable: exitUnavailable, codes.NotFound: exitNotFound, codes.Unimplemented: exitUnsupported,
+	codes.DeadlineExceeded: exitTimeout, codes.InvalidArgument: exitRefused, codes.FailedPrecondition: exitRefused,
+	codes.AlreadyExists: exitRefused, codes.OutOfRange: exitRefused, codes.PermissionDenied: exitRefused,
+	codes.Unauthenticated: exitRefused,
 }

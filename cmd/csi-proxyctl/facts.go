@@ -30,33 +30,38 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
-// factsTime is how long each part of the facts may take. On a node where something hangs, the other parts must not wait
-// for it.
+// factsTime limits each query, so that a part of the node that hangs does not delay the others.
 const factsTime = 25 * time.Second
 
-// A part of the facts.
-type part struct {
-	what string // "disks and volumes"
-	ask  func(ctx context.Context) (missing []string, err error)
+// A factQuery collects a part of the facts.
+type factQuery struct {
+	name  string
+	query func(ctx context.Context) (missing []string, err error)
 }
 
-// facts returns what can be found out about the node, and what cannot. All questions are asked at the same time.
+// facts returns the facts about the node, and the missing ones with the reasons. All queries run at the same time.
 func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 	f := doctor.Facts{Newest: map[string]string{}, Endpoints: a.tryEndpoints(ctx)}
 	for _, group := range versions.Groups() {
 		f.Newest[group.Name] = group.Hub
 	}
-	answers, there := map[string]bool{}, false
+	answers, found := map[string]bool{}, false
 	for _, e := range f.Endpoints {
-		there = there || e.State != doctor.Absent && e.State != doctor.Abandoned
+		found = found || e.State != doctor.Absent && e.State != doctor.Abandoned
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
-	if !there {
-		return f, []string{"everything else: there is no agent to ask"}
+	if !found {
+		return f, []string{"everything else: no agent is running"}
 	}
-	questions := []part{
+	queries := []factQuery{
 		{"mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang",
-			func(ctx context.Context) ([]string, error) { return a.inspect(ctx, &f) }},
+			func(ctx context.Context) (missing []string, err error) {
+				f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+				if adminMissing(err) {
+					err = errors.New(adminMissingText(err))
+				}
+				return f.Inspected.GetMissing(), err
+			}},
 		{"disks and volumes", func(ctx context.Context) ([]string, error) {
 			if !answers["disk"] {
 				return nil, errors.New("the group disk does not answer")
@@ -76,38 +81,29 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 		}},
 		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},
 	}
-	missing, failed := make([][]string, len(questions)), make([]error, len(questions))
-	var asked sync.WaitGroup
-	for i, q := range questions {
-		asked.Go(func() {
+	missing, failed := make([][]string, len(queries)), make([]error, len(queries))
+	var running sync.WaitGroup
+	for i, q := range queries {
+		running.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, factsTime)
 			defer cancel()
-			missing[i], failed[i] = q.ask(ctx)
+			missing[i], failed[i] = q.query(ctx)
 		})
 	}
-	asked.Wait()
-	for i, q := range questions {
+	running.Wait()
+	for i, q := range queries {
 		if err := failed[i]; err != nil {
-			missing[i] = append(missing[i], q.what+": "+a.reason(err))
-			if status.Code(err) == codes.DeadlineExceeded { // which is a fact as well
-				f.Unanswered = append(f.Unanswered, q.what)
+			missing[i] = append(missing[i], q.name+": "+a.reason(err))
+			if status.Code(err) == codes.DeadlineExceeded {
+				f.Unanswered = append(f.Unanswered, q.name)
 			}
 		}
 	}
 	return f, slices.Concat(missing...)
 }
 
-// inspect asks the admin endpoint what only it knows.
-func (a *connection) inspect(ctx context.Context, f *doctor.Facts) (missing []string, err error) {
-	f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
-	if withoutAdmin(err) {
-		err = errors.New(noAdmin(err))
-	}
-	return f.Inspected.GetMissing(), err
-}
-
-// settings finds out what Windows does with new disks and volumes, from an emulated node's switches or from this
-// machine's registry, what else is to know about an emulated node, and who may change the agent's directories.
+// settings collects the settings for new disks and volumes, from an emulated node's switches or this machine's
+// registry, the state of an emulated node, and the accounts that may change the agent's directories.
 func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
 	emulated := false
 	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &admin.ListSwitchesRequest{})
@@ -146,11 +142,11 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 	}
 	directories, err := a.directories()
 	f.Directories = directories
-	addMissing("who may change the agent's directories", err)
+	addMissing("the accounts that may change the agent's directories", err)
 	return missing
 }
 
-// services asks the API for the services that matter.
+// services collects the states of the services that storage needs.
 func (a *connection) services(ctx context.Context, f *doctor.Facts) (failed error) {
 	for _, one := range storageServices() {
 		s, err := a.service(ctx, one.Name)
@@ -167,11 +163,10 @@ func (a *connection) services(ctx context.Context, f *doctor.Facts) (failed erro
 	return failed
 }
 
-// answerTime is the time in which an endpoint must answer a question that costs an agent nothing.
+// answerTime limits a health check.
 const answerTime = 3 * time.Second
 
-// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are in the order of groups and
-// versions.
+// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are ordered by group and version.
 func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 	var all []doctor.Endpoint
 	for _, group := range versions.Groups() {
@@ -188,8 +183,7 @@ func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 	return all
 }
 
-// try fills in the result of opening an endpoint and asking for its health. An agent without a health service counts as
-// answering too.
+// try opens an endpoint, checks its health, and sets the result. An agent without a health service counts as answering.
 func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	version, err := apiversion.NewVersion(e.Version)
 	if err != nil {
@@ -200,7 +194,7 @@ func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	e.Address = a.address(e.Group, e.Version)
 	connection, err := dial.Open(ctx, pipe, dial.Options{SocketDir: a.socketDir})
 	if err != nil {
-		e.State, e.Detail = failed(err)
+		e.State, e.Detail = endpointState(err)
 		return
 	}
 	defer func() { _ = connection.Close() }()
@@ -229,8 +223,8 @@ func (a *connection) address(group, version string) string {
 	return filepath.Join(cmp.Or(a.socketDir, os.Getenv(dial.SocketDirVariable)), name+".sock")
 }
 
-// failed returns the state and detail of an endpoint that could not be opened.
-func failed(err error) (doctor.State, string) {
+// endpointState returns the state and the detail of an endpoint that cannot be opened.
+func endpointState(err error) (doctor.State, string) {
 	cause := err
 	if at := (*dial.Error)(nil); errors.As(err, &at) {
 		cause = at.Err

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 )
 
@@ -47,17 +46,17 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			}
 			r.Since = timestamppb.New(at)
 		}
-		if what, suggestion := unknownCalls(r.GetFunction(), r.GetMethod()); what != "" { // the list will be empty
+		if what, suggestion := unknownCalls(r.GetFunction(), r.GetMethod()); what != "" {
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s%s\n", what, suggestion)
 		}
 		a.untilInterrupted(c, p.follow)
-		return a.call(c.Context(), func(ctx context.Context, client *adminclient.Client) error {
-			err := p.print(ctx, c, client)
-			if p.follow && (ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
-				return nil
-			}
-			return err
-		})
+		ctx, cancel := a.limited(c.Context())
+		defer cancel()
+		err := p.print(ctx, c)
+		if p.follow && (ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
+			return nil
+		}
+		return err
 	}
 	completeCalls(c)
 	return c
@@ -71,10 +70,10 @@ type journalPrinter struct {
 	tail        int // < 0: all
 }
 
-func (p *journalPrinter) print(ctx context.Context, c *cobra.Command, client *adminclient.Client) error {
+func (p *journalPrinter) print(ctx context.Context, c *cobra.Command) error {
 	unfiltered := proto.Equal(p.request, &admin.ListJournalRequest{After: p.request.GetAfter()})
 	var kept []*admin.JournalEntry
-	return eachPage(ctx, client, p.request, p.follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
+	return p.a.eachPage(ctx, p.request, p.follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
 		if unfiltered && first > 1 && len(entries) > 0 && entries[0].GetSequence() > first {
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, entries[0].GetSequence()-1)
 		}
@@ -88,7 +87,7 @@ func (p *journalPrinter) print(ctx context.Context, c *cobra.Command, client *ad
 			if !last {
 				return nil
 			}
-			p.tail = -1 // later entries are all printed
+			p.tail = -1 // for later entries
 		}
 		for _, e := range kept {
 			if err := p.a.printOne(c, journal.Line(e), fmt.Sprint(e.GetSequence()), message{e}); err != nil {
@@ -100,13 +99,12 @@ func (p *journalPrinter) print(ctx context.Context, c *cobra.Command, client *ad
 	})
 }
 
-// eachPage reads the journal page by page. It passes the entries, the number of the first entry that the page could
-// have, and whether it is the last page so far. Without follow, running calls are at the end of that page; with follow,
-// it goes on with later entries.
-func eachPage(ctx context.Context, client *adminclient.Client, r *admin.ListJournalRequest, follow bool,
+// eachPage reads the journal page by page. It passes the entries, the lowest number that the first one may have, and
+// whether the page is the last one now. Without follow it adds the running calls to that page and ends.
+func (a *connection) eachPage(ctx context.Context, r *admin.ListJournalRequest, follow bool,
 	do func(entries []*admin.JournalEntry, first uint64, last bool) error) error {
 	for {
-		page, err := client.ListJournal(ctx, r)
+		page, err := invoke(ctx, a, admin.AdminClient.ListJournal, r)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 // reports so. If none answers, it returns the error of the admin endpoint.
 func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, tried bool, err error) {
 	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
-	if !withoutAdmin(err) {
+	if !adminMissing(err) {
 		return r.GetApis(), false, err
 	}
 	ctx, cancel := a.limited(ctx)
@@ -53,18 +53,18 @@ func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, tried b
 	return list, true, err
 }
 
-// withoutAdmin reports whether an error means that this process cannot use the admin endpoint. An agent may run all the
-// same: an older one, or one whose driver endpoints alone are mounted into this container.
-func withoutAdmin(err error) bool {
+// adminMissing reports whether an error means that this process cannot use the admin endpoint. The agent may be an
+// older one, or only its driver endpoints may be mounted into this container.
+func adminMissing(err error) bool {
 	return errors.As(err, new(*dial.Error)) || status.Code(err) == codes.Unimplemented
 }
 
-// noAdmin returns the text that an agent has no admin endpoint, if it is known that there is an agent.
-func noAdmin(err error) string {
+// adminMissingText returns the text for an agent that runs without an admin endpoint.
+func adminMissingText(err error) string {
 	at := (*dial.Error)(nil)
 	switch {
 	case !errors.As(err, &at):
-		return "the agent's version does not show it"
+		return "this version of the agent does not report it"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error()
 	default:
@@ -72,19 +72,19 @@ func noAdmin(err error) string {
 	}
 }
 
-// versionView is the versions of this program and of the agent.
+// versionView holds the versions of this program and of the agent.
 type versionView struct {
 	Client struct {
 		Version  string `json:"version"`
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 	} `json:"client"`
-	// Agent is null if there is no agent to ask.
+	// Agent is null without an agent.
 	Agent *agentVersion `json:"agent"`
 }
 
 type agentVersion struct {
-	Version string `json:"version"` // "" if the agent does not tell
+	Version string `json:"version"` // "": not reported
 }
 
 func versionCommand(a *connection) *cobra.Command {
@@ -98,7 +98,7 @@ csi-proxyctl --version prints this program's alone.`
 		case v.Agent == nil:
 			rows = append(rows, "agent\tnone\t"+why.Error())
 		case v.Agent.Version == "":
-			rows = append(rows, "agent\tunknown\tit does not tell")
+			rows = append(rows, "agent\tunknown\tthis agent does not report its version")
 		default:
 			rows = append(rows, "agent\t"+v.Agent.Version)
 		}
@@ -107,7 +107,7 @@ csi-proxyctl --version prints this program's alone.`
 	return c
 }
 
-// versions returns the versions, and why that of the agent is missing.
+// versions returns the versions, and the reason if the agent's is missing.
 func (a *connection) versions(ctx context.Context) (v versionView, why error) {
 	v.Client.Version, v.Client.Go, v.Client.Platform = buildversion.String(), runtime.Version(),
 		fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)
@@ -115,7 +115,7 @@ func (a *connection) versions(ctx context.Context) (v versionView, why error) {
 	if why == nil {
 		v.Agent = &agentVersion{r.GetAgentVersion()}
 	}
-	if v.Agent == nil && withoutAdmin(why) && a.serves() {
+	if v.Agent == nil && adminMissing(why) && a.serves() {
 		v.Agent = &agentVersion{}
 	}
 	return v, why
@@ -130,16 +130,11 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 		stop := showProgress(c)
 		tree, why, err := a.tree(c.Context())
 		stop()
-		if why != nil && err != nil {
-			if err = (failure{explain(err)}); exitCode(err) == exitUnavailable { // nobody there at all
-				return why
-			}
-		}
 		if err != nil {
 			return err
 		}
 		if why != nil {
-			tree.Missing = append(tree.Missing, noAdmin(why))
+			tree.Missing = append(tree.Missing, adminMissingText(why))
 		}
 		if a.output.forPeople() {
 			return treeview.Write(c.OutOrStdout(), tree)
@@ -149,15 +144,19 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 	return c
 }
 
-// tree returns the node's tree from the admin endpoint. If there is none, the tree comes from the storage API, and why
-// is the reason.
+// tree returns the node's tree from the admin endpoint, or else from the storage API with the reason for that.
 func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
 	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
-	if !withoutAdmin(err) {
+	if !adminMissing(err) {
 		return treeview.FromAdmin(r), nil, err
 	}
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
 	tree, apiErr := treeview.FromAPI(ctx, a.client(), a.reason)
+	if apiErr != nil {
+		if apiErr = (failure{explain(apiErr)}); exitCode(apiErr) == exitUnavailable {
+			apiErr = err
+		}
+	}
 	return tree, err, apiErr
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Command csi-proxyctl calls a CSI Proxy agent from the command line, inspects and diagnoses its node, and controls the
+// hardware of an emulated node.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
@@ -27,7 +30,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with its surroundings as arguments; it returns the exit code.
+// run runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root, a := commands()
 	root.SetArgs(doubleDashes(args))
@@ -46,8 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// doubleDashes turns -socket-dir into --socket-dir: the agent takes its flags with one dash, and nobody should have to
-// remember which command takes which form.
+// doubleDashes turns -socket-dir into --socket-dir, because the agent's flags have one dash.
 func doubleDashes(args []string) []string {
 	out := make([]string, 0, len(args))
 	for i, arg := range args {
@@ -68,18 +70,20 @@ func doubleDashes(args []string) []string {
 func commands() (*cobra.Command, *connection) {
 	a := &connection{output: output{form: outputTable}, takes: map[*cobra.Command][]argument{},
 		callers: map[string]*cobra.Command{}}
-	a.client = sync.OnceValue(a.newClient)
-	root := group("csi-proxyctl", "Call a CSI Proxy agent, look at its node, and find out what is wrong with it")
+	a.client = sync.OnceValue(func() *csiproxy.Client {
+		return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1}) // without an agent, calls fail at once
+	})
+	root := group("csi-proxyctl", "Call a CSI Proxy agent, inspect its node, and diagnose it")
 	root.Long = strings.TrimSpace(`
-csi-proxyctl calls a CSI Proxy agent, looks at its node, finds out what is wrong with it, and plays the hardware of an
-emulated node. It works with every agent, whatever versions of the API it serves.
+csi-proxyctl calls a CSI Proxy agent, inspects its node, diagnoses it, and controls the hardware of an emulated node. It
+works with every agent, whatever versions of the API it serves.
 
-On Windows it finds the agent by its named pipes; elsewhere by its socket directory: --socket-dir, or the environment
-variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
+On Windows it finds the agent by its named pipes. On other systems it needs the agent's socket directory, from
+--socket-dir or the environment variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 
 ` + exitCodesText)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	// with cobra's own text: another needs text/template, and the linker keeps 3 MB more
+	// A version template of our own would link text/template, 3 MB.
 	root.Version = buildversion.String()
 	root.SetFlagErrorFunc(unknownFlag)
 	root.PersistentPreRun = func(c *cobra.Command, args []string) { a.running, a.args = c, args }
@@ -87,12 +91,12 @@ variable CSI_PROXY_SOCKET_DIR. Flags work with one dash as well.
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
 	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute,
-		"`duration` that the command may take; a change that has begun goes on in the agent")
+		"limit of the command, a `duration`; the agent completes a change that has begun")
 	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")
 	root.AddGroup(
-		&cobra.Group{ID: "look", Title: "Look at an agent and its node:"},
+		&cobra.Group{ID: "look", Title: "Inspect an agent and its node:"},
 		&cobra.Group{ID: "api", Title: "Call the storage API:"},
-		&cobra.Group{ID: "emulated", Title: "Play an emulated node's hardware:"},
+		&cobra.Group{ID: "emulated", Title: "Control an emulated node's hardware:"},
 	)
 	tree, journal, doctor := treeCommand(a), journalCommand(a), doctorCommand(a)
 	tree.SuggestFor, journal.SuggestFor = []string{"get", "describe"}, []string{"logs"} // kubectl's words

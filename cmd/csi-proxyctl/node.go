@@ -17,10 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// adminPackage is the package of the admin endpoint's messages.
 var adminPackage = admin.File_admin_v1alpha1_admin_proto.Package()
 
-// nodeClient has the methods of an emulated node.
 type nodeClient = admin.EmulatedNodeClient
 
 func nodeCommand(a *connection) *cobra.Command {
@@ -36,7 +34,7 @@ agent goes on as after the death of this one. It holds the node's secrets, and i
 	restore := change(a, "restore", "Make the node what was saved in a directory", nodeClient.RestoreNode, "DIR")
 	restore.Long = restore.Short + `, which stays as it is. Calls are cut off as by a
 reboot, and all that the node had is gone, its detached disks too.`
-	return group("node", "Do to an emulated node what hardware, a cloud or a person does to a real one",
+	return group("node", "Control an emulated node: its hardware, its cloud and its administrator",
 		diskCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), faultCommand(a), path,
 		query(a, "readlink", "Print the target of a link or mount point", nodeClient.Readlink, nil, "WINPATH"),
 		change(a, "reboot", "Reboot the node; returns when the agent serves it again", nodeClient.Reboot),
@@ -70,11 +68,11 @@ func smbCommand(a *connection) *cobra.Command {
 		change(a, "remove-user", "Remove an account; its sessions are refused at once", nodeClient.RemoveSMBUser, "USER"))
 }
 
-// withAccount gives a command flags for the name and the password of an account.
+// withAccount adds flags for the name and the password of an account.
 func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
 	c.Example = "  csi-proxyctl node smb " + c.Name() + " --user csi --password-file -"
 	c.Flags().StringVar(user, "user", "", "`name` of the account")
-	first(c, passwordFlag(c, "`file` with the password, one line; -: standard input", password))
+	prepared(c, passwordFlag(c, "`file` with the password, one line; -: standard input", password))
 	required(c, "user", "password-file")
 	return c
 }
@@ -102,8 +100,8 @@ func iscsiCommand(a *connection) *cobra.Command {
 func showTargets(_ []string, r *admin.ListNetworkResponse) answer {
 	rows := []string{"PORTAL\tCONNECTED\tTARGETS"}
 	for _, p := range r.GetPortals() {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", portalText(p.GetAddress(), p.GetPort()), choose(p.GetConnected(), "yes", "no"),
-			cmp.Or(strings.Join(p.GetTargets(), ", "), "-")))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", portalText(p.GetAddress(), p.GetPort()),
+			choose(p.GetConnected(), "yes", "no"), cmp.Or(strings.Join(p.GetTargets(), ", "), "-")))
 	}
 	return answer{value: map[string]any{"portals": messages(r.GetPortals())}, rows: rows}
 }
@@ -139,7 +137,8 @@ func showServices(_ []string, r *admin.ListServicesResponse) answer {
 
 func setServiceCommand(a *connection) *cobra.Command {
 	r := &admin.SetServiceRequest{}
-	c := changeWith(a, "set", "Change a service at once, whatever depends on it", r, nodeClient.SetService, "SERVICE")
+	c := changeWith(a, "set", "Change a service at once, without regard to services that depend on it", r,
+		nodeClient.SetService, "SERVICE")
 	c.Example = "  csi-proxyctl node service set MSiSCSI --state stopped"
 	state := c.Flags().String("state", "",
 		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
@@ -149,7 +148,7 @@ func setServiceCommand(a *connection) *cobra.Command {
 	complete(c, "state", words(r.GetState().Descriptor())...)
 	complete(c, "start", words(r.GetStart().Descriptor())...)
 	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
-	return first(c, func([]string) error {
+	return prepared(c, func([]string) error {
 		newState, err := parseWord(*state, "state", r.GetState().Descriptor())
 		if err != nil {
 			return err
@@ -218,7 +217,7 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 		"ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
 	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
 		"RESOURCE_EXHAUSTED", "UNAVAILABLE")
-	return first(c, func([]string) (err error) {
+	return prepared(c, func([]string) (err error) {
 		if *code != "" {
 			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
 				return err
@@ -244,11 +243,11 @@ func showFaults(_ []string, list *admin.ListFaultsResponse) answer {
 func removeFaultCommand(a *connection) *cobra.Command {
 	c := change(a, "remove", "End a fault and let the calls that it holds go on", nodeClient.RemoveFault, "[ID]")
 	all := c.Flags().Bool("all", false, "end all faults")
-	return first(c, func(args []string) error {
+	return prepared(c, func(args []string) error {
 		if *all == (len(args) == 1) {
 			return errors.New(c.CommandPath() + " needs ID or --all; csi-proxyctl node fault list lists the faults")
 		}
-		if !*all && args[0] == "0" { // which is all of them in the request
+		if !*all && args[0] == "0" { // the request's value for all faults
 			return errors.New(`"0" is not the id of a fault`)
 		}
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
-// securityOf returns the owner and the mode of a socket, and of the directory that it is in.
+// securityOf returns the mode and the owner of a socket.
 func securityOf(socket string) (string, error) {
 	info, err := os.Lstat(socket)
 	if err != nil {
@@ -30,20 +30,20 @@ func securityOf(socket string) (string, error) {
 	return text, nil
 }
 
-// systemVersion returns the version of the system's kernel, if it tells one.
+// systemVersion returns the version of the kernel, or an empty text.
 func systemVersion() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return string(text)
 }
 
-// directories returns who may change the directory of the agent's sockets.
+// directories returns the accounts that may change the directory of the agent's sockets.
 func (a *connection) directories() ([]doctor.Directory, error) {
 	dir := filepath.Dir(a.address("disk", "v1"))
 	names, err := fileowner.Others(dir)
 	return []doctor.Directory{{Path: dir, Who: names}}, err
 }
 
-// freeBytes returns how much can be written to a file system, -1 if it is not known.
+// freeBytes returns the free space of a file system, or -1 if it is unknown.
 func freeBytes(path string) int64 {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(path, &fs); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
-// securityOf returns the security descriptor of a pipe in SDDL: its owner, and who may open it.
+// securityOf returns the security descriptor of a pipe in SDDL.
 func securityOf(pipe string) (string, error) {
 	descriptor, err := windows.GetNamedSecurityInfo(pipe, windows.SE_FILE_OBJECT,
 		windows.OWNER_SECURITY_INFORMATION|windows.GROUP_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
@@ -26,7 +26,7 @@ func securityOf(pipe string) (string, error) {
 	return descriptor.String(), nil
 }
 
-// freeBytes returns how much can be written to a file system, -1 if it is not known.
+// freeBytes returns the free space of a file system, or -1 if it is unknown.
 func freeBytes(path string) int64 {
 	var free uint64
 	name, err := windows.UTF16PtrFromString(path)
@@ -42,7 +42,7 @@ func systemVersion() string {
 	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
 }
 
-// directories returns who may change the directories of the service's program and of its usual log.
+// directories returns the accounts that may change the directories of the services' programs and of the usual log.
 func (*connection) directories() (all []doctor.Directory, err error) {
 	paths := []string{defaultLogs}
 	for _, a := range agentServices() {
@@ -62,8 +62,8 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 	return all, err
 }
 
-// registryNumber returns a number of the node below HKEY_LOCAL_MACHINE, 0 if it is not set. In a container it fails:
-// a container's registry is not the node's.
+// registryNumber returns a number of the node below HKEY_LOCAL_MACHINE, or 0 if it is not set. It fails in a container,
+// which has another registry.
 func registryNumber(path, value string) (uint64, error) {
 	if _, err := readRegistry(`SYSTEM\CurrentControlSet\Control`, "ContainerType"); err == nil {
 		return 0, errors.New("a container does not see the node's registry")

@@ -74,16 +74,15 @@ func (o *output) parse() (*jsonpath.JSONPath, error) {
 // forPeople reports whether the output is a table.
 func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
 
-// asksMore reports whether the output has more than the agent's lists: all but a table and names.
-func (o *output) asksMore() bool { return o.form != outputTable && o.form != outputName }
+// detailed reports whether the output has more fields than the storage API's lists.
+func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
-// print prints a command's answer: the rows as a table, or the value in another form.
+// print prints the rows as a table, or the value in another form.
 func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
 	return a.printAnswer(c, answer{value: value, rows: rows})
 }
 
-// printAnswer prints the answer of a command. A change without an answer prints nothing in a table; programs get the
-// command and its arguments.
+// printAnswer prints an answer. Of a change, a table has nothing, and other forms have the command and its arguments.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	if found.value == nil {
 		if a.output.forPeople() {
@@ -112,7 +111,7 @@ func (a *connection) printValue(c *cobra.Command, value any) error {
 	return err
 }
 
-// changed returns the answer of a change for programs: the command, and the arguments that it was given.
+// changed returns the answer of a change in the forms for programs.
 func (a *connection) changed(c *cobra.Command) answer {
 	value := map[string]any{"done": strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")}
 	args := c.Flags().Args()
@@ -122,7 +121,7 @@ func (a *connection) changed(c *cobra.Command) answer {
 	return answer{value: value, names: append([]string{}, args[:min(1, len(args))]...)}
 }
 
-// printNames prints the names of an answer's objects, one a line, as other commands take them.
+// printNames prints the names of an answer's objects, one per line, in the form that other commands take.
 func printNames(c *cobra.Command, found answer) error {
 	names, rows := found.names, found.rows
 	if names == nil && len(rows) == 0 {
@@ -145,8 +144,7 @@ func printNames(c *cobra.Command, found answer) error {
 	return nil
 }
 
-// printOne prints one value of several, as soon as it is known: its line or its name for people, JSON in one line, YAML
-// as a document.
+// printOne prints one value of a stream: a line, a name, JSON in one line, or a YAML document.
 func (a *connection) printOne(c *cobra.Command, line, name string, value any) error {
 	switch {
 	case a.output.forPeople():
@@ -213,7 +211,7 @@ func printTable(w io.Writer, rows []string) error {
 	return nil
 }
 
-// escaped returns JSON in which characters that do not print are escapes; line ends stay.
+// escaped returns JSON with escapes for characters that are not printable, except line ends.
 func escaped(text []byte) (out []byte) {
 	for _, r := range string(text) {
 		switch {
@@ -229,11 +227,10 @@ func escaped(text []byte) (out []byte) {
 	return out
 }
 
-// message prints a message of the admin API like this program's own values: in camel case, with every field, and,
-// unlike ProtoJSON, with numbers as numbers and values of enums as words.
+// A message has the JSON form of this program's own values: names in camel case, every field, and, unlike ProtoJSON,
+// numbers for 64-bit integers and words for enums.
 type message struct{ proto.Message }
 
-// messages prints messages so.
 func messages[M proto.Message](list []M) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
@@ -245,7 +242,7 @@ func messages[M proto.Message](list []M) []message {
 // MarshalJSON implements json.Marshaler.
 func (m message) MarshalJSON() ([]byte, error) {
 	of := m.ProtoReflect()
-	if strings.HasPrefix(string(of.Descriptor().FullName()), "google.protobuf.") { // times have a form of their own
+	if strings.HasPrefix(string(of.Descriptor().FullName()), "google.protobuf.") {
 		return protojson.Marshal(m.Message)
 	}
 	var members [][]byte
@@ -289,8 +286,7 @@ func plainValue(field protoreflect.FieldDescriptor, value protoreflect.Value) an
 	}
 }
 
-// enumWord returns a value of an enum as people write it: "start-pending" for SERVICE_STATE_START_PENDING of
-// ServiceState.
+// enumWord returns the word for a value of an enum: "start-pending" for SERVICE_STATE_START_PENDING of ServiceState.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) string {
 	value := enum.Values().ByNumber(number)
 	if value == nil {
@@ -307,10 +303,9 @@ func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) 
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 }
 
-// word returns a value of an enum as people write it.
 func word(e protoreflect.Enum) string { return enumWord(e.Descriptor(), e.Number()) }
 
-// words returns the words of an enum's values but the first, which means unspecified.
+// words returns the words of an enum, except the first, which means unspecified.
 func words(enum protoreflect.EnumDescriptor) (list []string) {
 	for i := 1; i < enum.Values().Len(); i++ {
 		list = append(list, enumWord(enum, enum.Values().Get(i).Number()))
@@ -318,7 +313,7 @@ func words(enum protoreflect.EnumDescriptor) (list []string) {
 	return list
 }
 
-// parseWord returns the value of an enum that a word names, and 0 for none.
+// parseWord returns the value of an enum for a word, and 0 for an empty text.
 func parseWord(text, what string, enum protoreflect.EnumDescriptor) (protoreflect.EnumNumber, error) {
 	at := slices.Index(words(enum), strings.ToLower(text))
 	if at < 0 && text != "" {

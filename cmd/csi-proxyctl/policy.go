@@ -28,8 +28,9 @@ func policyTest(a *connection) *cobra.Command {
 	c := a.command("test", "Check a policy, and show which rule allows or refuses a call", "FILE")
 	c.Long = c.Short + `. No agent is called.
 
-Without --client, the command lists the rules. With --client, it shows which methods of the API the client's rule allows,
-or whether the rule allows the call of --method and the names in its request. A refused call ends with exit code 5.`
+Without --client, the command lists the rules. With --client, it shows which methods of the API the client's rule
+allows, or whether the rule allows the call of --method and the names in its request. A refused call ends with exit
+code 5.`
 	c.Example = `  csi-proxyctl policy test policy.yaml
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
   csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet'`

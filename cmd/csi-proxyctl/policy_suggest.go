@@ -22,7 +22,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// auditEntry is what a line of the audit log says, as far as a policy depends on it.
+// An auditEntry holds the fields of an audit log's line that a policy depends on.
 type auditEntry struct {
 	Image    string          `json:"image"`
 	UID      *int            `json:"uid"`
@@ -37,15 +37,12 @@ type auditEntry struct {
 
 // A suggestion is a policy that allows what an audit log shows, and no more.
 type suggestion struct {
-	rules []*suggestedRule
-	// leftOut counts the lines that no rule allows: calls that were refused, or whose caller or request the log does not
-	// have.
-	leftOut int
-	// namesLeftOut counts the names in calls that failed, and those with a *, which is a pattern in a policy.
-	namesLeftOut int
+	rules        []*suggestedRule
+	leftOut      int // calls that were refused, or whose caller or request the log does not have
+	namesLeftOut int // names in calls that failed, or with a *, which is a pattern in a policy
 }
 
-// suggestedRule is a rule of a file, in the order of its fields there.
+// A suggestedRule is a rule of the policy file. The fields are in the file's order.
 type suggestedRule struct {
 	Name        string            `yaml:"name"`
 	Clients     []suggestedClient `yaml:"clients"`
@@ -64,10 +61,10 @@ type suggestedClient struct {
 	UID      *int   `yaml:"uid,omitempty"`
 }
 
-// maxAuditLine is the longest line that an audit log has, with room to spare.
+// maxAuditLine is more than the longest line of an audit log.
 const maxAuditLine = 1 << 20
 
-// suggestPolicy reads an audit log.
+// suggestPolicy returns the policy for an audit log.
 func suggestPolicy(log io.Reader) (*suggestion, error) {
 	s, all := &suggestion{}, policy.Methods()
 	lines := bufio.NewScanner(log)
@@ -91,7 +88,7 @@ func suggestPolicy(log io.Reader) (*suggestion, error) {
 	return s, nil
 }
 
-// add takes a call into the rule of its client.
+// add adds a call to the rule of its client. It reports whether it could.
 func (s *suggestion) add(e auditEntry) bool {
 	if e.Code == "PermissionDenied" && e.Reason == reason.Policy || e.Code == "InvalidArgument" || e.Bytes > 0 ||
 		e.Reason == reason.OutsideWorkingDirs {
@@ -105,12 +102,12 @@ func (s *suggestion) add(e auditEntry) bool {
 	addTo(&r.Methods, policy.Written(e.Method))
 	var request any
 	if json.Unmarshal(e.Request, &request) == nil {
-		s.name(r, e, "", request)
+		s.addNames(r, e, "", request)
 	}
 	return true
 }
 
-// client describes the caller by all that stays the same when it starts again.
+// client returns the caller's properties that stay the same after a restart.
 func (e auditEntry) client() (suggestedClient, bool) {
 	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
 	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil &&
@@ -134,12 +131,12 @@ func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
 	return r
 }
 
-// name takes in what the request of a call names.
-func (s *suggestion) name(r *suggestedRule, e auditEntry, field string, value any) {
+// addNames adds the names in a request.
+func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for field, below := range value {
-			s.name(r, e, field, below)
+			s.addNames(r, e, field, below)
 		}
 	case string:
 		meaning := policy.MeaningOf(protoreflect.Name(field))
@@ -207,7 +204,7 @@ func addTo(list *[]string, text string) {
 	}
 }
 
-// text returns the file.
+// text returns the policy file.
 func (s *suggestion) text() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)

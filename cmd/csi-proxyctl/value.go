@@ -24,32 +24,29 @@ import (
 
 // parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
 func parsePortal(text string) (*csiproxy.TargetPortal, error) {
-	if strings.Count(text, ":") != 1 && !strings.HasPrefix(text, "[") {
+	host, number, err := net.SplitHostPort(text)
+	if err != nil { // no port
 		return &csiproxy.TargetPortal{TargetAddress: text}, nil
 	}
-	host, number, err := net.SplitHostPort(text)
-	port := uint64(0)
-	if err == nil {
-		port, err = strconv.ParseUint(number, 10, 16)
-	}
+	port, err := strconv.ParseUint(number, 10, 16)
 	if err != nil || port == 0 {
 		return nil, fmt.Errorf("%q is not a portal such as 192.0.2.10 or 192.0.2.10:3260", text)
 	}
 	return &csiproxy.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
 }
 
-// portalText returns a portal as a user may write it, with its port.
+// portalText returns a portal as text, with its port.
 func portalText(address string, port uint32) string {
 	return net.JoinHostPort(address, strconv.FormatUint(uint64(cmp.Or(port, 3260)), 10))
 }
 
-// portalOf returns the portal in the first argument, which has been checked.
+// portalOf returns the portal in the first argument, which is checked.
 func portalOf(args []string) *csiproxy.TargetPortal {
 	portal, _ := parsePortal(args[0])
 	return portal
 }
 
-// parseTime reads a point in time: in the format of RFC 3339, or as a duration before now.
+// parseTime reads a time in the format of RFC 3339, or as a duration before now.
 func parseTime(text string) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return time.Now().Add(-ago), nil
@@ -61,7 +58,7 @@ func parseTime(text string) (time.Time, error) {
 	return at, nil
 }
 
-// size is a flag that takes bytes, or a unit such as 20Gi.
+// A size is a flag that takes bytes, or a unit such as 20Gi.
 type size int64
 
 func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
@@ -90,7 +87,7 @@ func volumesOf(tree *treeview.Tree) iter.Seq2[treeview.Disk, *treeview.Volume] {
 	}
 }
 
-// shortID returns a volume's id without the characters that shells misread: Volume{GUID}.
+// shortID returns a volume's id without the characters that need quotes: Volume{GUID}.
 func shortID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
 }
@@ -105,10 +102,10 @@ func choose(yes bool, first, second string) string {
 
 func onlineText(online bool) string { return choose(online, "online", "offline") }
 
-// maxPassword is far longer than any password.
+// maxPassword limits the size of a password file.
 const maxPassword = 4096
 
-// passwordFlag gives a command the flag --password-file. The function that it returns reads the file into password.
+// passwordFlag adds the flag --password-file. read reads the file into password.
 func passwordFlag(c *cobra.Command, usage string, password *string) (read func([]string) error) {
 	file := c.Flags().String("password-file", "", usage)
 	return func([]string) (err error) {
@@ -119,7 +116,7 @@ func passwordFlag(c *cobra.Command, usage string, password *string) (read func([
 	}
 }
 
-// readPassword reads a password from a file, or from stdin for "-". Its errors never quote it.
+// readPassword reads a password from a file, or from stdin for "-". Errors do not contain it.
 func readPassword(file string, stdin io.Reader) (string, error) {
 	from := stdin
 	if file != "-" {

@@ -32,23 +32,23 @@ const (
 	stateGone    = "gone"
 )
 
-// An observation holds the states that an object has, and what to print once one of them is the wanted one.
+// An observation holds the states of an object, and the answer of a wait that ends with it.
 type observation struct {
 	states []string
 	found  answer
 }
 
-// gone is the observation of an object that is not there, with the name of its field.
+// gone returns the observation of a missing object. The field is the object's in JSON.
 func gone(field string) observation {
 	return observation{[]string{stateGone},
 		answer{value: map[string]any{field: nil}, rows: []string{}, names: []string{}}}
 }
 
-// An observer queries the state once. Errors that may pass, as while the agent starts, do not end the wait.
+// An observer queries the state once.
 type observer func(ctx context.Context, args []string) (observation, error)
 
 func waitCommand(a *connection) *cobra.Command {
-	c := group("wait", "Wait until the agent, a disk, a volume or a mapping is as it should be",
+	c := group("wait", "Wait until the agent, a disk, a volume or a mapping has a state",
 		a.wait(a.command("ready", "Wait until the agent serves its API; prints how many endpoints it has"),
 			[]string{"ready"}, a.readyObserver()),
 		a.wait(a.command("disk", "Wait for a disk; prints its number", "DISK"),
@@ -60,13 +60,12 @@ func waitCommand(a *connection) *cobra.Command {
 	)
 	c.Long = c.Short + `.
 
-It waits for an agent that is not there yet, too. After --timeout it ends with exit code 7 and names the state that it
-saw last.`
+The agent may start later. After --timeout the command ends with exit code 7 and prints the last state.`
 	c.Example = "  csi-proxyctl wait disk vol0123456789abcdef1 --for online --timeout 1m"
 	return c
 }
 
-// wait makes a command observe until a state holds, by default the first.
+// wait makes a command wait for a state, by default the first.
 func (a *connection) wait(c *cobra.Command, states []string, observe observer) *cobra.Command {
 	want := states[0]
 	if len(states) > 1 {
@@ -89,15 +88,15 @@ func (a *connection) wait(c *cobra.Command, states []string, observe observer) *
 	return c
 }
 
-// waitFor observes until a state holds or the time is over.
+// waitFor observes until the object has a state, or until the timeout.
 func (a *connection) waitFor(c *cobra.Command, want string, args []string, observe observer) (found answer, err error) {
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
-	// The first observation may take longer than all the time, so that the error can name a state.
+	// The first observation may take longer than the timeout, so that the error can name a state.
 	first, stop := context.WithTimeout(c.Context(), max(a.timeout, answerTime))
 	defer stop()
 	timeout := a.timeout
-	a.timeout = 0 // of single calls: these contexts have limits
+	a.timeout = 0 // for single calls, whose contexts have deadlines
 	defer showProgress(c)()
 	last, current := "", first
 	err = poll(ctx, waitPause, func() (bool, error) {
@@ -109,7 +108,7 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 			return true, nil
 		case err == nil:
 			last = "it is " + strings.Join(seen.states, ", ")
-		case ctx.Err() == nil && !passes(err):
+		case ctx.Err() == nil && !isTransient(err):
 			return true, err
 		case ctx.Err() == nil || last == "":
 			last = a.text(ctx, err)
@@ -130,8 +129,8 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 		fmt.Sprintf("%s is not %s after %v: %s", waited, want, timeout, last))
 }
 
-// passes reports whether an error may pass by itself.
-func passes(err error) bool {
+// isTransient reports whether an error may end without an action of the user, as while the agent starts.
+func isTransient(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.ResourceExhausted, codes.Internal:
 		return true
@@ -139,8 +138,8 @@ func passes(err error) bool {
 	return exitCode(failure{err}) == exitUnavailable
 }
 
-// readyObserver returns an observer of the agent. Without an admin endpoint, which is served last, the agent is ready
-// once two observations find the same number of endpoints.
+// readyObserver returns an observer of the agent, which serves the admin endpoint last. Without one, the agent is ready
+// after two observations with the same number of endpoints.
 func (a *connection) readyObserver() observer {
 	before := 0
 	return func(ctx context.Context, _ []string) (observation, error) {
@@ -155,8 +154,8 @@ func (a *connection) readyObserver() observer {
 	}
 }
 
-// diskObserver returns an observer of a disk. The agent's lists leave out a disk that does not answer. So a disk whose
-// serial number was found before is asked for by its number, unless another disk has that number now.
+// diskObserver returns an observer of a disk. A disk that hangs is missing in the agent's lists. So a disk that was
+// found by its serial number is queried by its number later, unless another disk has that number now.
 func (a *connection) diskObserver() observer {
 	var known *uint32
 	return func(ctx context.Context, args []string) (observation, error) {
@@ -226,7 +225,7 @@ func (a *connection) observeMapping(ctx context.Context, args []string) (observa
 	return gone("share"), err
 }
 
-// event is a change of the node between two looks. The first look finds everything added.
+// An event is a change of the node between two observations. In the first one, all objects are added.
 type event struct {
 	Time   time.Time `json:"time"`
 	Type   string    `json:"type"`   // added, changed or removed
@@ -234,19 +233,19 @@ type event struct {
 	State  string    `json:"state"`
 }
 
-// states are a node's objects with their states, each in a few words.
+// states holds the states of a node's objects by name.
 type states map[string]string
 
 func eventsCommand(a *connection) *cobra.Command {
-	c := a.command("events", "List the node's disks, volumes, mappings and sessions, and then what changes")
-	c.Long = `List the node's disks, volumes, mappings, iSCSI sessions, and mount points and links that lead nowhere, one a
-line; with --follow, go on with what is added, changed or removed, whoever did it.
+	c := a.command("events", "List the node's disks, volumes, mappings and sessions, and then their changes")
+	c.Long = `List the node's disks, volumes, mappings, iSCSI sessions, and broken mount points and links, one per line.
+With --follow, continue with what is added, changed or removed, whatever program did it.
 
-It looks at intervals, as Windows and the agent keep no such list: what comes and goes between two looks is not seen,
-and each look asks every disk and volume.`
+Windows and the agent record no events. So the command observes the node at intervals, queries every disk and volume
+each time, and misses objects that appear and disappear in between.`
 	follow := c.Flags().BoolP("follow", "f", false,
-		"go on printing until interrupted, or for as long as --timeout says")
-	interval := c.Flags().Duration("interval", 10*time.Second, "`time` between two looks")
+		"continue until interrupted, or for as long as --timeout says")
+	interval := c.Flags().Duration("interval", 10*time.Second, "`time` between two observations")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *interval <= 0 {
 			return errors.New("--interval must be positive")
@@ -272,28 +271,25 @@ and each look asks every disk and volume.`
 			return !*follow, nil
 		})
 		if *follow && ctx.Err() != nil {
-			return nil // it ends, as it is meant to
+			return nil
 		}
 		return err
 	}
 	return c
 }
 
-// states looks at the node once.
+// states observes the node once.
 func (a *connection) states(ctx context.Context) (states, error) {
 	all := states{"agent": "answers"}
-	tree, why, err := a.tree(ctx)
-	switch {
-	case err != nil && why != nil:
-		return nil, why // nobody there at all, or nobody who may be asked
-	case err != nil:
-		return nil, failure{explain(err)}
+	tree, _, err := a.tree(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, d := range tree.Disks {
 		all[fmt.Sprintf("disk/%d", d.Number)] = d.String()
 	}
 	for d, v := range volumesOf(tree) {
-		all["volume/"+shortID(v.ID)] = volumeInWords(d, v)
+		all["volume/"+shortID(v.ID)] = volumeState(d, v)
 	}
 	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
 	for _, m := range r.GetSmbMappings() {
@@ -305,14 +301,14 @@ func (a *connection) states(ctx context.Context) (states, error) {
 	for _, d := range r.GetDangling() {
 		all["link/"+d.GetPath()] = "leads nowhere: " + d.GetTarget()
 	}
-	if withoutAdmin(err) {
-		err = nil // an agent without it shows disks and volumes
+	if adminMissing(err) {
+		err = nil // disks and volumes are known without it
 	}
 	return all, err
 }
 
-// volumeInWords leaves out how much is used, which changes all the time.
-func volumeInWords(d treeview.Disk, v *treeview.Volume) string {
+// volumeState returns a volume's state without its usage, which changes all the time.
+func volumeState(d treeview.Disk, v *treeview.Volume) string {
 	parts := []string{fmt.Sprintf("disk %d", d.Number), v.Format()}
 	if v.TotalBytes > 0 {
 		parts = append(parts, treeview.Size(v.TotalBytes))
@@ -323,8 +319,8 @@ func volumeInWords(d treeview.Disk, v *treeview.Volume) string {
 	return strings.Join(parts, ", ")
 }
 
-// changesBetween returns the changes from one look to the next, by object. While the agent does not answer, nothing is
-// known about the others.
+// changesBetween returns the changes between two observations, sorted by object. While the agent does not answer, the
+// other objects keep their states.
 func changesBetween(before, now states, at time.Time) (events []event) {
 	names := maps.Clone(before)
 	maps.Copy(names, now)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package adminclient calls an agent's admin endpoint.
 package adminclient
 
 import (
@@ -32,8 +33,8 @@ type Client struct {
 }
 
 // Dial connects to the agent of this machine: on Windows at its pipe, elsewhere in a socket directory; empty: the one
-// in CSI_PROXY_SOCKET_DIR. If no agent answers, it fails within two seconds with an error that names the endpoint and
-// says what to do.
+// in CSI_PROXY_SOCKET_DIR. If no agent answers, it fails within two seconds with an error that has the endpoint and the
+// next command.
 func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	if err := CheckPlace(socketDir); err != nil {
 		return nil, err
@@ -41,20 +42,7 @@ func Dial(ctx context.Context, socketDir string) (*Client, error) {
 	return open(ctx, pipe, dial.Options{SocketDir: socketDir})
 }
 
-// CheckPlace returns an error unless Dial knows where to find the agent: on Windows it always does, elsewhere it needs
-// a socket directory, given or in CSI_PROXY_SOCKET_DIR.
-func CheckPlace(socketDir string) error {
-	switch {
-	case runtime.GOOS == "windows" && socketDir != "":
-		return errors.New("there is no socket directory on Windows: the agent serves named pipes; leave --socket-dir out")
-	case runtime.GOOS != "windows" && socketDir == "" && os.Getenv(dial.SocketDirVariable) == "":
-		return errors.New("no socket directory: give --socket-dir DIR or set " + dial.SocketDirVariable +
-			"; an agent with an emulated node has its sockets in STATE_DIR/run unless told otherwise")
-	}
-	return nil
-}
-
-// DialPath connects to the agent whose admin endpoint has the given path, of a socket or a pipe.
+// DialPath connects to the agent whose admin endpoint, a socket or a pipe, has a path.
 func DialPath(ctx context.Context, path string) (*Client, error) {
 	return open(ctx, path, dial.Options{})
 }
@@ -64,11 +52,23 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	if err != nil {
 		return nil, Unreachable(err)
 	}
-	return &Client{AdminClient: admin.NewAdminClient(conn),
-		EmulatedNodeClient: admin.NewEmulatedNodeClient(conn), conn: conn}, nil
+	return &Client{admin.NewAdminClient(conn), admin.NewEmulatedNodeClient(conn), conn}, nil
 }
 
-// Unreachable explains the error of a failed connection to an administrator.
+// CheckPlace returns an error unless Dial knows where the agent is: on Windows always, elsewhere from a socket
+// directory, given or in CSI_PROXY_SOCKET_DIR.
+func CheckPlace(socketDir string) error {
+	switch windows := runtime.GOOS == "windows"; {
+	case windows && socketDir != "":
+		return errors.New("there is no socket directory on Windows: the agent serves named pipes; leave --socket-dir out")
+	case !windows && socketDir == "" && os.Getenv(dial.SocketDirVariable) == "":
+		return errors.New("no socket directory: give --socket-dir DIR or set " + dial.SocketDirVariable +
+			"; an agent with an emulated node has its sockets in STATE_DIR/run unless told otherwise")
+	}
+	return nil
+}
+
+// Unreachable returns a failed connection's error with a text for an administrator.
 func Unreachable(err error) error {
 	start, admitted := "start one with csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs",
 		"the user that runs the agent"
@@ -88,29 +88,28 @@ func Unreachable(err error) error {
 	}
 }
 
-// Error wraps an error for programs, a *dial.Error or one that gRPC's status package understands, in a text for people.
+// An Error has a text for the user and an error for programs: a *dial.Error or a gRPC status.
 type Error struct {
 	Text string
 	Err  error
 }
 
-// Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap returns the wrapped error.
+// Unwrap returns the error for programs.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Explain returns a call's error with a text for people: the agent's message without gRPC's framing.
+// Explain returns a call's error with the agent's message as its text, without gRPC's prefix.
 func Explain(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || err == nil {
 		return err
 	}
 	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
-		return &Error{Text: "the agent has no emulated node: it works on a real one, which this cannot change", Err: err}
+		return &Error{Text: "the agent has no emulated node, and this command does not change a real one", Err: err}
 	}
 	return &Error{Text: s.Message(), Err: err}
 }
