@@ -25,8 +25,8 @@ import (
 // parsePortal reads a host, or a host and a port. An IPv6 address with a port is in brackets.
 func parsePortal(text string) (*csiproxy.TargetPortal, error) {
 	host, number, err := net.SplitHostPort(text)
-	if err != nil { // no port
-		return &csiproxy.TargetPortal{TargetAddress: text}, nil
+	if err != nil {
+		return &csiproxy.TargetPortal{TargetAddress: text}, nil //nolint:nilerr // no port
 	}
 	port, err := strconv.ParseUint(number, 10, 16)
 	if err != nil || port == 0 {
