@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
@@ -153,10 +154,11 @@ func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err er
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
 	tree, apiErr := treeview.FromAPI(ctx, a.client(), a.reason)
-	if apiErr != nil {
-		if apiErr = (failure{explain(apiErr)}); exitCode(apiErr) == exitUnavailable {
-			apiErr = err
-		}
+	switch {
+	case errors.Is(apiErr, csiproxy.ErrNoAgent):
+		return nil, err, err
+	case apiErr != nil:
+		return nil, err, failure{explain(apiErr)}
 	}
-	return tree, err, apiErr
+	return tree, err, nil
 }
