@@ -3,25 +3,33 @@
 package windows
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/go-ole/go-ole"
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
 )
 
-// What Windows' own providers say, as witnesses beside the calls that the agent makes.
+// providers asks Windows' own providers, as witnesses beside the calls that the agent makes.
+var providers wmi.Client
 
 // BIOSSerial returns the serial number of Win32_BIOS. Its provider, cimwin32.dll, reads the SMBIOS tables itself, while
 // the agent reads them by GetSystemFirmwareTable: they have only the tables in common. The registry has no serial
 // number (HARDWARE\DESCRIPTION\System\BIOS), and mssmbios' copy of the tables would need our own parser.
 // https://learn.microsoft.com/windows/win32/cimwin32prov/win32-bios
 func BIOSSerial() (serial string, err error) {
-	err = withWMI(`ROOT\CIMV2`, func(services *ole.IDispatch) error {
-		return each(services, "SELECT SerialNumber FROM Win32_BIOS", func(bios *ole.IDispatch) error {
-			serial, err = text(bios, "SerialNumber")
-			return err
+	err = providers.Each(`ROOT\CIMV2`, "SELECT SerialNumber FROM Win32_BIOS",
+		func(bios wmi.Instance) (done bool, err error) {
+			serial, err = bios.String("SerialNumber")
+			return true, err
 		})
-	})
 	return strings.TrimSpace(serial), err
 }
 
@@ -30,39 +38,43 @@ func BIOSSerial() (serial string, err error) {
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
 func formatVolume(volume string) (returned string, err error) {
 	returned = "not listed"
-	err = withWMI(`ROOT\Microsoft\Windows\Storage`, func(services *ole.IDispatch) error {
-		return each(services, "SELECT * FROM MSFT_Volume", func(object *ole.IDispatch) error {
-			path, err := text(object, "Path")
+	err = providers.Each(`ROOT\Microsoft\Windows\Storage`, "SELECT * FROM MSFT_Volume",
+		func(object wmi.Instance) (done bool, err error) {
+			path, err := object.String("Path")
 			if err != nil || !strings.EqualFold(path, volume) {
-				return err
+				return false, err
 			}
-			returned, err = returnValue(object, "Format", map[string]any{"FileSystem": "NTFS", "Full": false, "Force": true})
-			return err
+			number, err := object.Call("Format", wmi.Parameters{"FileSystem": "NTFS", "Full": false, "Force": true})
+			returned = fmt.Sprint(number)
+			return true, err
 		})
-	})
 	return returned, err
 }
 
-// storageDisks returns the disks as Windows' own tools show them, by number.
+// storageDisks returns the disks as Windows' own tools show them.
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-disk
-func storageDisks() (map[string]map[string]string, error) {
-	disks := map[string]map[string]string{}
-	err := withWMI(`ROOT\Microsoft\Windows\Storage`, func(services *ole.IDispatch) error {
-		return each(services, "SELECT * FROM MSFT_Disk", func(disk *ole.IDispatch) error {
-			found := map[string]string{}
-			for _, property := range []string{
-				"Number", "BusType", "Location", "SerialNumber", "UniqueId", "UniqueIdFormat", "IsBoot", "IsSystem",
-				"BootFromDisk", "Path",
-			} {
-				value, err := text(disk, property)
-				if err != nil {
-					return err
-				}
-				found[property] = fmt.Sprintf("%q", value)
-			}
-			disks[found["Number"]] = found
-			return nil
-		})
-	})
-	return disks, err
+func storageDisks() (json.RawMessage, error) {
+	out, err := powershell(`ConvertTo-Json @(Get-CimInstance -Namespace ROOT/Microsoft/Windows/Storage MSFT_Disk |
+		Select-Object Number, BusType, Location, SerialNumber, UniqueId, UniqueIdFormat, IsBoot, IsSystem, BootFromDisk, Path)`)
+	return json.RawMessage(out), err
+}
+
+// powershell runs a script in Windows PowerShell, with variables in its environment, and returns what it prints.
+func powershell(script string, environment ...string) (string, error) {
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // also when the test is over
+	defer cancel()
+	c := exec.CommandContext(ctx, filepath.Join(system, `WindowsPowerShell\v1.0\powershell.exe`), //nolint:gosec // Windows' own
+		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script)
+	c.Env = append(os.Environ(), environment...)
+	var failed strings.Builder
+	c.Stderr = &failed
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("powershell: %w: %s", err, failed.String())
+	}
+	return strings.TrimSpace(string(out)), nil
 }

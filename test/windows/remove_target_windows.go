@@ -8,9 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/go-ole/go-ole"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
@@ -40,21 +37,17 @@ func removeTarget(_ context.Context, e Entry) error {
 	if runs, err := targetServerRuns(); !runs {
 		return err
 	}
-	return withWMI(targetNamespace, func(services *ole.IDispatch) error {
-		return each(services, "SELECT * FROM WT_Host WHERE HostName = '"+e.Name+"'", func(host *ole.IDispatch) error {
-			description, err := text(host, "Description")
-			if err != nil {
-				return err
-			}
-			if description != "" && description != e.Mark {
-				return NotOurs("it has another description")
-			}
-			if err := invoke(host, "RemoveAllWTDisks", nil); err != nil {
-				return err
-			}
-			return done(host.CallMethod("Delete_"))
-		})
-	})
+	foreign, err := powershell(`foreach ($target in Get-IscsiServerTarget | Where-Object TargetName -eq $env:TARGET) {
+		if ($target.Description -and $target.Description -ne $env:MARK) { $target.Description; continue }
+		foreach ($mapping in $target.LunMappings) {
+			Remove-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $mapping.Path
+		}
+		Remove-IscsiServerTarget -TargetName $env:TARGET
+	}`, "TARGET="+e.Name, "MARK="+e.Mark)
+	if err == nil && foreign != "" {
+		err = NotOurs("it has the description " + foreign)
+	}
+	return err
 }
 
 // removeTargetDisk removes a disk of the target server and its file.
@@ -64,18 +57,14 @@ func removeTargetDisk(ctx context.Context, e Entry) error {
 	}
 	runs, err := targetServerRuns()
 	if runs {
-		err = withWMI(targetNamespace, func(services *ole.IDispatch) error {
-			return each(services, "SELECT * FROM WT_Disk WHERE Description = '"+e.Mark+"'", func(disk *ole.IDispatch) error {
-				path, err := text(disk, "DevicePath")
-				if err != nil {
-					return err
-				}
-				if !strings.EqualFold(path, e.Name) {
-					return NotOurs("it has the file " + path)
-				}
-				return done(disk.CallMethod("Delete_"))
-			})
-		})
+		var foreign string
+		foreign, err = powershell(`foreach ($disk in Get-IscsiVirtualDisk | Where-Object Description -eq $env:MARK) {
+			if ($disk.Path -ne $env:FILE) { $disk.Path; continue }
+			Remove-IscsiVirtualDisk -Path $disk.Path
+		}`, "FILE="+e.Name, "MARK="+e.Mark)
+		if err == nil && foreign != "" {
+			err = NotOurs("it has the file " + foreign)
+		}
 	}
 	if err != nil {
 		return err

@@ -8,21 +8,18 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-ole/go-ole"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// The iSCSI target server's own classes, by which its cmdlets and OpenStack's os-win (iscsi_target_utils.py) control
-// it.
-// https://learn.microsoft.com/previous-versions/windows/desktop/iscsitarg/wt-host
+// The iSCSI target server, which its cmdlets control.
+// https://learn.microsoft.com/powershell/module/iscsitarget
 const (
-	targetNamespace = `ROOT\WMI`
-	targetService   = "WinTarget"
-	targetPort      = 3260
+	targetService = "WinTarget"
+	targetPort    = 3260
 )
 
 // NewTarget makes the machine its own storage system until the test ends. An Unavailable tells why it cannot: it
@@ -48,7 +45,7 @@ func NewTarget(t testing.TB) (Target, error) {
 	}{
 		{Entry{Kind: KindTargetDisk, Name: file, Mark: mark}, func() error { return makeTargetDisk(file, mark) }},
 		{Entry{Kind: KindTarget, Name: name, Mark: mark}, func() (err error) {
-			made.IQN, err = makeTarget(name, mark, made.User, made.Secret)
+			made.IQN, err = makeTarget(name, mark, file, made.User, made.Secret)
 			return err
 		}},
 	} {
@@ -114,98 +111,33 @@ func prepareTargetServer(t testing.TB) error {
 
 // targetServerIsFree returns an Unavailable if the target server has targets that the tests did not make.
 func targetServerIsFree() error {
-	var hosts []string
-	err := withWMI(targetNamespace, func(services *ole.IDispatch) error {
-		return each(services, "SELECT * FROM WT_Host", func(host *ole.IDispatch) error {
-			name, err := text(host, "HostName")
-			hosts = append(hosts, name)
-			return err
-		})
-	})
+	names, err := powershell("(Get-IscsiServerTarget).TargetName")
 	if err != nil {
 		return err
 	}
-	return hasNoForeignTargets(hosts)
+	return hasNoForeignTargets(strings.Fields(names))
 }
 
 // makeTargetDisk makes a disk of 1 GiB.
-// https://learn.microsoft.com/previous-versions/windows/desktop/iscsitarg/newwtdisk-wt-disk
 func makeTargetDisk(file, description string) error {
-	return withWMI(targetNamespace, func(services *ole.IDispatch) error {
-		class, err := services.CallMethod("Get", "WT_Disk")
-		if err != nil {
-			return err
-		}
-		return withObject(class, func(class *ole.IDispatch) error {
-			return invoke(class, "NewWTDisk", map[string]any{"DevicePath": file, "Description": description,
-				"SizeInMB": int32(1024)})
-		})
-	})
+	_, err := powershell("New-IscsiVirtualDisk -Path $env:FILE -SizeBytes 1GB -Description $env:MARK",
+		"FILE="+file, "MARK="+description)
+	return err
 }
 
-// makeTarget makes a target with CHAP, for every initiator, and gives it the disk with the description.
-// https://learn.microsoft.com/previous-versions/windows/desktop/iscsitarg/newhost-wt-host
-func makeTarget(name, description, user, secret string) (iqn string, err error) {
-	const byIQN = 4 // the Method of WT_IDMethod whose Value is an IQN
-	err = withWMI(targetNamespace, func(services *ole.IDispatch) error {
-		class, err := services.CallMethod("Get", "WT_Host")
-		if err != nil {
-			return err
-		}
-		err = withObject(class, func(class *ole.IDispatch) error {
-			return invoke(class, "NewHost", map[string]any{"HostName": name})
-		})
-		if err != nil {
-			return err
-		}
-		class, err = services.CallMethod("Get", "WT_IDMethod")
-		if err != nil {
-			return err
-		}
-		err = withObject(class, func(class *ole.IDispatch) error {
-			v, err := class.CallMethod("SpawnInstance_")
-			if err != nil {
-				return err
-			}
-			return withObject(v, func(id *ole.IDispatch) error {
-				return store(id, map[string]any{"HostName": name, "Method": int32(byIQN), "Value": "*"})
-			})
-		})
-		if err != nil {
-			return err
-		}
-		return each(services, "SELECT * FROM WT_Host WHERE HostName = '"+name+"'", func(host *ole.IDispatch) error {
-			if iqn, err = text(host, "TargetIQN"); err != nil {
-				return err
-			}
-			err := store(host, map[string]any{"Description": description, "EnableCHAP": true,
-				"CHAPUserName": user, "CHAPSecret": secret})
-			if err != nil {
-				return err
-			}
-			return each(services, "SELECT * FROM WT_Disk WHERE Description = '"+description+"'",
-				func(disk *ole.IDispatch) error {
-					number, err := disk.GetProperty("WTD")
-					if err != nil {
-						return err
-					}
-					return invoke(host, "AddWTDisk", map[string]any{"WTD": int32(number.Val)})
-				})
-		})
-	})
+// makeTarget makes a target with CHAP, for every initiator, and gives it a disk.
+func makeTarget(name, description, file, user, secret string) (iqn string, err error) {
+	iqn, err = powershell(`$secret = ConvertTo-SecureString $env:SECRET -AsPlainText -Force
+		$null = New-IscsiServerTarget -TargetName $env:TARGET -InitiatorIds 'IQN:*'
+		Set-IscsiServerTarget -TargetName $env:TARGET -Description $env:MARK -EnableChap $true `+
+		`-Chap (New-Object PSCredential $env:CHAP_USER, $secret)
+		Add-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $env:FILE
+		(Get-IscsiServerTarget -TargetName $env:TARGET).TargetIqn.ToString()`,
+		"TARGET="+name, "MARK="+description, "FILE="+file, "CHAP_USER="+user, "SECRET="+secret)
 	if err == nil && iqn == "" {
 		err = errors.New("the target has no IQN")
 	}
 	return iqn, err
-}
-
-// store sets properties and writes the instance back.
-// https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-put-
-func store(object *ole.IDispatch, values map[string]any) error {
-	if err := put(object, values); err != nil {
-		return err
-	}
-	return done(object.CallMethod("Put_"))
 }
 
 // answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not
