@@ -83,23 +83,9 @@ func (r *running) salvage(m machine, o options, file string) error {
 	return nil
 }
 
-// publish writes a report, and its page, without what is hidden; without the recorded calls, if it cannot be written
-// with them. It returns the report as it was written.
+// publish writes a report, and its page, without what is hidden. It returns the report as it was written.
 func publish(report *proof.Report, m machine, o options, file string) (*proof.Report, error) {
-	hidden, err := publishAll(*report, m, o, file)
-	if err == nil {
-		return hidden, nil
-	}
-	fewer := *report
-	fewer.Calls, fewer.CallsLeftOut = nil, report.CallsLeftOut+len(report.Calls)
-	hidden, again := publishAll(fewer, m, o, file)
-	if again != nil {
-		return nil, errors.Join(err, again)
-	}
-	return hidden, nil
-}
-
-func publishAll(hidden proof.Report, m machine, o options, file string) (*proof.Report, error) {
+	hidden := *report
 	h := m.hidden
 	h.Serials, h.Own = []string{m.machineSerial}, windows.MadeHere
 	if o.hashSerials {

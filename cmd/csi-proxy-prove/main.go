@@ -79,7 +79,6 @@ Usage:
   csi-proxy-prove [flags]
   csi-proxy-prove version
   csi-proxy-prove show REPORT          print what a report says: the machine, the verdicts, the failures, the answers
-  csi-proxy-prove diff REPORT OTHER    print how two reports differ
   csi-proxy-prove pack PROGRAM DIRECTORY KIT   make KIT: PROGRAM, with the files of DIRECTORY in a zip at its end
 
 Exit codes: 0 all that was tried held and nothing is left, 1 something did not hold or is left, 2 nothing was done.
@@ -127,8 +126,6 @@ func (k *kit) run(ctx context.Context, args []string) (int, error) {
 		return exitHeld, nil
 	case len(args) == 2 && args[0] == "show":
 		return k.show(args[1])
-	case len(args) == 3 && args[0] == "diff":
-		return k.diff(args[1], args[2])
 	case len(args) > 0 && args[0] == "pack":
 		var names [3]string // which the linter counts, unlike those of args
 		if copy(names[:], args[1:]) != len(names) || len(args) != 1+len(names) {

@@ -12,24 +12,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 )
 
-func readReport(name string) (*proof.Report, error) {
+// show prints what a report says.
+func (k *kit) show(name string) (int, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return exitNothing, err
 	}
 	defer file.Close()
 	r, err := proof.Read(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
-}
-
-// show prints what a report says.
-func (k *kit) show(name string) (int, error) {
-	r, err := readReport(name)
-	if err != nil {
-		return exitNothing, err
+		return exitNothing, fmt.Errorf("%s: %w", name, err)
 	}
 	t := tabwriter.NewWriter(k.out, 0, 0, 2, ' ', 0)
 	row := func(what, format string, args ...any) {
@@ -68,29 +60,6 @@ func (k *kit) show(name string) (int, error) {
 		return exitFailed, err
 	}
 	return exitHeld, nil
-}
-
-// diff prints how two reports differ. Times, and the texts of failures, do not count.
-func (k *kit) diff(name, otherName string) (int, error) {
-	one, err := readReport(name)
-	if err != nil {
-		return exitNothing, err
-	}
-	other, err := readReport(otherName)
-	if err != nil {
-		return exitNothing, err
-	}
-	differences := proof.Diff(one, other)
-	if len(differences) == 0 {
-		k.print("Nothing differs.")
-		return exitHeld, nil
-	}
-	t := tabwriter.NewWriter(k.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "WHAT\t%s\t%s\n", machineText(one.Machine), machineText(other.Machine))
-	for _, d := range differences {
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", d.What, d.One, d.Other)
-	}
-	return exitFailed, t.Flush()
 }
 
 // machineText names a machine. Wine pretends to be some Windows and is none.

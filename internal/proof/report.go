@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,8 +16,7 @@ const Schema = 1
 
 // A Report is what one run of the kit found.
 type Report struct {
-	Schema int    `json:"schema"`
-	Digest string `json:"digest"` // of all the rest, which shows that nothing was changed or lost on the way
+	Schema int `json:"schema"`
 
 	Kit         Kit       `json:"kit"`
 	Machine     Machine   `json:"machine"`
@@ -148,4 +148,16 @@ func (r *Report) AllHeld() bool {
 		return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Verdict == v })
 	}
 	return is(Held) && !is(Failed) && !r.Interrupted && len(r.Left) == 0
+}
+
+// Said returns the answer on one line.
+func (a Answer) Said() string {
+	var line bytes.Buffer
+	switch {
+	case a.Status != "answered" && a.Reason != "":
+		return a.Status + ": " + a.Reason
+	case len(a.Answer) == 0 || json.Compact(&line, a.Answer) != nil:
+		return a.Status
+	}
+	return line.String()
 }
