@@ -24,6 +24,7 @@ hack/wine.sh run -t "$((1800 + ${KILLS:-2} * 60))" -C "$dir" -b "$work/kit" -e '
 if [ "$code" -ne 0 ] || [ -n "${V:-}" ]; then cat "$work/output"; fi
 grep -aE 'kills of a running kit' "$work/output" || true
 echo "The kit was built in $((built - begun)) s and ran for $(($(date +%s) - built)) s."
+grep -aE '^ *(This machine:|held|failed|not here|Parts:) ' "$work/output" || true
 [ "$code" -eq 0 ] || exit "$code"
-go run ./cmd/csi-proxy-prove show "$dir/wine.json.gz" >"$dir/wine.txt"
-grep -E '^(SYSTEM|PART)' "$dir/wine.txt"
+go run ./cmd/csi-proxy-prove show "$dir/wine.json.gz" >"$work/page"
+cmp "$work/page" "$dir/wine.html"

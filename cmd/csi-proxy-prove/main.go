@@ -78,7 +78,7 @@ again, after it was killed or the power failed.
 Usage:
   csi-proxy-prove [flags]
   csi-proxy-prove version
-  csi-proxy-prove show REPORT          print what a report says: the machine, the verdicts, the failures, the answers
+  csi-proxy-prove show REPORT >FILE.html       write the page of a report
   csi-proxy-prove pack PROGRAM DIRECTORY KIT   make KIT: PROGRAM, with the files of DIRECTORY in a zip at its end
 
 Exit codes: 0 all that was tried held and nothing is left, 1 something did not hold or is left, 2 nothing was done.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
@@ -28,6 +29,23 @@ func page(w io.Writer, r *proof.Report) error {
 		return err
 	}
 	return t.Execute(w, r)
+}
+
+// show writes the page of a report.
+func (k *kit) show(name string) (int, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return exitNothing, err
+	}
+	defer file.Close()
+	r, err := proof.Read(file)
+	if err != nil {
+		return exitNothing, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := page(k.out, r); err != nil || !r.AllHeld() {
+		return exitFailed, err
+	}
+	return exitHeld, nil
 }
 
 // nameOf returns a machine's name for a heading, which is never that of a Windows where there is none.

@@ -15,6 +15,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 )
 
+// RunsAsSystem reports whether this process's user is SYSTEM.
+func RunsAsSystem() bool {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	return err == nil && user.User.Sid.IsWellKnown(windows.WinLocalSystemSid)
+}
+
 // An account is a local one that may use shares. The password is random and is in no command line.
 type account struct{ name, password, mark string }
 

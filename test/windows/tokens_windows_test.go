@@ -12,12 +12,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
 )
 
-// RunsAsSystem reports whether this process's user is SYSTEM.
-func RunsAsSystem() bool {
-	user, err := windows.GetCurrentProcessToken().GetTokenUser()
-	return err == nil && user.User.Sid.IsWellKnown(windows.WinLocalSystemSid)
-}
-
 // OwnToken returns a copy of this process's token for AsToken: what it may do, the process may.
 func OwnToken() (windows.Token, error) {
 	return impersonation(func(own windows.Token) (windows.Token, error) { return own, nil })
