@@ -160,6 +160,8 @@ evidence: ## run the tests of every level, Wine's too (root), and write docs/evi
 release: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
 release: man ## make all files of a release into dist/: VERSION=vX.Y.Z
 	cd hack/release && GOWORK=off go run . archives -version "$(VERSION)" -out $(CURDIR)/dist -man $(CURDIR)/bin/man/man1
+	$(call tool,helm) package charts/csi-proxy --version $(VERSION:v%=%) --app-version $(VERSION) --destination dist
+	mv dist/csi-proxy-$(VERSION:v%=%).tgz dist/csi-proxy-chart-$(VERSION:v%=%).tgz
 	cd dist && sha256sum -- * >SHA256SUMS
 
 .PHONY: check-reproducible

@@ -47,18 +47,11 @@ func (r *release) archive(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	linked, err := linkedModules(ctx, r.root, t, "./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine)
+	notices, bill, err := r.materials(ctx, t, "./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine)
 	if err != nil {
 		return err
 	}
-	if err := allowed(linked); err != nil {
-		return err
-	}
-	bill, err := bill(r.version, r.time, t, linked)
-	if err != nil {
-		return err
-	}
-	files := []file{{"THIRD_PARTY_NOTICES.txt", notices(linked), 0o644}, {"csi-proxy.cdx.json", bill, 0o644}}
+	files := []file{{"THIRD_PARTY_NOTICES.txt", notices, 0o644}, {"csi-proxy.cdx.json", bill, 0o644}}
 	add := func(folder, pattern string, mode os.FileMode) error {
 		names, err := filepath.Glob(pattern) // sorted
 		if err == nil && len(names) == 0 {

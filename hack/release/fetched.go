@@ -3,10 +3,11 @@
 package main
 
 import (
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -30,24 +31,13 @@ func (r *release) fetched(t target, dir string) error {
 		r.write("csi-proxy"+suffix+".exe", program))
 }
 
+//go:embed openvex.json
+var openVEX string
+
 // vex writes what scanners misread: they know the original's flaws by its module path, which this project has.
 //
 // https://github.com/openvex/spec/blob/main/OPENVEX-SPEC.md
 func (r *release) vex() error {
-	document := map[string]any{
-		"@context": "https://openvex.dev/ns/v0.2.0", "@id": "https://openvex.dev/docs/csi-proxy-" + r.version,
-		"author": "the maintainers of this CSI Proxy", "timestamp": r.time.Format(time.RFC3339), "version": 1,
-		"statements": []any{map[string]any{
-			"vulnerability": map[string]any{"name": "CVE-2023-3893", "aliases": []string{"GHSA-r6cc-7wj7-gfx2"}},
-			"products":      []any{map[string]any{"@id": purl(module, r.version)}},
-			"status":        "not_affected", "justification": "vulnerable_code_not_present",
-			"impact_statement": "The flaw is in PowerShell commands that the original builds from arguments. " +
-				"This program has the original's module path, none of its code, and starts no PowerShell.",
-		}},
-	}
-	content, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return err
-	}
-	return r.write("csi-proxy-"+r.version+".openvex.json", append(content, '\n'))
+	content := strings.NewReplacer("VERSION", r.version, "TIME", r.time.Format(time.RFC3339)).Replace(openVEX)
+	return r.write("csi-proxy-"+r.version+".openvex.json", []byte(content))
 }

@@ -48,23 +48,14 @@ func TestInstallersFindTheAgent(t *testing.T) {
 	}
 }
 
-func TestBillsOfMaterials(t *testing.T) {
-	r := release{root: filepath.Join("..", ".."), version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(),
-		log: io.Discard}
-	if err := r.deployed(); err != nil {
-		t.Fatal(err)
-	}
+func TestScannersGetOpenVEX(t *testing.T) {
+	r := release{version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(), log: io.Discard}
 	if err := r.vex(); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{
-		"csi-proxy-image-v1.2.3.cdx.json": "windows-host-process-containers-base-image",
-		"csi-proxy-chart-v1.2.3.cdx.json": "csi-proxy@v1.2.3",
-		"csi-proxy-v1.2.3.openvex.json":   "CVE-2023-3893",
-	} {
-		content, err := os.ReadFile(filepath.Join(r.out, file))
-		if err != nil || !json.Valid(content) || !bytes.Contains(content, []byte(want)) {
-			t.Errorf("%s: %v\n%s", file, err, content)
-		}
+	content, err := os.ReadFile(filepath.Join(r.out, "csi-proxy-v1.2.3.openvex.json"))
+	if err != nil || !json.Valid(content) || !bytes.Contains(content, []byte("csi-proxy@v1.2.3")) ||
+		!bytes.Contains(content, []byte(`"timestamp": "1970-01-01T00:00:00Z"`)) {
+		t.Errorf("%v\n%s", err, content)
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 )
@@ -20,14 +21,7 @@ func kitPackages() []string {
 // csi-proxy-prove-v1.2.3-windows-amd64.exe and .cdx.json. The licences of what is in it are in the zip at its end,
 // because it travels alone.
 func (r *release) kit(ctx context.Context, t target) error {
-	linked, err := linkedModules(ctx, r.root, t, append([]string{"-test"}, kitPackages()...)...)
-	if err != nil {
-		return err
-	}
-	if err := allowed(linked); err != nil {
-		return err
-	}
-	bill, err := bill(r.version, r.time, t, linked)
+	notices, bill, err := r.materials(ctx, t, append([]string{"-test"}, kitPackages()...)...)
 	if err != nil {
 		return err
 	}
@@ -36,18 +30,12 @@ func (r *release) kit(ctx context.Context, t target) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
-	if err != nil {
-		return err
-	}
 	texts := filepath.Join(dir, "texts")
-	if err := os.Mkdir(texts, 0o700); err != nil {
+	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err := errors.Join(err, os.Mkdir(texts, 0o700),
+		os.WriteFile(filepath.Join(texts, "LICENSE"), license, 0o600),
+		os.WriteFile(filepath.Join(texts, "THIRD_PARTY_NOTICES.txt"), notices, 0o600)); err != nil {
 		return err
-	}
-	for name, content := range map[string][]byte{"LICENSE": license, "THIRD_PARTY_NOTICES.txt": notices(linked)} {
-		if err := os.WriteFile(filepath.Join(texts, name), content, 0o600); err != nil {
-			return err
-		}
 	}
 	out := filepath.Join(dir, "kit.exe")
 	if _, err := command(ctx, r.root, nil, "hack/build-prove.sh", t.system+"-"+t.arch, out, r.version, texts); err != nil {
@@ -58,8 +46,5 @@ func (r *release) kit(ctx context.Context, t target) error {
 		return err
 	}
 	base := "csi-proxy-prove-" + r.version + "-" + t.system + "-" + t.arch
-	if err := r.write(base+".exe", packed); err != nil {
-		return err
-	}
-	return r.write(base+".cdx.json", bill)
+	return errors.Join(r.write(base+".exe", packed), r.write(base+".cdx.json", bill))
 }

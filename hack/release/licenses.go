@@ -66,6 +66,20 @@ func allowed(modules []linked) error {
 	return errors.Join(errs...)
 }
 
+// materials returns the licence texts and the bill of materials of what packages link for a target, all with allowed
+// licences.
+func (r *release) materials(ctx context.Context, t target, packages ...string) (texts, materials []byte, err error) {
+	linked, err := linkedModules(ctx, r.root, t, packages...)
+	if err == nil {
+		err = allowed(linked)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	materials, err = bill(r.version, r.time, t, linked)
+	return notices(linked), materials, err
+}
+
 // checkLicenses checks the modules that the commands link on each system, and those that importers of our modules get.
 func (r *release) checkLicenses(ctx context.Context) error {
 	modules, err := command(ctx, r.root, []string{"GOWORK="}, "go", "list", "-m", "-f", "{{.Dir}}")

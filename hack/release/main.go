@@ -20,7 +20,7 @@ import (
 )
 
 const usage = `Usage, in hack/release:
-  go run . archives -version vX.Y.Z -out DIR -man DIR   the archives, bills of materials and chart of a release
+  go run . archives -version vX.Y.Z -out DIR -man DIR   the archives and bills of materials of a release
   go run . licenses                                     check the licences of everything that is linked
 `
 
@@ -97,13 +97,10 @@ func (r *release) all(ctx context.Context) error {
 			return fmt.Errorf("the kit for %s/%s: %w", t.system, t.arch, err)
 		}
 	}
-	if err := r.chart(ctx); err != nil {
-		return fmt.Errorf("the chart: %w", err)
-	}
 	if err := r.protos(); err != nil {
 		return fmt.Errorf("the protos: %w", err)
 	}
-	return errors.Join(r.deployed(), r.vex())
+	return r.vex()
 }
 
 func (r *release) write(name string, content []byte) error {

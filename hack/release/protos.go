@@ -3,28 +3,22 @@
 package main
 
 import (
-	"encoding/json"
+	_ "embed"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
+//go:embed package.json
+var packageJSON string
+
 // protos packs the API's .proto files as npm packs a package, csi-proxy-protos-1.2.3.tgz. They keep the paths of the
 // repository, because those are the names under which protobuf registers them, whatever the language; docs/protos.md
 // shows their use.
 func (r *release) protos() error {
-	manifest, err := json.MarshalIndent(map[string]any{
-		"name":        "csi-proxy-protos",
-		"version":     strings.TrimPrefix(r.version, "v"),
-		"description": "The API of CSI Proxy: one .proto file for each version of a group",
-		"license":     "Apache-2.0",
-		"keywords":    []string{"csi", "csi-proxy", "grpc", "protobuf", "windows"},
-		"files":       []string{"client/api"},
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
+	version := strings.TrimPrefix(r.version, "v")
+	manifest := []byte(strings.ReplaceAll(packageJSON, "VERSION", version))
 	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
 		return err
@@ -33,7 +27,7 @@ func (r *release) protos() error {
 	if err != nil {
 		return err
 	}
-	files := []file{{"package.json", append(manifest, '\n'), 0o644}, {"LICENSE", license, 0o644},
+	files := []file{{"package.json", manifest, 0o644}, {"LICENSE", license, 0o644},
 		{"README.md", readme, 0o644}}
 	api := filepath.Join(r.root, "client", "api")
 	err = filepath.WalkDir(api, func(path string, entry fs.DirEntry, err error) error {
@@ -55,5 +49,5 @@ func (r *release) protos() error {
 	if err != nil {
 		return err
 	}
-	return r.write("csi-proxy-protos-"+strings.TrimPrefix(r.version, "v")+".tgz", packed)
+	return r.write("csi-proxy-protos-"+version+".tgz", packed)
 }

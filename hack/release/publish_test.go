@@ -4,14 +4,12 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 const (
@@ -96,17 +94,19 @@ func TestChartAsksForThePushedImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := release{root: root, version: testVersion, out: t.TempDir(), time: time.Unix(0, 0).UTC(), log: io.Discard}
-	if err := r.chart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	helm, err := command(t.Context(), root, nil, "go", "tool",
 		"-modfile="+filepath.Join(root, "tools", "helm", "go.mod"), "-n", "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := command(t.Context(), r.out, nil, string(bytes.TrimSpace(helm)), "template", "csi-proxy",
-		"csi-proxy-chart-1.2.3.tgz",
+	helm = bytes.TrimSpace(helm)
+	out, version := t.TempDir(), strings.TrimPrefix(testVersion, "v")
+	_, err = command(t.Context(), root, nil, string(helm), "package", "charts/csi-proxy", // as make release does
+		"--version", version, "--app-version", testVersion, "--destination", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := command(t.Context(), out, nil, string(helm), "template", "csi-proxy", "csi-proxy-"+version+".tgz",
 		"--set", "image.repository="+testRepository)
 	if err != nil {
 		t.Fatal(err)
