@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package recording writes down kernel calls: what went in, what came out, and how long it took. csi-proxy-prove makes
-// recordings on people's machines, and Compare finds what an emulated node answered otherwise in the same tests.
+// recordings on people's machines, which the conformance tests compare with emulated nodes.
 //
 // A recording is text, a Call as a JSON object a line, in the order in which they ended. No secret is ever in it, and
 // of what devices hold no more than boot sectors. The package is not part of the agent.

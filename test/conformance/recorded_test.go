@@ -42,7 +42,7 @@ func recordLives(t *testing.T, tests string) []recording.Call {
 func TestRecordedLifecyclesAreCompared(t *testing.T) {
 	const tests = "^Test(Share|Target|Service)?Lifecycle$/^v1(alpha1)?$"
 	first, second := recordLives(t, tests), recordLives(t, tests)
-	for _, d := range recording.Compare(first, second) {
+	for _, d := range compareRecordings(first, second) {
 		t.Errorf("two nodes differ: %v", d)
 	}
 	at := slices.IndexFunc(first, func(c recording.Call) bool { return c.Function == "FormatVolume" })
@@ -50,7 +50,7 @@ func TestRecordedLifecyclesAreCompared(t *testing.T) {
 		t.Fatalf("%d calls are recorded, and none formats a volume", len(first))
 	}
 	first[at].Win32, first[at].Error = 5, "ERROR_ACCESS_DENIED"
-	found := recording.Compare(first, second)
+	found := compareRecordings(first, second)
 	if len(found) != 1 || !strings.HasPrefix(found[0].Call, "FormatVolume") || found[0].Field != "error" {
 		t.Errorf("a planted difference is found as %v", found)
 	}
@@ -76,7 +76,7 @@ func TestReportsOfMachines(t *testing.T) {
 			noError(t, json.Unmarshal(line, &c))
 			recorded = append(recorded, c)
 		}
-		for _, d := range recording.Compare(recorded, emulated) {
+		for _, d := range compareRecordings(recorded, emulated) {
 			t.Logf("%s: %v", filepath.Base(file), d)
 		}
 	}

@@ -32,6 +32,9 @@ func BIOSSerial() (serial string, err error) {
 	return strings.TrimSpace(serial), err
 }
 
+// scriptEnd is what a script prints last: the powershell.exe of Wine runs none, and reports success.
+const scriptEnd = "end of script"
+
 // powershell runs a script in Windows PowerShell, with variables in its environment, and returns what it prints.
 func powershell(script string, environment ...string) (string, error) {
 	system, err := windows.GetSystemDirectory()
@@ -41,7 +44,7 @@ func powershell(script string, environment ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // also when the test is over
 	defer cancel()
 	c := exec.CommandContext(ctx, filepath.Join(system, `WindowsPowerShell\v1.0\powershell.exe`), //nolint:gosec // Windows' own
-		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script)
+		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script+"; '"+scriptEnd+"'")
 	c.Env = append(os.Environ(), environment...)
 	var failed strings.Builder
 	c.Stderr = &failed
@@ -49,5 +52,9 @@ func powershell(script string, environment ...string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("powershell: %w: %s", err, failed.String())
 	}
-	return strings.TrimSpace(string(out)), nil
+	text, whole := strings.CutSuffix(strings.TrimSpace(string(out)), scriptEnd)
+	if !whole {
+		return "", fmt.Errorf("powershell: the script did not run to its end: %s", out)
+	}
+	return strings.TrimSpace(text), nil
 }
