@@ -20,18 +20,28 @@ type library struct {
 	Checked bool     // whether it checks paths and messages for a HostAPI of a driver
 	more    []string // methods that the API lacks
 	hand    []string // what is written by hand, besides methods whose fields need a conversion
+	Host    []string // methods of the HostAPI that are written by hand
 }
 
 func libraries() map[string]library {
 	return map[string]library{
 		"disk": {Kind: "Disk", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
-			hand: []string{"New", "within", "Disk.PartitionDisk"}},
+			hand: []string{"New", "within", "Disk.PartitionDisk", "HostAPI.PartitionDisk"},
+			Host: []string{"IsDiskInitialized(diskNumber uint32) (bool, error)", "InitializeDisk(diskNumber uint32) error",
+				"BasicPartitionsExist(diskNumber uint32) (bool, error)", "CreateBasicPartition(diskNumber uint32) error",
+				"SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error",
+				"GetDiskReadOnly(diskNumber uint32) (bool, error)"}},
 		"filesystem": {Kind: "Filesystem", Checked: true, more: []string{"PathValid"},
-			hand: []string{"within"}},
-		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"within"}},
+			hand: []string{"within"}, Host: []string{"PathValid(path string) (bool, error)"}},
+		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"within"},
+			Host: []string{"ListTargetPortals() ([]TargetPortal, error)",
+				"ConnectTarget(portal *TargetPortal, iqn, authType, chapUser, chapSecret string) error"}},
 		"smb": {Kind: "SMB", hand: []string{"New", "within", "SMB.NewSMBGlobalMapping",
-			"SMB.RemoveSMBGlobalMapping", "SMBAPI.NewSMBGlobalMapping"}},
-		"system": {Kind: "System"},
+			"SMB.RemoveSMBGlobalMapping", "SMBAPI.NewSMBGlobalMapping"},
+			Host: []string{"IsSMBMapped(remotePath string) (bool, error)",
+				"NewSMBLink(remotePath, localPath string) error",
+				"NewSMBGlobalMapping(remotePath, username, password string) error"}},
+		"system": {Kind: "System", Host: []string{"GetService(name string) (*ServiceInfo, error)"}},
 		"volume": {Kind: "Volume"},
 	}
 }
@@ -68,7 +78,7 @@ func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File
 		generateHeader(g, file)
 		if err := template.Must(template.New(made.name).Funcs(template.FuncMap{
 			"name": libraryName, "param": parameter, "type": goType, "comment": libraryComment, "checked": checked,
-			"plain": plain,
+			"plain": plain, "listed": listed,
 		}).Parse(made.text)).Execute(g, data); err != nil {
 			return err
 		}
@@ -131,6 +141,14 @@ func plain(m *protogen.Method) bool {
 	converted := func(f *protogen.Field) bool { return f.Enum != nil || f.Message != nil }
 	return !slices.ContainsFunc(m.Input.Fields, func(f *protogen.Field) bool { return f.Enum != nil }) &&
 		!slices.ContainsFunc(m.Output.Fields, converted)
+}
+
+// listed returns the message of which a method without parameters returns a map, if its fields need no conversion.
+func listed(m *protogen.Method) *protogen.Message {
+	if len(m.Input.Fields) > 0 || len(m.Output.Fields) != 1 || !m.Output.Fields[0].Desc.IsMap() {
+		return nil
+	}
+	return m.Output.Fields[0].Message.Fields[1].Message
 }
 
 // checked reports whether a group that checks requests looks at a field.

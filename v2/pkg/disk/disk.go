@@ -51,19 +51,6 @@ func (d *Disk) within(ctx context.Context) hostAPI {
 	return d.hostAPI
 }
 
-// ListDiskLocations returns the SCSI addresses of the disks that have one, by number.
-func (d *Disk) ListDiskLocations(ctx context.Context, _ *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error) {
-	locations, err := d.within(ctx).ListDiskLocations()
-	if err != nil {
-		return &ListDiskLocationsResponse{}, err
-	}
-	r := &ListDiskLocationsResponse{DiskLocations: make(map[uint32]*DiskLocation, len(locations))}
-	for number, location := range locations {
-		r.DiskLocations[number] = (*DiskLocation)(&location)
-	}
-	return r, nil
-}
-
 // PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A
 // disk that has a partition is left alone, and one that holds anything else is refused.
 func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest) (*PartitionDiskResponse, error) {
@@ -86,19 +73,6 @@ func (d *Disk) PartitionDisk(ctx context.Context, request *PartitionDiskRequest)
 		}
 	}
 	return &PartitionDiskResponse{}, nil
-}
-
-// ListDiskIDs returns the identities of all disks, by number.
-func (d *Disk) ListDiskIDs(ctx context.Context, _ *ListDiskIDsRequest) (*ListDiskIDsResponse, error) {
-	all, err := d.within(ctx).ListDiskIDs()
-	if err != nil {
-		return &ListDiskIDsResponse{}, err
-	}
-	r := &ListDiskIDsResponse{DiskIDs: make(map[uint32]*DiskIDs, len(all))}
-	for number, ids := range all {
-		r.DiskIDs[number] = (*DiskIDs)(&ids)
-	}
-	return r, nil
 }
 
 // The API has no calls for the read-only attribute; these are the requests and responses of the library's own.

@@ -182,3 +182,33 @@ func (d *Disk) GetDiskState(ctx context.Context, request *GetDiskStateRequest) (
 	isOnline, err := host.GetDiskState(request.DiskNumber)
 	return &GetDiskStateResponse{IsOnline: isOnline}, err
 }
+
+// ListDiskLocations says at which bus address each disk sits. Disks whose
+// address Windows does not know are left out. A disk that goes away meanwhile
+// is skipped; the call fails only if no disk could be read.
+func (d *Disk) ListDiskLocations(ctx context.Context, _ *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error) {
+	all, err := d.within(ctx).ListDiskLocations()
+	if err != nil {
+		return &ListDiskLocationsResponse{}, err
+	}
+	r := &ListDiskLocationsResponse{DiskLocations: make(map[uint32]*DiskLocation, len(all))}
+	for number, one := range all {
+		r.DiskLocations[number] = (*DiskLocation)(&one)
+	}
+	return r, nil
+}
+
+// ListDiskIDs gives the identifiers by which callers recognise their disks,
+// for all disks: offline and unpartitioned ones too. A disk that goes away
+// meanwhile is skipped; the call fails only if no disk could be read.
+func (d *Disk) ListDiskIDs(ctx context.Context, _ *ListDiskIDsRequest) (*ListDiskIDsResponse, error) {
+	all, err := d.within(ctx).ListDiskIDs()
+	if err != nil {
+		return &ListDiskIDsResponse{}, err
+	}
+	r := &ListDiskIDsResponse{DiskIDs: make(map[uint32]*DiskIDs, len(all))}
+	for number, one := range all {
+		r.DiskIDs[number] = (*DiskIDs)(&one)
+	}
+	return r, nil
+}

@@ -15,6 +15,50 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the disk group of a machine. DiskAPI says what the methods do.
+type HostAPI interface {
+	IsDiskInitialized(diskNumber uint32) (bool, error)
+	InitializeDisk(diskNumber uint32) error
+	BasicPartitionsExist(diskNumber uint32) (bool, error)
+	CreateBasicPartition(diskNumber uint32) error
+	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
+	GetDiskReadOnly(diskNumber uint32) (bool, error)
+	ListDiskLocations() (map[uint32]DiskLocation, error)
+	Rescan() error
+	ListDiskIDs() (map[uint32]DiskIDs, error)
+	GetDiskStats(diskNumber uint32) (totalBytes int64, err error)
+	SetDiskState(diskNumber uint32, isOnline bool) error
+	GetDiskState(diskNumber uint32) (isOnline bool, err error)
+}
+
+// DiskLocation is the address of a disk on its bus. The fields are decimal
+// numbers without padding, or empty where Windows does not know the part.
+type DiskLocation struct {
+	// Number of the storage adapter.
+	Adapter string
+	// Number of the bus on the adapter.
+	Bus string
+	// Number of the target on the bus.
+	Target string
+	// Logical unit number on the target, such as 0 or 12. Cloud providers attach
+	// a disk at a LUN that the driver knows. Empty if the disk has none, such as
+	// an NVMe disk, if Windows needs the disk, or if it lies beside the system
+	// disk of a machine that has another adapter for data disks.
+	LUNID string
+}
+
+// DiskIDs is what a disk says about its own identity.
+type DiskIDs struct {
+	// First identifier of the whole device in its SCSI vital product data page
+	// 0x83 that is ASCII or binary. ASCII is given as it is, binary as lower-case
+	// hexadecimal digits, two a byte, without a prefix. Empty if there is none or
+	// if it is blank.
+	Page83 string
+	// Serial number as the device spells it, case included, without blanks around
+	// it. Empty if it has none.
+	SerialNumber string
+}
+
 // DiskAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type DiskAPI struct {
@@ -89,4 +133,34 @@ func (d DiskAPI) SetDiskState(diskNumber uint32, isOnline bool) (err error) {
 func (d DiskAPI) GetDiskState(diskNumber uint32) (isOnline bool, err error) {
 	response, err := call(d, diskv1.DiskClient.GetDiskState, &diskv1.GetDiskStateRequest{DiskNumber: diskNumber})
 	return response.GetIsOnline(), err
+}
+
+// ListDiskLocations says at which bus address each disk sits. Disks whose
+// address Windows does not know are left out. A disk that goes away meanwhile
+// is skipped; the call fails only if no disk could be read.
+func (d DiskAPI) ListDiskLocations() (map[uint32]DiskLocation, error) {
+	response, err := call(d, diskv1.DiskClient.ListDiskLocations, &diskv1.ListDiskLocationsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[uint32]DiskLocation, len(response.GetDiskLocations()))
+	for number, one := range response.GetDiskLocations() {
+		all[number] = DiskLocation{Adapter: one.GetAdapter(), Bus: one.GetBus(), Target: one.GetTarget(), LUNID: one.GetLUNID()}
+	}
+	return all, nil
+}
+
+// ListDiskIDs gives the identifiers by which callers recognise their disks,
+// for all disks: offline and unpartitioned ones too. A disk that goes away
+// meanwhile is skipped; the call fails only if no disk could be read.
+func (d DiskAPI) ListDiskIDs() (map[uint32]DiskIDs, error) {
+	response, err := call(d, diskv1.DiskClient.ListDiskIDs, &diskv1.ListDiskIDsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[uint32]DiskIDs, len(response.GetDiskIDs()))
+	for number, one := range response.GetDiskIDs() {
+		all[number] = DiskIDs{Page83: one.GetPage83(), SerialNumber: one.GetSerialNumber()}
+	}
+	return all, nil
 }

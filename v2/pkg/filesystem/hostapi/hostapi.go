@@ -10,18 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// HostAPI gives access to the directories and links of a machine. FilesystemAPI says what the methods do.
-type HostAPI interface {
-	PathExists(path string) (bool, error)
-	PathValid(path string) (bool, error)
-	Mkdir(path string) error
-	Rmdir(path string, force bool) error
-	RmdirContents(path string) error
-	// CreateSymlink makes newname a directory link to oldname.
-	CreateSymlink(oldname string, newname string) error
-	IsSymlink(path string) (bool, error)
-}
-
 // PathValid is PathExists for a path on a drive. A path on the network, \\server\share\dir, is valid if its share is
 // mapped and answers. It is an error if the server does not answer. The content of the share is not examined.
 func (f FilesystemAPI) PathValid(path string) (bool, error) {

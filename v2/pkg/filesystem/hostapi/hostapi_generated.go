@@ -15,6 +15,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the filesystem group of a machine. FilesystemAPI says what the methods do.
+type HostAPI interface {
+	PathValid(path string) (bool, error)
+	PathExists(path string) (exists bool, err error)
+	Mkdir(path string) error
+	Rmdir(path string, force bool) error
+	RmdirContents(path string) error
+	CreateSymlink(sourcePath string, targetPath string) error
+	IsSymlink(path string) (isSymlink bool, err error)
+}
+
 // FilesystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type FilesystemAPI struct {

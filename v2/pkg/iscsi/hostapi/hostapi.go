@@ -11,18 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// HostAPI gives access to the iSCSI initiator of a machine. ISCSIAPI says what the methods do.
-type HostAPI interface {
-	AddTargetPortal(portal *TargetPortal) error
-	DiscoverTargetPortal(portal *TargetPortal) (iqns []string, err error)
-	ListTargetPortals() ([]TargetPortal, error)
-	RemoveTargetPortal(portal *TargetPortal) error
-	ConnectTarget(portal *TargetPortal, iqn string, authType string, chapUser string, chapSecret string) error
-	DisconnectTarget(portal *TargetPortal, iqn string) error
-	GetTargetDisks(portal *TargetPortal, iqn string) ([]string, error)
-	SetMutualChapSecret(mutualChapSecret string) error
-}
-
 // TargetPortal is where an iSCSI target listens.
 type TargetPortal struct {
 	Address string `json:"TargetPortalAddress"`

@@ -15,6 +15,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the iscsi group of a machine. ISCSIAPI says what the methods do.
+type HostAPI interface {
+	ListTargetPortals() ([]TargetPortal, error)
+	ConnectTarget(portal *TargetPortal, iqn, authType, chapUser, chapSecret string) error
+	AddTargetPortal(targetPortal *TargetPortal) error
+	DiscoverTargetPortal(targetPortal *TargetPortal) (iqns []string, err error)
+	RemoveTargetPortal(targetPortal *TargetPortal) error
+	DisconnectTarget(targetPortal *TargetPortal, iqn string) error
+	GetTargetDisks(targetPortal *TargetPortal, iqn string) (diskIDs []string, err error)
+	SetMutualChapSecret(mutualChapSecret string) error
+}
+
 // ISCSIAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type ISCSIAPI struct {

@@ -9,15 +9,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// HostAPI gives access to the SMB global mappings of a machine, by which the whole node can reach shares. A remote path
-// is \\server\share or \\server\share\dir. SMBAPI says what the methods do.
-type HostAPI interface {
-	IsSMBMapped(remotePath string) (bool, error)
-	NewSMBLink(remotePath, localPath string) error
-	NewSMBGlobalMapping(remotePath, username, password string) error
-	RemoveSMBGlobalMapping(remotePath string) error
-}
-
 // MapAndLink maps the share of a remote path and, unless localPath is empty, makes a directory link there to the remote
 // path. The node does this in one operation: nothing is mapped if the link is not possible.
 func (s SMBAPI) MapAndLink(remotePath, localPath, username, password string) error {

@@ -15,6 +15,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the smb group of a machine. SMBAPI says what the methods do.
+type HostAPI interface {
+	IsSMBMapped(remotePath string) (bool, error)
+	NewSMBLink(remotePath, localPath string) error
+	NewSMBGlobalMapping(remotePath, username, password string) error
+	RemoveSMBGlobalMapping(remotePath string) error
+}
+
 // SMBAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type SMBAPI struct {

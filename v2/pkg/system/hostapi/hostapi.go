@@ -7,14 +7,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/servicewords"
 )
 
-// HostAPI gives access to the services and firmware of a machine. SystemAPI says what the methods do.
-type HostAPI interface {
-	GetBIOSSerialNumber() (string, error)
-	GetService(name string) (*ServiceInfo, error)
-	StartService(name string) error
-	StopService(name string, force bool) error
-}
-
 // ServiceInfo is the configuration and the state of a service, in the words of the WMI class Win32_Service: its
 // StartMode is the start type ("Auto"), its State the status ("Start Pending"). Both were numbers in v2.0.0-alpha.1.
 //

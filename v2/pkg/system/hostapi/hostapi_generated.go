@@ -15,6 +15,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the system group of a machine. SystemAPI says what the methods do.
+type HostAPI interface {
+	GetService(name string) (*ServiceInfo, error)
+	GetBIOSSerialNumber() (serialNumber string, err error)
+	StartService(name string) error
+	StopService(name string, force bool) error
+}
+
 // SystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type SystemAPI struct {

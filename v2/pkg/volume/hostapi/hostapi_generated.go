@@ -15,6 +15,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
+// HostAPI is the volume group of a machine. VolumeAPI says what the methods do.
+type HostAPI interface {
+	ListVolumesOnDisk(diskNumber uint32, partitionNumber uint32) (volumeIDs []string, err error)
+	MountVolume(volumeID string, targetPath string) error
+	UnmountVolume(volumeID string, targetPath string) error
+	IsVolumeFormatted(volumeID string) (formatted bool, err error)
+	FormatVolume(volumeID string) error
+	ResizeVolume(volumeID string, sizeBytes int64) error
+	GetVolumeStats(volumeID string) (totalBytes int64, usedBytes int64, err error)
+	GetDiskNumberFromVolumeID(volumeID string) (diskNumber uint32, err error)
+	GetVolumeIDFromTargetPath(targetPath string) (volumeID string, err error)
+	GetClosestVolumeIDFromTargetPath(targetPath string) (volumeID string, err error)
+	WriteVolumeCache(volumeID string) error
+}
+
 // VolumeAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type VolumeAPI struct {
