@@ -8,9 +8,7 @@ import (
 	"os"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -23,12 +21,10 @@ const (
 	fileName    = "notes.txt"
 )
 
-// lifecycle is one volume's life: the clients that a driver has, the admin client, and the findings so far.
+// lifecycle is one volume's life: the client that a driver has, the admin client, and the findings so far.
 type lifecycle struct {
-	disks   *disk.Client
-	files   *filesystem.Client
-	volumes *volume.Client
-	admin   *adminclient.Client
+	node  *csiproxy.Client
+	admin *adminclient.Client
 
 	serial string
 	disk   uint32
@@ -37,28 +33,16 @@ type lifecycle struct {
 	number int   // of the step
 }
 
-// connect makes the clients, as a driver does when it starts.
+// connect makes the clients, as a driver does when it starts. That of the API connects with its first call.
 func connect(ctx context.Context, serial string) (*lifecycle, error) {
-	l := &lifecycle{serial: serial}
-	var err error
-	if l.admin, err = adminclient.Dial(ctx, ""); err != nil {
+	client, err := adminclient.Dial(ctx, "")
+	if err != nil {
 		return nil, err
 	}
-	if l.disks, err = disk.NewClient(); err != nil {
-		return nil, err
-	}
-	if l.files, err = filesystem.NewClient(); err != nil {
-		return nil, err
-	}
-	if l.volumes, err = volume.NewClient(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return &lifecycle{serial: serial, node: csiproxy.New(csiproxy.Options{}), admin: client}, nil
 }
 
-func (l *lifecycle) close() {
-	_, _, _, _ = l.disks.Close(), l.files.Close(), l.volumes.Close(), l.admin.Close() // the process ends
-}
+func (l *lifecycle) close() { _, _ = l.node.Close(), l.admin.Close() } // the process ends
 
 // tree draws the node.
 func (l *lifecycle) tree() step {

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	fsapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -22,7 +20,7 @@ import (
 func (l *lifecycle) stage() []step {
 	return []step{
 		{"Find the disk by its serial number", "disk ListDiskIDs", func(ctx context.Context) (string, error) {
-			ids, err := l.disks.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+			ids, err := l.node.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
 			if err != nil {
 				return "", err
 			}
@@ -36,12 +34,12 @@ func (l *lifecycle) stage() []step {
 		}},
 		{"How large is it?", "disk GetDiskStats", l.diskStats},
 		{"Give it a partition table and a partition", "disk PartitionDisk", func(ctx context.Context) (string, error) {
-			_, err := l.disks.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: l.disk})
+			_, err := l.node.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: l.disk})
 			return "partitioned, or it was already", err
 		}},
 		{"Bring it online", "disk SetDiskState online", l.setState(true)},
 		{"Which volume is on it?", "volume ListVolumesOnDisk", func(ctx context.Context) (string, error) {
-			list, err := l.volumes.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: l.disk})
+			list, err := l.node.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: l.disk})
 			if err != nil {
 				return "", err
 			}
@@ -50,18 +48,18 @@ func (l *lifecycle) stage() []step {
 		}},
 		{"Format it, unless it has a file system", "volume IsVolumeFormatted, FormatVolume",
 			func(ctx context.Context) (string, error) {
-				is, err := l.volumes.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: l.volume})
+				is, err := l.node.Volume.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: l.volume})
 				if err != nil {
 					return "", err
 				}
 				if is.GetFormatted() {
 					return "it has one: an earlier run's files are kept", nil
 				}
-				_, err = l.volumes.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: l.volume})
+				_, err = l.node.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: l.volume})
 				return "it had none: formatted with NTFS", err
 			}},
 		{"Mount it at the staging directory", "volume MountVolume", func(ctx context.Context) (string, error) {
-			_, err := l.volumes.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
+			_, err := l.node.Volume.MountVolume(ctx, &csiproxy.MountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
 			return stagingPath, err
 		}},
 	}
@@ -71,18 +69,18 @@ func (l *lifecycle) stage() []step {
 func (l *lifecycle) publish() []step {
 	return []step{
 		{"Make the pod's directory", "filesystem Mkdir", func(ctx context.Context) (string, error) {
-			_, err := l.files.Mkdir(ctx, &fsapi.MkdirRequest{Path: podDir})
+			_, err := l.node.Filesystem.Mkdir(ctx, &csiproxy.MkdirRequest{Path: podDir})
 			return podDir, err
 		}},
 		{"Remove what an earlier try may have left there", "filesystem Rmdir", l.rmdir(podPath)},
 		{"Link the pod's path to the staging directory", "filesystem CreateSymlink",
 			func(ctx context.Context) (string, error) {
-				_, err := l.files.CreateSymlink(ctx,
-					&fsapi.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
+				_, err := l.node.Filesystem.CreateSymlink(ctx,
+					&csiproxy.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
 				return podPath, err
 			}},
 		{"Does the link lead somewhere?", "filesystem IsSymlink", func(ctx context.Context) (string, error) {
-			is, err := l.files.IsSymlink(ctx, &fsapi.IsSymlinkRequest{Path: podPath})
+			is, err := l.node.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: podPath})
 			if err == nil && !is.GetIsSymlink() {
 				err = errors.New("the link that was just made leads nowhere")
 			}
@@ -101,12 +99,12 @@ func (l *lifecycle) grow() []step {
 			return treeview.Size(l.size) + " → " + treeview.Size(l.size+1<<30), err
 		}},
 		{"Have Windows look at its disks again", "disk Rescan", func(ctx context.Context) (string, error) {
-			_, err := l.disks.Rescan(ctx, &diskapi.RescanRequest{})
+			_, err := l.node.Disk.Rescan(ctx, &csiproxy.RescanRequest{})
 			return "done", err
 		}},
 		{"Grow partition and file system as far as the disk goes", "volume ResizeVolume",
 			func(ctx context.Context) (string, error) {
-				_, err := l.volumes.ResizeVolume(ctx, &volumeapi.ResizeVolumeRequest{VolumeId: l.volume})
+				_, err := l.node.Volume.ResizeVolume(ctx, &csiproxy.ResizeVolumeRequest{VolumeId: l.volume})
 				return "done", err
 			}},
 		{"How large is the disk now?", "disk GetDiskStats", l.diskStats},
@@ -120,13 +118,13 @@ func (l *lifecycle) unstage() []step {
 	return []step{
 		{"Remove the pod's link; what it leads to stays", "filesystem Rmdir", l.rmdir(podPath)},
 		{"Flush the volume and take it off its directory", "volume UnmountVolume", func(ctx context.Context) (string, error) {
-			_, err := l.volumes.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
+			_, err := l.node.Volume.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
 			return "unmounted", err
 		}},
 		{"Remove the staging directory", "filesystem Rmdir", l.rmdir(stagingPath)},
 		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID",
 			func(ctx context.Context) (string, error) {
-				n, err := l.volumes.GetDiskNumberFromVolumeID(ctx, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
+				n, err := l.node.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
 				return fmt.Sprintf("disk %d", n.GetDiskNumber()), err
 			}},
 		{"Take it offline, ready to be detached", "disk SetDiskState offline", l.setState(false)},
@@ -134,27 +132,27 @@ func (l *lifecycle) unstage() []step {
 }
 
 func (l *lifecycle) diskStats(ctx context.Context) (string, error) {
-	r, err := l.disks.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: l.disk})
+	r, err := l.node.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: l.disk})
 	l.size = r.GetTotalBytes()
 	return treeview.Size(l.size), err
 }
 
 func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
-	id, err := l.volumes.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: podPath})
+	id, err := l.node.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: podPath})
 	if err != nil {
 		return "", err
 	}
-	r, err := l.volumes.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
+	r, err := l.node.Volume.GetVolumeStats(ctx, &csiproxy.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
 	return stats(r.GetTotalBytes(), r.GetUsedBytes()), err
 }
 
 func (l *lifecycle) setState(online bool) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		if _, err := l.disks.SetDiskState(ctx,
-			&diskapi.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
+		if _, err := l.node.Disk.SetDiskState(ctx,
+			&csiproxy.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
 			return "", err
 		}
-		r, err := l.disks.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: l.disk})
+		r, err := l.node.Disk.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: l.disk})
 		if r.GetIsOnline() {
 			return "online", err
 		}
@@ -164,10 +162,10 @@ func (l *lifecycle) setState(online bool) func(context.Context) (string, error) 
 
 func (l *lifecycle) rmdir(path string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		if _, err := l.files.Rmdir(ctx, &fsapi.RmdirRequest{Path: path, Force: true}); err != nil {
+		if _, err := l.node.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: path, Force: true}); err != nil {
 			return "", err
 		}
-		r, err := l.files.PathExists(ctx, &fsapi.PathExistsRequest{Path: path})
+		r, err := l.node.Filesystem.PathExists(ctx, &csiproxy.PathExistsRequest{Path: path})
 		if err == nil && r.GetExists() {
 			err = fmt.Errorf("%s is still there", path)
 		}
