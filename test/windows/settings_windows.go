@@ -103,17 +103,6 @@ func automount() (string, error) {
 	return "off", err
 }
 
-// SetAutomount sets whether the mount manager mounts new volumes, until the test ends.
-func SetAutomount(t testing.TB, setting string) error {
-	t.Helper()
-	before, err := automount()
-	if err != nil || before == setting {
-		return err
-	}
-	e := Entry{Kind: KindAutomount, Name: "of the mount manager", Mark: setting, Before: before}
-	return provision(t, e, func(*Entry) error { return mountvol(setting) })
-}
-
 // restoreAutomount gives the mount manager its setting of before.
 func restoreAutomount(_ context.Context, e Entry) error {
 	now, err := automount()

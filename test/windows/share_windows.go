@@ -25,12 +25,6 @@ func NewShare(t testing.TB) (Share, error) {
 	return newSharedShare(t, 0)
 }
 
-// NewEncryptedShare makes a share that refuses clients which do not encrypt.
-func NewEncryptedShare(t testing.TB) (Share, error) {
-	t.Helper()
-	return newSharedShare(t, winapitest.ShareEncryptData)
-}
-
 func newSharedShare(t testing.TB, flags uint32) (Share, error) {
 	t.Helper()
 	a, err := ofProcess.get()
@@ -38,17 +32,6 @@ func newSharedShare(t testing.TB, flags uint32) (Share, error) {
 		return Share{}, err
 	}
 	return newShare(t, a, flags)
-}
-
-// NewStrangersShare makes a share of an account of its own, until the test ends.
-func NewStrangersShare(t testing.TB) (Share, error) {
-	t.Helper()
-	a := newAccount()
-	err := provision(t, Entry{Kind: KindUser, Name: a.name, Mark: a.mark}, func(*Entry) error { return a.add() })
-	if err != nil {
-		return Share{}, err
-	}
-	return newShare(t, a, 0)
 }
 
 // newShare shares a new directory with an account.
@@ -77,15 +60,6 @@ func newShare(t testing.TB, a account, flags uint32) (Share, error) {
 		}
 	}
 	return made, nil
-}
-
-// EndSessions ends the sessions of a share's account, as a server does that restarts. Its open files are closed.
-func EndSessions(s Share) error {
-	user, err := windows.UTF16PtrFromString(s.User[strings.LastIndex(s.User, `\`)+1:])
-	if err != nil {
-		return err
-	}
-	return netError("NetSessionDel", winapitest.NetSessionDel(nil, nil, user))
 }
 
 // accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place
