@@ -118,13 +118,15 @@ func (l *lifecycle) unstage() []step {
 	return []step{
 		{"Remove the pod's link; what it leads to stays", "filesystem Rmdir", l.rmdir(podPath)},
 		{"Flush the volume and take it off its directory", "volume UnmountVolume", func(ctx context.Context) (string, error) {
-			_, err := l.node.Volume.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
+			_, err := l.node.Volume.UnmountVolume(ctx,
+				&csiproxy.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
 			return "unmounted", err
 		}},
 		{"Remove the staging directory", "filesystem Rmdir", l.rmdir(stagingPath)},
 		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID",
 			func(ctx context.Context) (string, error) {
-				n, err := l.node.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
+				n, err := l.node.Volume.GetDiskNumberFromVolumeID(ctx,
+					&csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: l.volume})
 				return fmt.Sprintf("disk %d", n.GetDiskNumber()), err
 			}},
 		{"Take it offline, ready to be detached", "disk SetDiskState offline", l.setState(false)},
@@ -138,7 +140,8 @@ func (l *lifecycle) diskStats(ctx context.Context) (string, error) {
 }
 
 func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
-	id, err := l.node.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: podPath})
+	id, err := l.node.Volume.GetVolumeIDFromTargetPath(ctx,
+		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: podPath})
 	if err != nil {
 		return "", err
 	}
