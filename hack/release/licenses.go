@@ -97,7 +97,7 @@ func (r *release) checkLicenses(ctx context.Context) error {
 				if t.system == "windows" {
 					packages = append(append([]string{"-test"}, packages...), kitPackages()...)
 				}
-			} else if filepath.Base(filepath.Dir(dir)) == "test" {
+			} else if filepath.Base(dir) == "test" || filepath.Base(filepath.Dir(dir)) == "test" {
 				continue // no program imports it
 			}
 			linked, err := linkedModules(ctx, dir, t, packages...)

@@ -52,27 +52,38 @@ type goPackage struct {
 	}
 }
 
-// commandLine is a module of its own in the root.
 const commandLine = "./cmd/csi-proxyctl"
 
-// linkedModules returns the modules that packages of a module of this repository need for a target, including the
+// nested are the directories of the root that are modules of their own.
+func nested() []string { return []string{commandLine, "./cmd/csi-proxy-prove", "./test"} }
+
+// linkedModules returns the modules that packages of this repository's modules need for a target, including the
 // standard library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
+// The first package may be the flag -test.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	list := []string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}
-	var more []byte
-	if slices.Contains(packages, commandLine) {
-		var err error
-		more, err = command(ctx, filepath.Join(dir, commandLine), t.env(), "go", append(slices.Clone(list), ".")...)
+	if packages[0] == "-test" {
+		list, packages = append(list, "-test"), packages[1:]
+	}
+	var output []byte
+	for _, module := range append(nested(), ".") {
+		var own, others []string
+		for _, p := range packages {
+			if below, in := strings.CutPrefix(p, module); in {
+				own = append(own, "."+below)
+			} else {
+				others = append(others, p)
+			}
+		}
+		if packages = others; own == nil {
+			continue
+		}
+		more, err := command(ctx, filepath.Join(dir, module), t.env(), "go", slices.Concat(list, own)...)
 		if err != nil {
 			return nil, err
 		}
-		packages = slices.DeleteFunc(slices.Clone(packages), func(p string) bool { return p == commandLine })
+		output = append(output, more...)
 	}
-	output, err := command(ctx, dir, t.env(), "go", append(slices.Clone(list), packages...)...)
-	if err != nil {
-		return nil, err
-	}
-	output = append(output, more...)
 	modules, seen := map[string]*linked{}, map[string]bool{}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p goPackage
