@@ -33,6 +33,9 @@ type SMB struct{ node *Node }
 // A mapping that works is left as it is, whatever the credentials, because pods may use it. One whose credentials the
 // server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed,
 // also on failure.
+//
+// An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
+// nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
 	share, err := parseRemote(remotePath)
 	if why := winfs.NotFileShare(share.Server, share.Share); err == nil && why != "" {
