@@ -61,6 +61,10 @@ func ByLUN(lun uint32) Match { return staging.ByLUN(lun) }
 // ByAzureLUN picks the disk that Azure attached with a LUN; see staging.ByAzureLUN for how it is told from others.
 func ByAzureLUN(lun uint32) Match { return staging.ByAzureLUN(lun) }
 
+// ByModel picks disks by their whole model, for a machine's local disks: "Amazon EC2 NVMe Instance Storage". The agent
+// looks for the disk when it stages; see staging.ByModel.
+func ByModel(model string) Match { return staging.ByModel(model) }
+
 // BySerialNumber picks disks whose serial number contains a text, in upper or lower case.
 func BySerialNumber(part string) Match { return staging.BySerialNumber(part) }
 

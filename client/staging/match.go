@@ -27,6 +27,8 @@ type Match struct {
 	describe func(*nodestepsapi.StageDiskRequest)
 	// among asks the agent for more about the disks that fit; it may be nil.
 	refine func(context.Context, *Mounter, []Disk) ([]Disk, error)
+	// ofAgent: only the agent can look for the disk.
+	ofAgent bool
 }
 
 // String returns what the match looks for.
@@ -72,21 +74,30 @@ var hyperV = []string{"4d53465420202020", "6002248"}
 // ByAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows
 // calls SAS or SCSI, and no disk with the same LUN that is reached by iSCSI or Fibre Channel. The API names no bus, so
 // a disk is known by its page 83h identifier; one that Windows' own iSCSI target serves has Microsoft's vendor in it,
-// too.
+// too. Azure's driver takes any disk with that LUN, but for those at adapter 0 and those with an MBR.
 //
-// Azure's driver takes any disk with that LUN, but for those at adapter 0 and those with an MBR. NVMe disks, of which
-// it takes the namespace of the device path less one for the LUN, are not found: the API does not have that path.
+// On sizes with NVMe alone the disk is a namespace of Azure's NVMe controller: see azureNVMeLUN. Only an agent that
+// serves nodesteps finds it, when it stages; for FindDisk and WaitForDisk of a driver it is not there.
 //
-// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations and getNVMeLunFromPath in pkg/os/disk.
+// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations in pkg/os/disk.
 func ByAzureLUN(lun uint32) Match {
-	x := ByLUN(lun)
-	x.what = fmt.Sprintf("Azure's LUN %d", lun)
-	x = x.described(func(r *nodestepsapi.StageDiskRequest) {
+	text := strconv.FormatUint(uint64(lun), 10)
+	x := Where(fmt.Sprintf("Azure's LUN %d", lun), func(d Disk) bool {
+		ofHyperV := slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.Page83, begin) })
+		return d.LUN == text && ofHyperV || d.LUN == ""
+	}).described(func(r *nodestepsapi.StageDiskRequest) {
 		r.Disk = &nodestepsapi.StageDiskRequest_AzureLun{AzureLun: lun}
 	})
-	hasLUN := x.fits
-	x.fits = func(d Disk) bool {
-		return hasLUN(d) && slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.Page83, begin) })
+	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
+		scsi := slices.DeleteFunc(slices.Clone(disks), func(d Disk) bool { return d.LUN == "" })
+		if len(scsi) > 0 || m.agent.DiskDevices == nil {
+			return scsi, nil
+		}
+		devices, err := m.agent.DiskDevices(ctx)
+		return slices.DeleteFunc(disks, func(d Disk) bool {
+			of, ok := azureNVMeLUN(devices[d.Number])
+			return !ok || of != lun
+		}), err
 	}
 	return x
 }

@@ -28,6 +28,8 @@ func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 type Agent struct {
 	// MountPoints returns where a volume is mounted.
 	MountPoints func(ctx context.Context, volume string) ([]string, error)
+	// DiskDevices returns the devices of the disks by number.
+	DiskDevices func(ctx context.Context) (map[uint32]DiskDevice, error)
 	// Own returns a context for looking at what other clients have staged: the client's own rights do not matter there.
 	Own func(ctx context.Context) context.Context
 }

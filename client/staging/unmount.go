@@ -63,7 +63,7 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 // which is success; one that does not answer has not, which is an error. A mounter without WithKubelet does not see
 // other paths at which the volume is mounted, so there must be none.
 func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
-	if err := m.UnmountDevice(ctx, target); err != nil {
+	if err := m.UnmountDevice(ctx, target); err != nil || match.ofAgent { // a local disk is not detached
 		return err
 	}
 	disk, err := m.stillThere(ctx, match)

@@ -27,11 +27,23 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	groups := versions.Groups()
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
 	m := staging.New(csiproxy.Over(server.NewLoopbackConn(others))).
-		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy})
+		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
+			DiskDevices: diskDevices(n)})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
 	}
 	return endpoint(g, g.Hub, nodestepsMethods(n, m))
+}
+
+func diskDevices(n *node.Node) func(context.Context) (map[uint32]staging.DiskDevice, error) {
+	return func(ctx context.Context) (map[uint32]staging.DiskDevice, error) {
+		found, err := n.Disks.Devices(ctx)
+		devices := make(map[uint32]staging.DiskDevice, len(found))
+		for number, d := range found {
+			devices[number] = staging.DiskDevice(d)
+		}
+		return devices, err
+	}
 }
 
 // nodestepsMethods returns the methods of nodesteps v1alpha1, the group's hub and only version.
@@ -98,7 +110,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 	}
 	at := r.GetIscsiDisk()
 	if err := shortTexts(r.GetSerialNumber(), r.GetPage83Id(), r.GetEbsVolumeId(), r.GetGceDeviceName(),
-		r.GetVsphereUuid(), at.GetTargetAddress(), at.GetIqn()); err != nil {
+		r.GetVsphereUuid(), r.GetModel(), at.GetTargetAddress(), at.GetIqn()); err != nil {
 		return nil, err
 	}
 	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
@@ -227,6 +239,8 @@ func matchOf(r *api.StageDiskRequest) (match staging.Match) {
 		match = staging.ByEUI64(disk.Eui64)
 	case *api.StageDiskRequest_VsphereUuid:
 		match = staging.ByVSphereUUID(disk.VsphereUuid)
+	case *api.StageDiskRequest_Model:
+		match = staging.ByModel(disk.Model)
 	case *api.StageDiskRequest_IscsiDisk:
 		at := disk.IscsiDisk
 		match = staging.ByISCSI(at.GetTargetAddress(), at.GetTargetPort(), at.GetIqn(), at.GetLun())

@@ -19,6 +19,7 @@ const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
 type disk struct {
 	kernel.Handle
 	number uint32
+	path   string // its device interface, where all disks are listed
 }
 
 // openDisk opens a disk by number. Access 0 is enough for queries.

@@ -61,6 +61,6 @@ func oneDisk[T any](o *op, path string, f func(o *op, d *disk) (T, error)) (foun
 	}
 	defer restore()
 	found.number = number.DeviceNumber
-	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber})
+	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber, path: path})
 	return found, err
 }

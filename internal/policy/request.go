@@ -41,7 +41,7 @@ func MeaningOf(field protoreflect.Name) Meaning {
 	case "iqn":
 		return Target
 	case "volume_id", "disk_name", "serial_number", "page83_id", "ebs_volume_id", "gce_device_name", "vsphere_uuid",
-		"username", "password", "chap_username", "chap_secret", "MutualChapSecret":
+		"model", "username", "password", "chap_username", "chap_secret", "MutualChapSecret":
 		return free
 	}
 	return 0

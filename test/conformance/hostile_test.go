@@ -27,7 +27,7 @@ func attack(d *driver, m *method) {
 		harmless[path] = at // what is not mounted has no size
 	}
 	for what, value := range map[meaning]any{serial: "none", page83: "none", ebsVolume: "vol-0", gceDevice: "none",
-		eui64: uint64(1), diskUUID: "none"} {
+		eui64: uint64(1), diskUUID: "none", model: "none"} {
 		if f := m.field(what); f != nil && f.ContainingOneof() != nil {
 			harmless[what] = value
 		}
@@ -86,7 +86,7 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 		bad(codes.InvalidArgument, "")
 		bad(codes.NotFound, " ", "*", "%", "' OR '1'='1", "EMULATED  disk-2\x00", `\\.\PhysicalDrive0`,
 			strings.Repeat("A", long))
-	case serial, page83:
+	case serial, page83, model:
 		bad(codes.InvalidArgument, "")
 	case ebsVolume:
 		bad(codes.InvalidArgument, "", "x", "vol-", "vol-xyz", "vol-0123456789abcdef0\x00", strings.Repeat("vol-0", long))

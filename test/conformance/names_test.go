@@ -69,6 +69,7 @@ const (
 	inBand    meaning = "error in the response"
 
 	page83     meaning = "page 83 identifier to look for"
+	model      meaning = "model to look for"
 	unit       meaning = "logical unit number"
 	azureUnit  meaning = "LUN of Azure"
 	ebsVolume  meaning = "EBS volume"
@@ -110,7 +111,7 @@ func meaningOf(field string) meaning {
 		"target_portal": portal, "iqn": target, "auth_type": auth, "chap_username": chapUser, "chap_secret": chapSecret,
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
 		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice,
-		"eui64": eui64, "vsphere_uuid": diskUUID,
+		"eui64": eui64, "vsphere_uuid": diskUUID, "model": model,
 		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "disk_bytes": diskTotal,
 		"abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,

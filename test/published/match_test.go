@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ func TestMatches(t *testing.T) {
 		"azure": {{mounter.ByLUN(1), 3}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3},
 			{mounter.ByAzureLUN(2), none}},
 		"azure-gen1": {{mounter.ByLUN(0), 2}, {mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3}},
+		// only the agent finds these by LUN: TestStageByDevice
 		"azure-nvme": {{mounter.ByLUN(0), none}, {mounter.ByAzureLUN(0), none}, {mounter.ByAzureLUN(1), none}},
 		"gce-pd-scsi": {
 			{mounter.ByGCEDevice("pvc-6f0d5b1e-93a7-4c28-8d14-b7e2a05c9f37"), 2},
@@ -64,12 +66,57 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+// TestStageByDevice: an agent that serves nodesteps finds Azure's NVMe disks by their LUN, and local disks by their
+// model, as Windows gives it: whole or 16 characters of it. Other agents do not, and say so.
+func TestStageByDevice(t *testing.T) {
+	t.Parallel()
+	const instanceStore = "Amazon EC2 NVMe Instance Storage"
+	for profile, cases := range map[string][]struct {
+		match mounter.Match
+		disk  uint32
+	}{
+		"azure-nvme": {{mounter.ByAzureLUN(0), 2}, {mounter.ByAzureLUN(1), 3},
+			{mounter.ByModel("microsoft nvme direct disk v2"), 1}},
+		"aws-ebs-nvme": {{mounter.ByModel(instanceStore), 3}},
+	} {
+		for _, numbered := range []bool{false, true} {
+			s, err := emulated.LoadScenario(profile)
+			check(t, "loading the profile", err)
+			s.Switches.NVMeLUNsNumbered = numbered
+			n := startScenario(t, &s)
+			m := mounter.New(n.Client())
+			for _, c := range cases {
+				device, err := m.StageDisk(t.Context(), c.match, staging+fmt.Sprint(c.disk), mounter.StageOptions{})
+				if err != nil || device.Disk != c.disk {
+					t.Errorf("%s, numbered %t, %s: disk %d, %v, want %d", profile, numbered, c.match, device.Disk, err, c.disk)
+				}
+				check(t, "unstaging it", m.UnstageDisk(t.Context(), c.match, staging+fmt.Sprint(c.disk)))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err = m.StageDisk(ctx, mounter.ByAzureLUN(2), staging, mounter.StageOptions{})
+			cancel()
+			if !errors.Is(err, csiproxy.ErrDiskNotFound) {
+				t.Errorf("%s: a LUN that no disk has: %v, want ErrDiskNotFound", profile, err)
+			}
+		}
+	}
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: "azure-nvme"})
+	m := mounter.New(n.Client())
+	_, err := m.StageDisk(t.Context(), mounter.ByModel("MSFT NVMe Accelerator v1.0"), staging, mounter.StageOptions{})
+	if !errors.Is(err, csiproxy.ErrAmbiguous) {
+		t.Errorf("a model that several disks have: %v, want ErrAmbiguous", err)
+	}
+	if _, err := m.FindDisk(t.Context(), mounter.ByModel(instanceStore)); !errors.Is(err, csiproxy.ErrUnsupported) {
+		t.Errorf("looking for a model without the agent's steps: %v, want ErrUnsupported", err)
+	}
+}
+
 // TestMatchArguments: a match that cannot be meant fails at once, where one for a disk that has yet to come would wait.
 func TestMatchArguments(t *testing.T) {
 	_, m := start(t)
 	for _, match := range []mounter.Match{
 		{}, mounter.BySerialNumber(""), mounter.ByPage83(""), mounter.ByEBSVolume(""), mounter.ByEBSVolume("snap-0123"),
-		mounter.ByGCEDevice(""), mounter.ByGCEDevice("two words"), mounter.ByVSphereUUID("6000C294"), mounter.ByEUI64(0),
+		mounter.ByModel(" "), mounter.ByGCEDevice(""), mounter.ByGCEDevice("two words"), mounter.ByVSphereUUID("6000C294"), mounter.ByEUI64(0),
 	} {
 		if _, err := m.WaitForDisk(t.Context(), match); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%q: %v, want fs.ErrInvalid", match, err)

@@ -31,13 +31,15 @@ type shareNode struct {
 	records  string
 }
 
-func startShares(t *testing.T) shareNode {
+func startShares(t *testing.T) shareNode { t.Helper(); return startScenario(t, nil) }
+
+func startScenario(t *testing.T, s *emulated.Scenario) shareNode {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
 	check(t, "making a directory", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	a, err := emulation.Start(t.Context(), emulation.Config{
-		StateDir: dir, Node: emulated.Options{NoSync: true},
+		StateDir: dir, Node: emulated.Options{NoSync: true, Scenario: s},
 		Config: agent.Config{
 			WorkingDirs: []string{csiproxytest.KubeletDir},
 			PipePrefix:  "shares-" + crand.Text() + "-", // on Windows, as these tests run in parallel

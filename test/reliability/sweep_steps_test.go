@@ -2,7 +2,11 @@
 
 package reliability
 
-import nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+import (
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
 
 // stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half
 // done.
@@ -18,6 +22,16 @@ func stepExamples() []swept {
 			inUse(w)
 			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: stageDisk(theDisk), disk: true, sparse: 15},
+		{method: "Nodesteps/StageDisk", when: "blank, by the LUN of an NVMe disk in Azure", prepare: func(w *world) {
+			_, err := w.emulated.AttachDisk(emulated.DiskSpec{SizeBytes: diskBytes, Adapter: 7, LUN: 1,
+				BusType: win32.BusTypeNvme, Model: "MSFT NVMe Accelerator v1.0"})
+			w.must(err)
+		}, call: func(w *world) error {
+			_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
+				TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_AzureLun{},
+			})
+			return err
+		}, sparse: 15},
 		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
 		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
 		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},

@@ -58,6 +58,7 @@ type bundleInfo struct {
 	Format       int         `json:"format"`
 	SizeBytes    Size        `json:"sizeBytes"` // the image has at least as many
 	SerialNumber string      `json:"serial"`
+	Model        string      `json:"model,omitempty"`
 	Identifiers  Identifiers `json:"identifiers,omitempty"`
 	BusType      BusType     `json:"busType"`
 	SectorSize   uint32      `json:"sectorSize"`
@@ -65,8 +66,8 @@ type bundleInfo struct {
 
 func newBundleInfo(r *diskState, sizeBytes int64) bundleInfo {
 	return bundleInfo{
-		Format: bundleFormat, SizeBytes: Size(sizeBytes), SerialNumber: r.SerialNumber, Identifiers: r.Identifiers,
-		BusType: r.BusType, SectorSize: r.SectorSize,
+		Format: bundleFormat, SizeBytes: Size(sizeBytes), SerialNumber: r.SerialNumber, Model: r.Model,
+		Identifiers: r.Identifiers, BusType: r.BusType, SectorSize: r.SectorSize,
 	}
 }
 
@@ -135,6 +136,7 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 	}
 	spec.SizeBytes, spec.SectorSize = size, info.SectorSize
 	spec.SerialNumber, spec.BusType = cmp.Or(spec.SerialNumber, info.SerialNumber), cmp.Or(spec.BusType, info.BusType)
+	spec.Model = cmp.Or(spec.Model, info.Model)
 	if len(spec.Identifiers) == 0 {
 		spec.Identifiers = info.Identifiers
 	}

@@ -57,8 +57,9 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		}
 		return &diskHandle{base, d}, nil
 	}
-	if text, _, ok := strings.Cut(strings.TrimPrefix(lower, interfacePrefix), "&"); ok &&
-		strings.HasPrefix(lower, interfacePrefix) {
+	if made, ok := strings.CutPrefix(lower, interfacePrefix); ok {
+		_, instance, _ := strings.Cut(made, "#")
+		text, _, _ := strings.Cut(instance, "&")
 		number, _ := cutNumber(text, "", "")
 		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil

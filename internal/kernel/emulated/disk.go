@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -214,11 +215,15 @@ func (d *disk) leaveIdentities() error {
 	return d.commit(d.image.renaming(t.Encode(), renamed))
 }
 
-// interfacePrefix begins every disk's interface path, in lower case; the number follows.
-const interfacePrefix = `\\?\scsi#disk&ven_emulated&prod_disk#`
+// interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
+// the number.
+const interfacePrefix = `\\?\scsi#disk&ven_`
 
-// interfacePath returns the device interface path of the disk (GUID_DEVINTERFACE_DISK).
+// interfacePath returns the device interface path of the disk (GUID_DEVINTERFACE_DISK). It has 16 characters of the
+// product.
 func (d *disk) interfacePath() string {
-	return fmt.Sprintf(interfacePrefix+"%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
-		d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN)
+	vendor, product := d.made()
+	product = strings.ReplaceAll(product[:min(len(product), 16)], " ", "_")
+	return strings.ToLower(fmt.Sprintf("%s%s&prod_%s#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
+		interfacePrefix, vendor, product, d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN))
 }

@@ -171,10 +171,20 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 }
 
 func (d *disk) deviceDescriptor() []byte {
+	vendor, product := d.made()
 	return win32.StorageDevice{
-		BusType: uint32(d.record.BusType), VendorID: "Emulated", ProductID: "Disk", ProductRevision: "1.0",
+		BusType: uint32(d.record.BusType), VendorID: vendor, ProductID: product, ProductRevision: "1.0",
 		SerialNumber: d.record.SerialNumber,
 	}.Bytes()
+}
+
+// made returns the vendor and the product that the disk reports. Of an NVMe disk with a model, Windows makes the vendor
+// "NVMe".
+func (d *disk) made() (vendor, product string) {
+	if d.record.Model != "" {
+		return "NVMe", d.record.Model
+	}
+	return "Emulated", "Disk"
 }
 
 // uniqueID is put together as Windows' class driver does it: of the device's own descriptor only if that has a serial

@@ -15,7 +15,8 @@ import (
 type DiskSpec struct {
 	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
 	SizeBytes    Size        `yaml:"size" json:"-"`
-	SerialNumber string      `yaml:"serial" json:"serial"` // printable ASCII
+	SerialNumber string      `yaml:"serial" json:"serial"`         // printable ASCII
+	Model        string      `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 printable ASCII characters
 	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 	BusType      BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
 	Adapter      uint8       `yaml:"adapter" json:"adapter"`
@@ -118,6 +119,10 @@ func (s *DiskSpec) check() error {
 	case len(s.SerialNumber) > 255 ||
 		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
 		return errors.New("the serial number must be at most 255 printable ASCII characters")
+	case s.Model != "" && s.BusType != win32.BusTypeNvme:
+		return errors.New("a model needs busType: nvme")
+	case len(s.Model) > 40 || strings.ContainsFunc(s.Model, func(c rune) bool { return c < ' ' || c > '~' }):
+		return errors.New("the model must be at most 40 printable ASCII characters")
 	}
 	for _, id := range s.Identifiers {
 		if len(id.Identifier) == 0 || len(id.Identifier) > 255 {

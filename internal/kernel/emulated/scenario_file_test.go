@@ -58,6 +58,7 @@ systemDisk:
   serial: s0
   identifiers: [{type: vendor, utf8: ä, association: target}]
   busType: NVMe
+  model: Made for Tests
   adapter: 1
   bus: 2
   target: 3
@@ -138,8 +139,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			MultiAttach: true, MountPointCallsDelete: true, MappingStatusDelayed: true,
 		},
 		SystemDisk: DiskSpec{
-			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Adapter: 1, Bus: 2, Target: 3,
-			LUN: 4, SectorSize: 4096,
+			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,
+			Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
 			Identifiers: []win32.StorageIdentifier{{
 				CodeSet: win32.StorageIdCodeSetUtf8, Type: win32.StorageIdTypeVendorSpecific,
 				Association: win32.StorageIdAssocTarget, Identifier: []byte("ä"),
@@ -294,6 +295,9 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), "f:3: disks[0].identifiers[0]: ascii is not ASCII; use utf8"},
 		{"control character", disk(`serial: "a\u0001"`),
 			`f:2: disks[0]: invalid disk: the serial number must be at most 255 printable ASCII characters`},
+		{"model of a SCSI disk", disk("model: x"), "f:2: disks[0]: invalid disk: a model needs busType: nvme"},
+		{"long model", disk("model: '" + strings.Repeat("x", 41) + "'\n  busType: nvme"),
+			"f:2: disks[0]: invalid disk: the model must be at most 40 printable ASCII characters"},
 		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial: it is an anchor or alias (& or *), which is not supported; a text needs quotes"},
 		{"switches", "switches:\n  attributesVersion: 17\n", "f:1: switches: attributesVersion is 17, not 16 or 40"},
 		{"word of a switch", "switches:\n  msr: later\n",

@@ -43,6 +43,7 @@ type StageDiskRequest struct {
 	//	*StageDiskRequest_Eui64
 	//	*StageDiskRequest_VsphereUuid
 	//	*StageDiskRequest_IscsiDisk
+	//	*StageDiskRequest_Model
 	Disk isStageDiskRequest_Disk `protobuf_oneof:"disk"`
 	// Whether to leave the disk as it is: its volume must have a file system.
 	// Windows has no read-only mounts; the container runtime enforces the rest.
@@ -187,6 +188,15 @@ func (x *StageDiskRequest) GetIscsiDisk() *ISCSIDisk {
 	return nil
 }
 
+func (x *StageDiskRequest) GetModel() string {
+	if x != nil {
+		if x, ok := x.Disk.(*StageDiskRequest_Model); ok {
+			return x.Model
+		}
+	}
+	return ""
+}
+
 func (x *StageDiskRequest) GetReadOnly() bool {
 	if x != nil {
 		return x.ReadOnly
@@ -227,7 +237,8 @@ type StageDiskRequest_Lun struct {
 }
 
 type StageDiskRequest_AzureLun struct {
-	// LUN with which Azure attached the disk at a virtual SCSI adapter.
+	// LUN with which Azure attached the disk, at a virtual SCSI adapter or, on
+	// sizes with NVMe alone, as a namespace of its NVMe controller.
 	AzureLun uint32 `protobuf:"varint,13,opt,name=azure_lun,json=azureLun,proto3,oneof"`
 }
 
@@ -257,6 +268,13 @@ type StageDiskRequest_IscsiDisk struct {
 	IscsiDisk *ISCSIDisk `protobuf:"bytes,10,opt,name=iscsi_disk,json=iscsiDisk,proto3,oneof"`
 }
 
+type StageDiskRequest_Model struct {
+	// Whole model of an NVMe disk, in upper or lower case, such as Amazon EC2
+	// NVMe Instance Storage. Where Windows gives 16 characters of it those must
+	// do.
+	Model string `protobuf:"bytes,14,opt,name=model,proto3,oneof"`
+}
+
 func (*StageDiskRequest_DiskNumber) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_SerialNumber) isStageDiskRequest_Disk() {}
@@ -276,6 +294,8 @@ func (*StageDiskRequest_Eui64) isStageDiskRequest_Disk() {}
 func (*StageDiskRequest_VsphereUuid) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_IscsiDisk) isStageDiskRequest_Disk() {}
+
+func (*StageDiskRequest_Model) isStageDiskRequest_Disk() {}
 
 // ISCSIDisk is a logical unit of an iSCSI target.
 type ISCSIDisk struct {
@@ -963,7 +983,7 @@ var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
-	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xd4\x03\n" +
+	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xec\x03\n" +
 	"\x10StageDiskRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\x12!\n" +
@@ -979,7 +999,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\fvsphere_uuid\x18\t \x01(\tH\x00R\vvsphereUuid\x124\n" +
 	"\n" +
 	"iscsi_disk\x18\n" +
-	" \x01(\v2\x13.v1alpha1.ISCSIDiskH\x00R\tiscsiDisk\x12\x1b\n" +
+	" \x01(\v2\x13.v1alpha1.ISCSIDiskH\x00R\tiscsiDisk\x12\x16\n" +
+	"\x05model\x18\x0e \x01(\tH\x00R\x05model\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1b\n" +
 	"\tkeep_size\x18\f \x01(\bR\bkeepSizeB\x06\n" +
 	"\x04disk\"w\n" +
@@ -1111,6 +1132,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 		(*StageDiskRequest_Eui64)(nil),
 		(*StageDiskRequest_VsphereUuid)(nil),
 		(*StageDiskRequest_IscsiDisk)(nil),
+		(*StageDiskRequest_Model)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
