@@ -133,7 +133,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 		"after the disk was brought online": {Function: "DeviceIoControl",
 			Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
 	} {
-		for _, msr := range []emulated.MSRArrival{emulated.MSRImmediate, emulated.MSRDelayed} {
+		for _, msr := range []string{emulated.MSRImmediate, emulated.MSRDelayed} {
 			t.Run(name+", MSR "+string(msr), func(t *testing.T) {
 				switches := emulated.DefaultSwitches()
 				switches.MSR = msr

@@ -22,13 +22,13 @@ import (
 const scratch = pods + `\victim\scratch`
 
 // linksRefused are the ways in which a system may answer an open that refuses links on the way.
-func linksRefused() []emulated.LinksRefused {
-	return []emulated.LinksRefused{emulated.LinksRefusedOnTheWay, emulated.LinksRefusedEverywhere,
+func linksRefused() []string {
+	return []string{emulated.LinksRefusedOnTheWay, emulated.LinksRefusedEverywhere,
 		emulated.LinksRefusedNever}
 }
 
 // attackRefusing is attack on a node with the answer.
-func attackRefusing(t *testing.T, refused emulated.LinksRefused) *target {
+func attackRefusing(t *testing.T, refused string) *target {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.LinksRefused = refused
@@ -37,7 +37,7 @@ func attackRefusing(t *testing.T, refused emulated.LinksRefused) *target {
 	return g
 }
 
-func (g *target) refuseLinks(how emulated.LinksRefused) {
+func (g *target) refuseLinks(how string) {
 	g.t.Helper()
 	_, err := g.admin.SetSwitch(g.t.Context(), &admin.SetSwitchRequest{Name: "linksRefused", Value: string(how)})
 	noError(g.t, err)

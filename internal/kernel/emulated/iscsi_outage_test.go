@@ -70,7 +70,7 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 // The initiator goes on trying to reconnect a session whose disks are gone: it can be listed, asked for devices and
 // ended. After a logout it does not come back.
 func TestLostSessions(t *testing.T) {
-	for mode, want := range map[LostSessions]string{
+	for mode, want := range map[string]string{
 		LostSessionsDisconnected: "1 sessions, 0 connections, 0 devices",
 		LostSessionsConnected:    "1 sessions, 1 connections, 0 devices",
 		LostSessionsUnlisted:     "0 sessions",

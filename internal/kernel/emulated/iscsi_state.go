@@ -60,26 +60,6 @@ func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
 	}
 }
 
-// defaultISCSI returns the storage system of DefaultScenario.
-func defaultISCSI() []ISCSIPortalSpec {
-	const user, secret, queries = "csi-user", "chap-secret-123", 2
-	lun := func(last string) []ISCSILUNSpec {
-		return []ISCSILUNSpec{{SizeBytes: 5 << 30, SerialNumber: "EMU-ISCSI-" + last, Identifiers: []win32.StorageIdentifier{{
-			CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName, Association: win32.StorageIdAssocDevice,
-			Identifier: []byte("\x60\x02\x24\x80EMU-LUN-" + last),
-		}}}}
-	}
-	return []ISCSIPortalSpec{{At: portalName{"192.0.2.10", DefaultISCSIPort}, Targets: []ISCSITargetSpec{
-		{Name: "iqn.2026-01.emulated:open", LUNs: lun("0001"), PendingQueries: queries},
-		{Name: "iqn.2026-01.emulated:chap", Username: user, Secret: secret, LUNs: lun("0002"), PendingQueries: queries},
-		{
-			Name: "iqn.2026-01.emulated:mutual", Username: user, Secret: secret,
-			MutualSecret: "mutual-secret1", LUNs: lun("0003"),
-			PendingQueries: queries,
-		},
-	}}}
-}
-
 // iscsiState is the storage system and the state of the node's initiator service.
 type iscsiState struct {
 	Storage    []ISCSIPortalSpec `json:"storage"`    // never changed

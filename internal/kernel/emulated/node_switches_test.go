@@ -60,7 +60,7 @@ func TestZeroedDisk(t *testing.T) {
 }
 
 func TestReservedPartitionArrival(t *testing.T) {
-	for arrival, firstSeen := range map[MSRArrival]int{MSRImmediate: 1, MSRDelayed: 3, MSRNever: 0} {
+	for arrival, firstSeen := range map[string]int{MSRImmediate: 1, MSRDelayed: 3, MSRNever: 0} {
 		n := newNode(t, func(s *Switches) { s.MSR, s.MSRAfterReads = arrival, 3 })
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
 		seen := 0

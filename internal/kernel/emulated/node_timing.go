@@ -11,13 +11,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Timing is how long the node's calls take.
-type Timing string
-
-// The timings.
+// The answers to Timing: how long the node's calls take.
 const (
-	TimingNone    Timing = "none"    // as long as the host takes
-	TimingWindows Timing = "windows" // about as long as on a Windows node
+	TimingNone    = "none"    // as long as the host takes
+	TimingWindows = "windows" // about as long as on a Windows node
 )
 
 // unreachable is how long Windows looks for a server that does not answer: it sends a SYN three times and waits 3, 6

@@ -55,7 +55,7 @@ func TestNoReparse(t *testing.T) {
 			win32.ERROR_PATH_NOT_FOUND},
 		{`\Device\Null\a`, itself, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND},
 	} {
-		for answer, want := range map[LinksRefused]win32.Errno{LinksRefusedOnTheWay: c.on,
+		for answer, want := range map[string]win32.Errno{LinksRefusedOnTheWay: c.on,
 			LinksRefusedEverywhere: c.everywhere, LinksRefusedNever: c.never} {
 			must(t, n.SetSwitch("linksRefused", string(answer)))
 			open := how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, c.options)

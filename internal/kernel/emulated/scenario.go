@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -27,40 +26,6 @@ type Scenario struct {
 	SMBUsers     []SMBUserSpec     `yaml:"smbUsers"`
 	SMBServers   []SMBServerSpec   `yaml:"smbServers"`
 	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
-}
-
-// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10
-// GiB and a blank offline one of 20 GiB, and the directories that a kubelet makes.
-func DefaultScenario() Scenario {
-	naa := []byte("\x60\x02\x24\x80EMU-DISK0001")
-	return Scenario{
-		Switches:     DefaultSwitches(),
-		SystemSerial: "EMU-0000-0001",
-		SystemDisk:   DiskSpec{SizeBytes: 64 << 30, SerialNumber: "EMU-DISK-0000", Adapter: 1},
-		Disks: []DiskSpec{
-			{
-				SizeBytes: 10 << 30, SerialNumber: "vol0123456789abcdef1", LUN: 1,
-				Identifiers: []win32.StorageIdentifier{{
-					CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
-					Association: win32.StorageIdAssocDevice, Identifier: naa,
-				}},
-			},
-			{
-				SizeBytes: 20 << 30, SerialNumber: "vol0123456789abcdef2", LUN: 2, Offline: true,
-				Identifiers: []win32.StorageIdentifier{{
-					CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
-					Association: win32.StorageIdAssocDevice, Identifier: []byte("EMULATED  disk-2"),
-				}},
-			},
-		},
-		PageFiles: []string{`C:\pagefile.sys`},
-		Directories: []string{`C:\Windows\System32`, `C:\Windows\Temp`, `C:\var\lib\kubelet\plugins`,
-			`C:\var\lib\kubelet\pods`},
-		Services:   defaultServices(),
-		SMBServers: []SMBServerSpec{{Name: "fs.emulated", Shares: []SMBShareSpec{{Name: "share"}, {Name: "other"}}}},
-		SMBUsers:   []SMBUserSpec{{Name: "csi", Domains: []string{"EMULATED", "AZURE"}, Password: "csi-password"}},
-		ISCSI:      defaultISCSI(),
-	}
 }
 
 // at adds the place to an error; nil stays nil.

@@ -3,9 +3,11 @@
 package emulated
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +40,20 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 // ParseScenario parses the text of a scenario file; the name is for errors, which are *strictyaml.Error. Anything that
 // the text leaves out is as in DefaultScenario.
 func ParseScenario(name string, text []byte) (Scenario, error) {
-	s := DefaultScenario()
+	return parse(name, text, DefaultScenario())
+}
+
+//go:embed default.yaml
+var defaultScenario []byte // never changes
+
+// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10
+// GiB and a blank offline one of 20 GiB, and the directories that a kubelet makes.
+func DefaultScenario() Scenario {
+	s, _ := parse("default.yaml", defaultScenario, Scenario{}) // it is in the program
+	return s
+}
+
+func parse(name string, text []byte, s Scenario) (Scenario, error) {
 	directories := s.Directories // those of the file are added
 	s.Directories = nil
 	file, err := strictyaml.Decode(name, text, &s)
@@ -68,4 +83,27 @@ func (s *Scenario) leaveOut(file *strictyaml.Document) {
 			s.ISCSI[i].At.Port = DefaultISCSIPort
 		}
 	}
+}
+
+//go:embed profiles/*.yaml
+var profileFiles embed.FS // never changes
+
+// Profiles returns the sorted names of the built-in scenarios: nodes with disks as clouds present them.
+func Profiles() []string {
+	entries, _ := profileFiles.ReadDir("profiles") // it is in the program
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	slices.Sort(names) // files are sorted with their suffix
+	return names
+}
+
+func profile(name string) (Scenario, error) {
+	file := path.Join("profiles", name+".yaml")
+	text, err := profileFiles.ReadFile(file)
+	if err != nil {
+		return Scenario{}, err
+	}
+	return ParseScenario(file, text)
 }

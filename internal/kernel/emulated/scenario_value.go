@@ -59,15 +59,6 @@ func parseSize(text string) (int64, bool) {
 	return bytes.Num().Int64(), true
 }
 
-// decodeWord reads a word, in any case, and returns its index among the allowed ones.
-func decodeWord(decode func(any) error, allowed ...string) (int, error) {
-	var word string
-	if err := decode(&word); err != nil {
-		return 0, err
-	}
-	return wordOf(word, allowed...)
-}
-
 // wordOf returns the index of a word, in any case, among the allowed ones.
 func wordOf(word string, allowed ...string) (int, error) {
 	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
@@ -77,51 +68,33 @@ func wordOf(word string, allowed ...string) (int, error) {
 	return i, nil
 }
 
-// decodeChoice reads a text, in any case, that is one of the allowed ones.
-func decodeChoice[T ~string](decode func(any) error, to *T, allowed ...T) error {
-	var words []string
-	for _, one := range allowed {
-		words = append(words, string(one))
+// decodeWord reads a word, in any case, whose index among the allowed ones is the value.
+func decodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...string) error {
+	var word string
+	if err := decode(&word); err != nil {
+		return err
 	}
-	i, err := decodeWord(decode, words...)
-	if err == nil {
-		*to = allowed[i]
-	}
+	i, err := wordOf(word, allowed...)
+	*to = T(i)
 	return err
 }
 
 // BusType is a value of STORAGE_BUS_TYPE.
 type BusType uint32
 
-// busTypes returns the bus types that a disk may have, with their names in files.
-func busTypes() (names []string, values []BusType) {
-	for _, b := range []struct {
-		name  string
-		value BusType
-	}{
-		{"scsi", win32.BusTypeScsi}, {"ata", win32.BusTypeAta}, {"fibre", win32.BusTypeFibre}, {"usb", win32.BusTypeUsb},
-		{"raid", win32.BusTypeRAID}, {"iscsi", win32.BusTypeiScsi}, {"sas", win32.BusTypeSas}, {"sata", win32.BusTypeSata},
-		{"virtual", win32.BusTypeVirtual}, {"filebackedvirtual", win32.BusTypeFileBackedVirtual},
-		{"spaces", win32.BusTypeSpaces}, {"nvme", win32.BusTypeNvme},
-	} {
-		names, values = append(names, b.name), append(values, b.value)
-	}
-	return names, values
-}
-
 // Parse sets the bus type from a name, in any case and without the prefix BusType.
 func (b *BusType) Parse(name string) error {
-	names, values := busTypes()
-	i, err := wordOf(name, names...)
-	*b = values[i]
-	return at(err, "busType")
+	return at(b.UnmarshalYAML(func(into any) error { *into.(*string) = name; return nil }), "busType")
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (b *BusType) UnmarshalYAML(decode func(any) error) error {
-	names, values := busTypes()
-	i, err := decodeWord(decode, names...)
-	*b = values[i]
+	var i uint8
+	err := decodeWord(&i, decode, "scsi", "ata", "fibre", "usb", "raid", "iscsi", "sas", "sata", "virtual",
+		"filebackedvirtual", "spaces", "nvme")
+	*b = []BusType{win32.BusTypeScsi, win32.BusTypeAta, win32.BusTypeFibre, win32.BusTypeUsb, win32.BusTypeRAID,
+		win32.BusTypeiScsi, win32.BusTypeSas, win32.BusTypeSata, win32.BusTypeVirtual, win32.BusTypeFileBackedVirtual,
+		win32.BusTypeSpaces, win32.BusTypeNvme}[i]
 	return err
 }
 
@@ -130,7 +103,8 @@ type Formatted bool
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
-	i, err := decodeWord(decode, "raw", "formatted")
+	var i uint8
+	err := decodeWord(&i, decode, "raw", "formatted")
 	*f = i == 1
 	return err
 }
@@ -145,9 +119,7 @@ const (
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (t *Table) UnmarshalYAML(decode func(any) error) error {
-	i, err := decodeWord(decode, "gpt", "mbr")
-	*t = Table(i) // an index
-	return err
+	return decodeWord(t, decode, "gpt", "mbr")
 }
 
 // serviceFile is a service in a file, where the start type is a name.
@@ -173,24 +145,7 @@ func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (s *startType) UnmarshalYAML(decode func(any) error) error {
 	// SERVICE_BOOT_START and so on, from 0
-	i, err := decodeWord(decode, "boot", "system", "automatic", "manual", "disabled")
-	*s = startType(i) // an index
-	return err
-}
-
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (m *MSRArrival) UnmarshalYAML(decode func(any) error) error {
-	return decodeChoice(decode, m, MSRImmediate, MSRDelayed, MSRLate, MSRNever)
-}
-
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (g *Growth) UnmarshalYAML(decode func(any) error) error {
-	return decodeChoice(decode, g, GrowthImmediate, GrowthDelayed, GrowthNever)
-}
-
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (l *LinksRefused) UnmarshalYAML(decode func(any) error) error {
-	return decodeChoice(decode, l, LinksRefusedOnTheWay, LinksRefusedEverywhere, LinksRefusedNever)
+	return decodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler. The codes are numbers without quotes, too.

@@ -38,23 +38,6 @@ type ServiceSpec struct {
 	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
 }
 
-// defaultServices returns the services of DefaultScenario.
-func defaultServices() []ServiceSpec {
-	const queries = 3
-	running := func(name string, dependencies ...string) ServiceSpec {
-		return ServiceSpec{
-			Name: name, StartType: win32.SERVICE_AUTO_START, Dependencies: dependencies, Running: true, PendingQueries: queries,
-		}
-	}
-	return []ServiceSpec{
-		running("LanmanWorkstation"),
-		running("MSiSCSI"),
-		running("W32Time"),
-		running("csi-dependent", "MSiSCSI"),
-		{Name: "Spooler", StartType: win32.SERVICE_DEMAND_START, PendingQueries: queries},
-	}
-}
-
 // serviceState is one service in node.json. The progress of a pending state is not kept: after a death it starts over.
 type serviceState struct {
 	ServiceSpec
