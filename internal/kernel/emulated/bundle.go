@@ -5,12 +5,9 @@ package emulated
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 // A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files
@@ -38,20 +35,6 @@ const bundleFormat = 1
 
 // maxBundleFile is more bytes than disk.json and attached.json have.
 const maxBundleFile = 1 << 20
-
-// refused reports whether a file was refused for what it is.
-func refused(err error) bool {
-	return errors.Is(err, plainfile.ErrNotRegular) || errors.Is(err, plainfile.ErrTooLong)
-}
-
-// reason returns an error without the name of the file.
-func reason(err error) string {
-	var failed *os.PathError
-	if errors.As(err, &failed) {
-		return failed.Err.Error()
-	}
-	return err.Error()
-}
 
 // bundleInfo is the content of disk.json.
 type bundleInfo struct {
@@ -81,22 +64,16 @@ func (h *host) writeBundleInfo(home string, info bundleInfo) error {
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
 func readBundleInfo(home string) (info bundleInfo, err error) {
-	file := filepath.Join(home, bundleFile)
-	text, err := plainfile.Read(file, maxBundleFile)
-	if err != nil && !refused(err) {
-		return info, err
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &info)
-	}
-	if err == nil && (info.Format < 1 || info.Format > bundleFormat) {
-		err = fmt.Errorf("it has format %d; this program reads format %d", info.Format, bundleFormat)
-	}
-	if err != nil {
-		return info, &DamagedStateError{file, reason(err), "restore it from a copy, or attach " + bundleImage +
-			" from another directory, without its files"}
-	}
-	return info, nil
+	err = readOwn(filepath.Join(home, bundleFile), maxBundleFile,
+		"restore it from a copy, or attach "+bundleImage+" from another directory, without its files",
+		func(text []byte) error {
+			err := json.Unmarshal(text, &info)
+			if err == nil && (info.Format < 1 || info.Format > bundleFormat) {
+				err = fmt.Errorf("it has format %d; this program reads format %d", info.Format, bundleFormat)
+			}
+			return err
+		})
+	return info, err
 }
 
 // bundleAt returns the bundle that a path names: its directory, or the image in it.

@@ -142,17 +142,17 @@ func (im *image) renaming(blocks []gpt.Block, renamed []renamedVolume) change {
 	if im.home == "" {
 		renamed = nil
 	}
-	return change{blocks: blocks, renamed: renamed}
+	return change{Blocks: blocks, Renamed: renamed}
 }
 
 // rename gives the files of a volume of a clone their new place. After a death it may have happened already.
 func (im *image) rename(r renamedVolume) error {
-	volumes, err := openVolumes(filepath.Dir(im.files(r.from)))
+	volumes, err := openVolumes(filepath.Dir(im.files(r.From)))
 	if err != nil {
 		return im.host.noted(err)
 	}
 	defer volumes.Close()
-	err = im.host.renameIn(volumes, r.from.String(), r.to.String())
+	err = im.host.renameIn(volumes, r.From.String(), r.To.String())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 // ErrAttachedElsewhere means that another node has a bundle attached.
@@ -140,22 +138,13 @@ func sameDir(a, b string) bool {
 
 // readHolders returns the state directories in attached.json.
 func readHolders(home string) ([]string, error) {
-	file := filepath.Join(home, bundleHolders)
-	text, err := plainfile.Read(file, maxBundleFile)
+	var list holders
+	err := readOwn(filepath.Join(home, bundleHolders), maxBundleFile, "remove it if no node has the bundle attached",
+		func(text []byte) error { return json.Unmarshal(text, &list) })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil && !refused(err) {
-		return nil, err
-	}
-	var list holders
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
-	if err != nil {
-		return nil, &DamagedStateError{file, reason(err), "remove it if no node has the bundle attached"}
-	}
-	return list.StateDirs, nil
+	return list.StateDirs, err
 }
 
 func (h *host) writeHolders(home string, list holders) error {

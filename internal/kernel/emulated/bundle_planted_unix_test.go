@@ -116,7 +116,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 		t.Errorf("a path leads to %s", path)
 	}
 	// As a format does.
-	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{empty: []guid.GUID{id}}) }); !errors.As(err,
+	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{Empty: []guid.GUID{id}}) }); !errors.As(err,
 		damaged) {
 		t.Errorf("emptied: %v", err)
 	}

@@ -34,9 +34,9 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 			return 0, win32.ERROR_INVALID_PARAMETER
 		}
 		empty := mbr{signature: want.Signature}.encode(make([]byte, d.record.SectorSize))
-		return 0, d.commit(change{blocks: append(d.clearTables(), gpt.Block{Offset: 0, Data: empty})})
+		return 0, d.commit(change{Blocks: append(d.clearTables(), gpt.Block{Offset: 0, Data: empty})})
 	default:
-		return 0, d.commit(change{blocks: d.clearTables()})
+		return 0, d.commit(change{Blocks: d.clearTables()})
 	}
 }
 
@@ -69,7 +69,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if s.MSR == MSRImmediate {
 		t = d.withMSR(t)
 	}
-	if err := d.commit(change{blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
+	if err := d.commit(change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
 		return err
 	}
 	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
@@ -117,7 +117,7 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn, d.msrLate = 0, false
-	return 0, d.commit(change{blocks: d.clearTables()})
+	return 0, d.commit(change{Blocks: d.clearTables()})
 }
 
 // getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.
@@ -125,7 +125,7 @@ func (d *disk) getLayout(out []byte) (int, error) {
 	if d.msrIn > 0 {
 		d.msrIn--
 		if d.msrIn == 0 && d.layout.gpt != nil && d.writable() == nil {
-			if err := d.commit(change{blocks: d.withMSR(d.layout.gpt).Encode()}); err != nil {
+			if err := d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}); err != nil {
 				return 0, err
 			}
 		}
@@ -148,7 +148,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	if d.msrLate {
 		d.msrLate = false
-		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{blocks: d.withMSR(d.layout.gpt).Encode()}))
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}))
 	}
 	var blocks []gpt.Block
 	switch others := d.node.identities(d); want.Style {
@@ -164,7 +164,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	d.msrIn = 0
 	d.changed = d.node.state.Clock.now()
-	return 0, d.commit(change{blocks: blocks})
+	return 0, d.commit(change{Blocks: blocks})
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {

@@ -67,7 +67,7 @@ func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error 
 			return err
 		}
 	}
-	return d.commit(change{blocks: append(blocks, t.Encode()...)})
+	return d.commit(change{Blocks: append(blocks, t.Encode()...)})
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
@@ -134,7 +134,7 @@ func (d *disk) growMBRPartition(want win32.GrowPartition) error {
 			if err != nil {
 				return err
 			}
-			return d.commit(change{blocks: blocks})
+			return d.commit(change{Blocks: blocks})
 		}
 	}
 	return win32.ERROR_INVALID_PARAMETER

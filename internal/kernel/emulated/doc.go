@@ -9,7 +9,7 @@
 //	disks/*.img     a sparse file for each disk, with its partitions and file systems
 //	disks/*.journal an unfinished change of an image; applied at the next Open
 //	detached/*.disk bundles, which disks become that are pulled
-//	detached/*.img  images of iSCSI logical units without a session, and of disks that older programs pulled
+//	detached/*.img  images of iSCSI logical units without a session
 //	volumes/GUID/   the files of a volume, as plain files
 //	shares/S/T/     the files of the share T of the file server S, as plain files
 //	lock            held by the agent that runs the node

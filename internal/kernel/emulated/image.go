@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
 const (
@@ -62,21 +60,18 @@ func (im *image) replay() error {
 	if err := removeIfThere(im.journal() + newSuffix); err != nil {
 		return im.host.noted(err)
 	}
-	file, err := plainfile.Read(im.journal(), maxJournalBytes)
+	var c change
+	err := readOwn(im.journal(), maxJournalBytes,
+		"restore it, or remove it if the half-done change of the disk's tables may stay",
+		func(text []byte) error { return unseal(text, journalFormat, &c) })
 	if errors.Is(err, os.ErrNotExist) {
 		im.half = false
 		return nil
 	}
-	if err != nil && !refused(err) {
+	if damaged := new(*DamagedStateError); errors.As(err, damaged) {
+		return err
+	} else if err != nil {
 		return im.host.noted(err)
-	}
-	var c change
-	if err == nil {
-		c, err = decodeChange(file)
-	}
-	if err != nil {
-		return &DamagedStateError{im.journal(), reason(err),
-			"restore it, or remove it if the half-done change of the disk's tables may stay"}
 	}
 	im.half = true
 	return im.finish(c)
@@ -89,7 +84,7 @@ func (im *image) commit(c change) error {
 		return err
 	}
 	defer unlock()
-	for _, b := range c.blocks {
+	for _, b := range c.Blocks {
 		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
 			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
 		}
@@ -99,7 +94,11 @@ func (im *image) commit(c change) error {
 			return err
 		}
 	}
-	if err := im.host.writeFile(im.journal(), c.encode()); err != nil {
+	journal, err := seal(journalFormat, c)
+	if err != nil {
+		return err
+	}
+	if err := im.host.writeFile(im.journal(), journal); err != nil {
 		im.half = errors.Is(err, errNotDurable) // the journal has its name: the change is made, once the journal is durable
 		return err
 	}
@@ -109,7 +108,7 @@ func (im *image) commit(c change) error {
 
 // finish applies a change that the journal holds, and removes the journal.
 func (im *image) finish(c change) error {
-	for _, b := range c.blocks {
+	for _, b := range c.Blocks {
 		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
 			return err
 		}
@@ -117,12 +116,12 @@ func (im *image) finish(c change) error {
 	if err := im.host.sync(im.file); err != nil {
 		return err
 	}
-	for _, id := range c.empty {
+	for _, id := range c.Empty {
 		if err := im.host.dropContent(im.files(id)); err != nil {
 			return err
 		}
 	}
-	for _, r := range c.renamed {
+	for _, r := range c.Renamed {
 		if err := im.rename(r); err != nil {
 			return err
 		}

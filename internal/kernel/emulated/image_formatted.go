@@ -67,7 +67,7 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 	}
 	last := t.Partitions[len(t.Partitions)-1]
 	blocks := newNTFS(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector))
-	return last.ID, im.commit(change{blocks: append(t.Encode(), blocks...)})
+	return last.ID, im.commit(change{Blocks: append(t.Encode(), blocks...)})
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
@@ -92,5 +92,5 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	}
 	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
-	return id, im.commit(change{blocks: blocks})
+	return id, im.commit(change{Blocks: blocks})
 }

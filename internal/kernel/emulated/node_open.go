@@ -89,9 +89,6 @@ func (n *Node) start(o Options, clean bool) error {
 // run runs the node of a state.
 func (n *Node) run(s state) error {
 	n.state = s
-	if err := refuseOlder(n.dir); err != nil {
-		return err
-	}
 	if err := n.tidy(); err != nil {
 		return err
 	}
@@ -108,17 +105,6 @@ func (n *Node) run(s state) error {
 		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
 	}
 	return n.repairMounts()
-}
-
-// refuseOlder refuses a directory in which an older program left files half moved, which only that one finishes.
-func refuseOlder(dir string) error {
-	half, err := filepath.Glob(filepath.Join(dir, disksDir, "*"+bundleSuffix))
-	for _, path := range append(half, filepath.Join(dir, "restoring")) {
-		if _, err := os.Lstat(path); err == nil {
-			return &DamagedStateError{path, "an older program ended while it moved it", "start that program once"}
-		}
-	}
-	return err
 }
 
 // createNew makes a new node, unless the directory has parts of a node whose node.json is lost.

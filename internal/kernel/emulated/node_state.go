@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// stateFormat is the version of node.json that this program writes, and the newest that it reads.
+// stateFormat is the version of node.json that this program writes and reads.
 const stateFormat = 2
 
 const stateFile = "node.json"
@@ -31,15 +32,13 @@ type state struct {
 	Switches     Switches      `json:"switches"`
 	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
 	Disks        []diskState   `json:"disks"`
-	Bundles      []diskState   `json:"bundles,omitempty"` // of format 1, which had these disks apart
 	Letters      []letterState `json:"letters"`
 	Mounts       []mountState  `json:"mounts"`
 	Services     services      `json:"services"`
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
-	Moves        []fileMove    `json:"moves,omitempty"`    // of files, that are due
-	Arriving     []struct{}    `json:"arriving,omitempty"` // an attach that an older program did not finish
+	Moves        []fileMove    `json:"moves,omitempty"` // of files, that are due
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -82,47 +81,73 @@ func (s *state) disk(image string) *diskState {
 	return nil
 }
 
-// envelope is the file: the checksum is over the compacted text of node.
+// envelope is a file with a checksum over the compacted text of what it holds.
 type envelope struct {
 	Format int             `json:"format"`
 	SHA256 string          `json:"sha256"`
 	Node   json.RawMessage `json:"node"`
 }
 
-func encodeState(s state) ([]byte, error) {
-	node, err := json.Marshal(s)
+// seal returns the text of an envelope.
+func seal(format int, content any) ([]byte, error) {
+	node, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(node)
-	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
+	text, err := json.MarshalIndent(envelope{format, hex.EncodeToString(sum[:]), node}, "", "  ")
 	return append(text, '\n'), err
 }
 
-func decodeState(text []byte) (state, error) {
+// unseal reads what an envelope holds.
+func unseal(text []byte, format int, content any) error {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
-		return state{}, fmt.Errorf("it is not complete JSON: %w", err)
+		return fmt.Errorf("it is not complete JSON: %w", err)
 	}
-	if e.Format > stateFormat {
-		return state{}, fmt.Errorf("it has format %d, made by a newer program; this one reads up to %d", e.Format,
-			stateFormat)
-	}
-	if e.Format < 1 {
-		return state{}, fmt.Errorf("it has format %d, which never existed", e.Format)
+	if e.Format != format {
+		return fmt.Errorf("it has format %d, made by %s program; this one reads format %d", e.Format,
+			map[bool]string{true: "a newer", false: "an older"}[e.Format > format], format)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, e.Node); err != nil {
-		return state{}, fmt.Errorf("it has no node: %w", err)
+		return fmt.Errorf("it is empty: %w", err)
 	}
 	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != e.SHA256 {
-		return state{}, fmt.Errorf("its checksum is wrong")
+		return errors.New("its checksum is wrong")
 	}
-	var s state
-	if err := json.Unmarshal(e.Node, &s); err != nil {
-		return state{}, fmt.Errorf("its content is not a node: %w", err)
+	if err := json.Unmarshal(e.Node, content); err != nil {
+		return fmt.Errorf("its content is of another kind: %w", err)
 	}
-	s.Disks, s.Bundles = append(s.Disks, s.Bundles...), nil
+	return nil
+}
+
+// readOwn reads a file that the node made. A missing file is os.ErrNotExist, one that is not as the node made it a
+// *DamagedStateError.
+func readOwn(file string, most int64, advice string, decode func(text []byte) error) error {
+	text, err := plainfile.Read(file, most)
+	if err != nil && !errors.Is(err, plainfile.ErrNotRegular) && !errors.Is(err, plainfile.ErrTooLong) {
+		return err
+	}
+	if err == nil {
+		err = decode(text)
+	}
+	if err == nil {
+		return nil
+	}
+	problem := err.Error()
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		problem = failed.Err.Error()
+	}
+	return &DamagedStateError{file, problem, advice}
+}
+
+func encodeState(s state) ([]byte, error) { return seal(stateFormat, s) }
+
+func decodeState(text []byte) (s state, err error) {
+	if err := unseal(text, stateFormat, &s); err != nil {
+		return state{}, err
+	}
 	return s, s.check()
 }
 
@@ -144,9 +169,6 @@ func (s *state) check() error {
 			return fmt.Errorf("disk %d has the bundle %q", d.Number, d.Bundle)
 		}
 		numbers[d.Number], images[d.Image] = true, true
-	}
-	if len(s.Arriving) > 0 {
-		return errors.New("an older program ended while it attached a disk, and finishes that at its next start")
 	}
 	if err := s.Services.check(); err != nil {
 		return err
@@ -180,21 +202,15 @@ func (h *host) saveState(dir string, s state) error {
 }
 
 // loadState reads node.json. A missing file is os.ErrNotExist, any other error a *DamagedStateError.
-func loadState(dir string) (state, error) {
-	file := filepath.Join(dir, stateFile)
-	text, err := plainfile.Read(file, maxStateBytes)
-	if err != nil && !refused(err) {
-		return state{}, err
-	}
-	var s state
-	if err == nil {
-		s, err = decodeState(text)
-	}
+func loadState(dir string) (s state, err error) {
+	err = readOwn(filepath.Join(dir, stateFile), maxStateBytes,
+		"restore the file from a copy, run the program that wrote it, or start with an empty state directory",
+		func(text []byte) (err error) {
+			s, err = decodeState(text)
+			return err
+		})
 	if err != nil {
-		return state{}, &DamagedStateError{
-			File: file, Problem: reason(err),
-			Advice: "restore the file from a copy, run the program that wrote it, or start with an empty state directory",
-		}
+		return state{}, err
 	}
 	return s, nil
 }

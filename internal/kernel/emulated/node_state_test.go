@@ -55,7 +55,8 @@ func TestDamagedState(t *testing.T) {
 		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
 		"missing":     {stateFile, nil, "missing"},
 		"no image":    {"image", nil, hostSaysNotFound(t)},
-		"odd journal": {"journal", func(string) string { return "x" }, "cut off"},
+		"odd journal": {"journal", func(string) string { return "x" }, "JSON"},
+		"older":       {stateFile, replace(`"format": 2`, `"format": 1`), "older"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,45 +88,6 @@ func TestDamagedState(t *testing.T) {
 				t.Error("a damaged node does not count as one")
 			}
 		})
-	}
-}
-
-// What an older program left between two moves is refused: only that program knows how to go on.
-func TestMoveInterruptedInAnOlderVersion(t *testing.T) {
-	for _, path := range []string{"restoring", filepath.Join(disksDir, "0123456789abcdef"+bundleSuffix)} {
-		dir := t.TempDir()
-		must(t, openNode(t, dir, Options{Scenario: smallScenario()}).Close())
-		must(t, os.Mkdir(filepath.Join(dir, path), 0o700))
-		before := fileList(t, dir)
-		var damaged *DamagedStateError
-		if _, err := Open(dir, Options{}); !errors.As(err, &damaged) || damaged.File != filepath.Join(dir, path) {
-			t.Errorf("%s: %v", path, err)
-		}
-		if diff := cmp.Diff(before, fileList(t, dir)); diff != "" {
-			t.Errorf("the state was changed (-before +after):\n%s", diff)
-		}
-	}
-	text, err := encodeState(state{Switches: DefaultSwitches(), Arriving: []struct{}{{}}})
-	must(t, err)
-	if _, err := decodeState(text); err == nil {
-		t.Error("an attach that an older program did not finish is forgotten")
-	}
-}
-
-// Older programs had bundles apart from the other disks, and no moves. They refuse what this one writes.
-func TestStateOfOlderPrograms(t *testing.T) {
-	own, attached := diskState{Image: "0000000000000001"}, diskState{Image: "0000000000000002", Number: 1,
-		Bundle: "detached/x.disk"}
-	own.SectorSize, attached.SectorSize = 512, 512
-	text, err := encodeState(state{Switches: DefaultSwitches(), Disks: []diskState{own}, Bundles: []diskState{attached}})
-	must(t, err)
-	older := strings.Replace(string(text), `"format": 2`, `"format": 1`, 1)
-	if older == string(text) {
-		t.Errorf("older programs read this:\n%s", text)
-	}
-	s, err := decodeState([]byte(older))
-	if err != nil || len(s.Disks) != 2 || s.Disks[1].Bundle != attached.Bundle {
-		t.Errorf("%+v, %v", s.Disks, err)
 	}
 }
 

@@ -46,5 +46,5 @@ func (v *volume) extendTo(sectors int64) error {
 	if err != nil {
 		return err
 	}
-	return d.commit(change{blocks: blocks})
+	return d.commit(change{Blocks: blocks})
 }

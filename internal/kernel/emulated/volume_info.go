@@ -126,5 +126,5 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return d.commit(change{blocks: newNTFS(d.sectorSize(), v.offset, v.length), empty: []guid.GUID{id}})
+	return d.commit(change{Blocks: newNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
 }
