@@ -5,9 +5,12 @@ package emulated
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files
@@ -139,4 +142,150 @@ func (h *host) createBundle(home string, spec *DiskSpec) error {
 		}
 	}
 	return nil
+}
+
+// ErrAttachedElsewhere means that another node has a bundle attached.
+var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
+
+// holders is the content of attached.json. It only says where to look: a node has a bundle attached if its node.json
+// says so. So a detach changes nothing here, and nothing that a death leaves is ever wrong.
+type holders struct {
+	StateDirs []string `json:"stateDirs"`
+}
+
+// lockPatience is much longer than a node holds a lock of a bundle.
+const lockPatience = 30 * time.Second
+
+// awaitLock takes a lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
+// too: they hold it for one change.
+func awaitLock(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|notThroughALink|withoutWaiting, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
+		held, err := lockFile(f)
+		switch {
+		case err == nil && !held:
+			return f, nil
+		case err == nil && time.Now().Before(end):
+			continue
+		case err == nil:
+			err = fmt.Errorf("another process has held it for %v; lsof shows which", lockPatience)
+		}
+		return nil, errors.Join(&os.PathError{Op: "lock", Path: name, Err: err}, f.Close())
+	}
+}
+
+// A lockedBundle is a bundle that no other node attaches before it is closed.
+type lockedBundle struct {
+	home   string
+	lock   *os.File
+	listed []string // in attached.json
+	others []otherNode
+	info   bundleInfo // read by findBundle
+}
+
+// otherNode is another node that has a bundle attached.
+type otherNode struct {
+	dir    string
+	shares bool // it allows others to attach it as well
+}
+
+// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. What a
+// bundle names may be anywhere, on a file system that does not answer: the caller holds no lock of the node.
+func lockBundle(home, stateDir string) (_ *lockedBundle, err error) {
+	b := &lockedBundle{home: home}
+	if b.lock, err = awaitLock(filepath.Join(home, bundleLock)); err != nil {
+		return nil, err
+	}
+	if err := b.findOthers(stateDir); err != nil {
+		return nil, errors.Join(err, b.lock.Close())
+	}
+	return b, nil
+}
+
+func (b *lockedBundle) findOthers(stateDir string) error {
+	volumes, err := openVolumes(filepath.Join(b.home, volumesDir))
+	if err != nil {
+		return err
+	}
+	_ = volumes.Close() // a directory handle holds no data
+	if b.listed, err = readHolders(b.home); err != nil {
+		return err
+	}
+	for _, dir := range b.listed {
+		if dir == stateDir {
+			continue
+		}
+		s, err := loadState(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err == nil && s.bundle(dir, b.home) != nil {
+			b.others = append(b.others, otherNode{dir, s.Switches.MultiAttach})
+		}
+	}
+	return nil
+}
+
+// claim notes in a bundle that this node is about to have it attached, unless another node has it. Several may, if the
+// switch MultiAttach is set on each.
+func (n *Node) claim(b *lockedBundle) error {
+	next := holders{StateDirs: []string{n.dir}}
+	for _, other := range b.others {
+		if !other.shares || !n.state.Switches.MultiAttach {
+			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both",
+				ErrAttachedElsewhere, b.home, other.dir)
+		}
+		next.StateDirs = append(next.StateDirs, other.dir)
+	}
+	if len(next.StateDirs) == 1 {
+		if err := n.host.removeDropped(b.home); err != nil {
+			return err
+		}
+	}
+	if slices.Equal(next.StateDirs, b.listed) {
+		return nil
+	}
+	return n.host.writeHolders(b.home, next)
+}
+
+// bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
+func (s *state) bundle(stateDir, home string) *diskState {
+	return find(s.Disks, func(r *diskState) bool { return r.Bundle != "" && sameDir(r.home(stateDir), home) })
+}
+
+// sameDir reports whether two paths lead to one directory.
+func sameDir(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// readHolders returns the state directories in attached.json.
+func readHolders(home string) ([]string, error) {
+	var list holders
+	err := readOwn(filepath.Join(home, bundleHolders), maxBundleFile, "remove it if no node has the bundle attached",
+		func(text []byte) error { return json.Unmarshal(text, &list) })
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return list.StateDirs, err
+}
+
+func (h *host) writeHolders(home string, list holders) error {
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return h.writeFile(filepath.Join(home, bundleHolders), append(text, '\n'))
+}
+
+// home returns the directory of a disk that is a bundle; empty: the disk is the node's own.
+func (r *diskState) home(stateDir string) string {
+	if r.Bundle == "" || filepath.IsAbs(r.Bundle) {
+		return r.Bundle
+	}
+	return filepath.Join(stateDir, r.Bundle)
 }

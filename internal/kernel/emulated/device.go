@@ -3,7 +3,11 @@
 package emulated
 
 import (
+	"cmp"
+	"fmt"
 	"io"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -50,7 +54,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	if lower == strings.ToLower(kernel.MountManager) {
 		return &mountManager{base}, nil
 	}
-	if number, ok := cutNumber(lower, `\\.\physicaldrive`, ""); ok {
+	if number, ok := cutNumber(lower, `\\.\physicaldrive`); ok {
 		d, err := n.installed(number)
 		if err != nil {
 			return nil, err
@@ -60,7 +64,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	if made, ok := strings.CutPrefix(lower, interfacePrefix); ok {
 		_, instance, _ := strings.Cut(made, "#")
 		text, _, _ := strings.Cut(instance, "&")
-		number, _ := cutNumber(text, "", "")
+		number, _ := cutNumber(text, "")
 		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
@@ -82,18 +86,18 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 	return nil, win32.ERROR_FILE_NOT_FOUND
 }
 
-// cutNumber reads a decimal number between a prefix and a suffix.
-func cutNumber(s, prefix, suffix string) (uint32, bool) {
-	rest, ok := strings.CutPrefix(s, prefix)
-	if !ok {
-		return 0, false
-	}
-	digits, ok := strings.CutSuffix(rest, suffix)
-	if !ok || digits == "" || strings.TrimLeft(digits, "0123456789") != "" {
-		return 0, false
-	}
+// cutNumber reads a decimal number after a prefix.
+func cutNumber(s, prefix string) (uint32, bool) {
+	digits, ok := strings.CutPrefix(s, prefix)
 	number, err := strconv.ParseUint(digits, 10, 32)
-	return uint32(number), err == nil
+	return uint32(number), ok && err == nil
+}
+
+// cutAround returns what is between a prefix and a suffix.
+func cutAround(s, prefix, suffix string) (string, bool) {
+	rest, begun := strings.CutPrefix(s, prefix)
+	rest, ended := strings.CutSuffix(rest, suffix)
+	return rest, begun && ended
 }
 
 // device is the common part of all handles on devices. Its methods answer like Windows for a device that lacks the
@@ -136,17 +140,14 @@ func (h *device) control(code uint32, run func() (int, error)) (int, error) {
 	})
 }
 
-// ReadAt implements kernel.Handle.
 func (h *device) ReadAt([]byte, int64) (int, error) {
 	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Flush implements kernel.Handle.
 func (h *device) Flush() error {
 	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Close implements kernel.Handle.
 func (h *device) Close() error {
 	return h.node.closing(h.object, func() error {
 		h.closed = true
@@ -154,22 +155,18 @@ func (h *device) Close() error {
 	})
 }
 
-// FinalPath implements kernel.Handle.
 func (h *device) FinalPath(uint32) (string, error) {
 	return "", failed("GetFinalPathNameByHandleW", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Information implements kernel.Handle.
 func (h *device) Information(uint32, []byte) error {
 	return failed("GetFileInformationByHandleEx", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
-// SetInformation implements kernel.Handle.
 func (h *device) SetInformation(uint32, []byte) error {
 	return failed("SetFileInformationByHandle", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
-// Rename implements kernel.Handle.
 func (h *device) Rename(kernel.Handle, string) error {
 	return failed("NtSetInformationFile", h.object, win32.ERROR_INVALID_PARAMETER)
 }
@@ -218,4 +215,59 @@ func parsed[T any](v T, err error) (T, error) {
 		return v, win32.ERROR_INVALID_PARAMETER
 	}
 	return v, nil
+}
+
+// AdapterSpec is a storage adapter in a scenario. The adapters of disks need not be listed.
+type AdapterSpec struct {
+	Number  uint8   `yaml:"adapter" json:"adapter"`
+	BusType BusType `yaml:"busType" json:"busType"` // 0 is SCSI
+}
+
+// adapters returns the storage adapters by number: those of the scenario, and those that disks are attached to.
+func (n *Node) adapters() []AdapterSpec {
+	all := slices.Clone(n.state.Adapters)
+	for _, d := range n.diskList() {
+		all = append(all, AdapterSpec{d.record.Adapter, d.record.BusType})
+	}
+	for i := range all {
+		all[i].BusType = cmp.Or(all[i].BusType, win32.BusTypeScsi)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
+	return slices.CompactFunc(all, func(a, b AdapterSpec) bool { return a.Number == b.Number })
+}
+
+// interfacePath returns the device interface path of the adapter (GUID_DEVINTERFACE_STORAGEPORT).
+func (a AdapterSpec) interfacePath() string {
+	return fmt.Sprintf(`\\?\pci#ven_emulated&dev_adapter#%d#{2accfe60-c130-11d2-b082-00a0c91efb8b}`, a.Number)
+}
+
+func (a AdapterSpec) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
+
+// adapterHandle is an open adapter.
+type adapterHandle struct {
+	device
+	adapter AdapterSpec
+}
+
+func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		switch code {
+		case win32.IOCTL_SCSI_RESCAN_BUS:
+			return 0, nil // disks appear and disappear at once
+		case win32.IOCTL_STORAGE_QUERY_PROPERTY:
+			return h.adapter.queryProperty(in, out)
+		}
+		return 0, win32.ERROR_INVALID_FUNCTION
+	})
+}
+
+func (a AdapterSpec) queryProperty(in, out []byte) (int, error) {
+	query, err := parsed(win32.ParseStoragePropertyQuery(in))
+	if err != nil {
+		return 0, err
+	}
+	if query.PropertyID != win32.StorageAdapterProperty || query.QueryType != win32.PropertyStandardQuery {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	return copy(out, win32.StorageAdapter{BusType: uint8(a.BusType)}.Bytes()), nil
 }

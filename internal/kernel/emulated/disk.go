@@ -12,6 +12,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -89,9 +90,6 @@ func (d *disk) refresh() error {
 		}
 		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length,
 			efi: p.Type == win32.PartitionEFISystem}
-		if l.style == win32.PARTITION_STYLE_MBR {
-			v.id = mbrVolume(l.mbr.signature, p.StartingOffset)
-		}
 		sector := make([]byte, d.record.SectorSize)
 		if _, err := d.image.file.ReadAt(sector, p.StartingOffset); err != nil {
 			return err
@@ -197,8 +195,7 @@ func (d *disk) leaveIdentities() error {
 		}
 		var renamed []renamedVolume
 		for _, p := range d.layout.volumePartitions() {
-			renamed = append(renamed, renamedVolume{mbrVolume(d.layout.mbr.signature, p.StartingOffset),
-				mbrVolume(m.signature, p.StartingOffset)})
+			renamed = append(renamed, renamedVolume{p.ID, mbrVolumeID(m.signature, p.StartingOffset)})
 		}
 		return d.commit(d.image.renaming([]gpt.Block{{Offset: 0, Data: m.encode(sector)}}, renamed))
 	}
@@ -226,4 +223,109 @@ func (d *disk) interfacePath() string {
 	product = strings.ReplaceAll(product[:min(len(product), 16)], " ", "_")
 	return strings.ToLower(fmt.Sprintf("%s%s&prod_%s#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
 		interfacePrefix, vendor, product, d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN))
+}
+
+// installation is how far Windows is with a disk that it has never seen. With the switch DisksInstallLate it notices
+// the disk when it is told to look, and lists it when the installation was waited for.
+type installation int
+
+const (
+	installed installation = iota
+	notInstalled
+	noticed
+)
+
+// ReenumerateDevices implements kernel.Devices.
+func (n *Node) ReenumerateDevices() error {
+	return n.call("CM_Reenumerate_DevNode", "", func() error {
+		if err := n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
+			return err
+		}
+		return n.noticeDisks()
+	})
+}
+
+// UpdateStorageCache implements kernel.Devices.
+func (n *Node) UpdateStorageCache() error {
+	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
+		n.updateCache()
+		return n.noticeDisks()
+	})
+}
+
+func (n *Node) noticeDisks() error {
+	for _, d := range n.disks {
+		if d.installing == notInstalled {
+			d.installing = noticed
+		}
+		if d.image.home != "" { // another node may have changed it
+			if err := d.image.measure(); err != nil {
+				return err
+			}
+			if err := d.refresh(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WaitForDeviceInstalls implements kernel.Devices. It takes no time.
+func (n *Node) WaitForDeviceInstalls(time.Duration) error {
+	return n.call("CMP_WaitNoPendingInstallEvents", "", func() error {
+		for _, d := range n.disks {
+			if d.installing == noticed {
+				d.installing = installed
+				if err := d.refresh(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// installed returns the disk with a number, if it is there and installed.
+func (n *Node) installed(number uint32) (*disk, error) {
+	if d, ok := n.disks[number]; ok && d.installing == installed {
+		return d, nil
+	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
+// providerLag is how long the storage provider learns nothing of a disk's change, even if its cache is refreshed.
+// StorageDsc waits at least 3 s, and at most 30 s, before it formats a new partition.
+const providerLag = 3 * time.Second
+
+// code returns the code as the kernel reports it.
+func (p ProviderLate) code() (code win32.Errno, known bool) {
+	switch p {
+	case ProviderLateOutdated:
+		return kernel.StorageCacheOutOfDate, true
+	case ProviderLateUnknown:
+		return kernel.StorageNotInCache, true
+	case ProviderLateOffline:
+		return kernel.StorageDiskOffline, true
+	case ProviderLateReadOnly:
+		return win32.ERROR_WRITE_PROTECT, true
+	}
+	return 0, false
+}
+
+// noticed fails while the storage provider has not learned of the disk's last change.
+func (d *disk) noticed() error {
+	if code, late := d.node.state.Switches.ProviderLate.code(); late && !d.changed.IsZero() {
+		return code
+	}
+	return nil
+}
+
+// updateCache makes the storage provider learn of the changes that are old enough.
+func (n *Node) updateCache() {
+	now := n.state.Clock.now()
+	for _, d := range n.disks {
+		if passed := now.Sub(d.changed); passed >= providerLag || passed < 0 { // the clock may have been set back
+			d.changed = time.Time{}
+		}
+	}
 }

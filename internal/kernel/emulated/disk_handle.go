@@ -20,9 +20,9 @@ func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 		if !h.disk.attached() {
 			return 0, errVolumeGone
 		}
-		if change := h.disk.change(code); change != nil {
+		if change := diskChanges[code]; change != nil {
 			defer h.node.retireGone()
-			return change(in, out)
+			return change(h.disk, in, out)
 		}
 		return h.disk.query(code, in, out)
 	})
@@ -49,25 +49,15 @@ func (h *diskHandle) awaitVolumes() {
 	}
 }
 
-// change returns the handler of a control code that changes the disk; nil for others.
-func (d *disk) change(code uint32) func(in, out []byte) (int, error) {
-	switch code {
-	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
-		return d.setDiskAttributes
-	case win32.IOCTL_DISK_CREATE_DISK:
-		return d.createDisk
-	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
-		return d.setLayout
-	case win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT:
-		return d.deleteLayout
-	case win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:
-		return d.updateDriveSize
-	case win32.IOCTL_DISK_UPDATE_PROPERTIES:
-		return d.updateProperties
-	case win32.IOCTL_DISK_GROW_PARTITION:
-		return d.growPartition
-	}
-	return nil
+// diskChanges are the handlers of the control codes that change a disk.
+var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
+	win32.IOCTL_DISK_SET_DISK_ATTRIBUTES: (*disk).setDiskAttributes,
+	win32.IOCTL_DISK_CREATE_DISK:         (*disk).createDisk,
+	win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX: (*disk).setLayout,
+	win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT: (*disk).deleteLayout,
+	win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:   (*disk).updateDriveSize,
+	win32.IOCTL_DISK_UPDATE_PROPERTIES:   (*disk).updateProperties,
+	win32.IOCTL_DISK_GROW_PARTITION:      (*disk).growPartition,
 }
 
 // query answers the other control codes.

@@ -4,8 +4,10 @@ package emulated
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -173,4 +175,121 @@ func shareNeeded(access uint32) (share uint32) {
 
 func (c *content) drop(h *fileHandle) {
 	c.opens = slices.DeleteFunc(c.opens, func(o *fileHandle) bool { return o == h })
+}
+
+// usageDepth is how deep files may lie to count. Each level costs handles, and a workload makes as many as it likes.
+const usageDepth = 24
+
+// fileBytes returns the space that the files of a volume occupy in clusters of a size. It looks at all files each time,
+// because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so
+// it releases the lock meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
+func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
+	root, n := c.root, c.node
+	n.mu.Unlock()
+	used, err = bytesIn(root, cluster, usageDepth)
+	n.mu.Lock()
+	return used, errors.Join(c.gone, err)
+}
+
+func bytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
+	listErr := eachName(dir, func(name string) bool {
+		var more uint64
+		more, err = bytesOf(dir, name, cluster, depth)
+		used += more
+		return err == nil
+	})
+	if errors.Is(listErr, fs.ErrNotExist) {
+		listErr = nil
+	}
+	return used, errors.Join(listErr, err)
+}
+
+// bytesOf returns the space of one name in a directory, and of what is below it.
+func bytesOf(dir *os.Root, name string, cluster uint64, depth int) (uint64, error) {
+	info, err := dir.Lstat(name)
+	var below *os.Root
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return (uint64(info.Size()) + cluster - 1) / cluster * cluster, nil
+	case err == nil && info.IsDir() && depth > 1:
+		below, err = openDir(dir, entry{name: name, info: info})
+	}
+	// The latter: something else has taken the directory's place.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+		return 0, nil
+	}
+	if err != nil || below == nil {
+		return 0, err
+	}
+	used, err := bytesIn(below, cluster, depth-1)
+	return used, errors.Join(err, below.Close())
+}
+
+// keptFile is a copy of a file that is open for writing, as it was when its volume was flushed.
+type keptFile struct {
+	dir  *os.Root
+	name string
+}
+
+// keepWritten copies the files that are open for writing on a volume that is flushed. If the disk goes offline before
+// they are closed, the copies take their places: what was written later is lost. A Windows host replaces no open file.
+func (n *Node) keepWritten(v *volume) error {
+	c := n.contents[v.disk.image.files(v.id)]
+	if c == nil || runtime.GOOS == "windows" {
+		return nil
+	}
+	for _, h := range c.opens {
+		if h.self != nil || !h.has(writeAccess) {
+			continue
+		}
+		if err := errors.Join(h.dropKept(), h.keep()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *fileHandle) keep() error {
+	e, err := h.entry()
+	if err != nil {
+		return nil //nolint:nilerr // it has been deleted
+	}
+	host := h.content.node.host
+	path := filepath.Join(filepath.Dir(h.content.path), droppedPrefix+newImageName())
+	if err := host.mkdir(path); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	h.kept = &keptFile{dir, e.name}
+	return host.copyFile(h.parent, dir, e.name, e.info)
+}
+
+// loseUnflushed undoes, on a disk that goes offline, what was written to open files after the flush.
+func (d *disk) loseUnflushed() error {
+	var errs []error
+	for _, v := range d.volumes {
+		c := d.node.contents[d.image.files(v.id)]
+		if c == nil {
+			continue
+		}
+		for _, h := range c.opens {
+			if h.kept != nil && !h.deleted {
+				errs = append(errs, d.node.host.renameBetween(h.kept.dir, h.kept.name, h.parent, h.name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h *fileHandle) dropKept() error {
+	if h.kept == nil {
+		return nil
+	}
+	path := h.kept.dir.Name()
+	err := h.kept.dir.Close()
+	h.kept = nil
+	return errors.Join(err, h.content.node.host.removeAll(path))
 }

@@ -4,8 +4,11 @@ package emulated
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -29,7 +32,6 @@ type fileHandle struct {
 	listing listing
 }
 
-// Close implements kernel.Handle.
 func (h *fileHandle) Close() error {
 	return h.content.node.closing(h.object, h.close)
 }
@@ -99,3 +101,184 @@ func (h *fileHandle) entry() (entry, error) {
 
 // has reports whether the handle has one of the rights.
 func (h *fileHandle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }
+
+// deletable returns the entry of the handle, if the handle may delete it.
+func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
+	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err == nil && !evenReadOnly && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return e, err
+}
+
+// disposeAtClose marks the file for deletion when the last handle is closed. Until then it cannot be opened again.
+func (h *fileHandle) disposeAtClose(remove bool) error {
+	e, err := h.deletable(!remove)
+	if err != nil {
+		return err
+	}
+	if remove && e.isDir() && e.tag == 0 {
+		empty, err := isEmpty(h.self)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return win32.ERROR_DIR_NOT_EMPTY
+		}
+	}
+	h.pending = remove
+	return nil
+}
+
+// finishDeletion deletes a marked file when its last handle is being closed; otherwise a handle that is still open
+// takes the mark over.
+func (h *fileHandle) finishDeletion() error {
+	if !h.pending || h.deleted {
+		return nil
+	}
+	for _, other := range h.content.opens {
+		if other != h && os.SameFile(other.info, h.info) {
+			other.pending = true
+			return nil
+		}
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// remove deletes the file and frees its name.
+func (h *fileHandle) remove(e entry) error {
+	err := h.content.node.host.deleteEntry(h.parent, e)
+	h.deleted = err == nil || errors.Is(err, errNotDurable)
+	return h.mountGone(e, err)
+}
+
+// posixDelete reports whether the file system frees a name while others have the file open.
+func (h *fileHandle) posixDelete() bool {
+	v, ok := h.content.node.volume(h.content.id)
+	return !ok || v.boot.fileSystem == "NTFS" // of a share: the server's file system
+}
+
+// dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
+// FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
+func (h *fileHandle) dispose(flags uint32) error {
+	switch {
+	case !h.posixDelete():
+		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
+	case !h.has(win32.DELETE):
+		return win32.ERROR_ACCESS_DENIED // even to change nothing
+	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
+		return nil
+	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
+		return win32.ERROR_NOT_SUPPORTED
+	}
+	e, err := h.deletable(flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE != 0)
+	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// Rename implements kernel.Handle. Like Windows it moves no directory below which anything is open.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
+func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
+	return h.using("NtSetInformationFile", true, func() error {
+		into, ok := dir.(*fileHandle)
+		switch {
+		case !ok:
+			return win32.ERROR_INVALID_HANDLE
+		case !isFileName(name):
+			return win32.ERROR_INVALID_NAME
+		case isReserved(name):
+			return win32.ERROR_ACCESS_DENIED
+		case into.content != h.content:
+			return win32.ERROR_NOT_SAME_DEVICE
+		}
+		return h.rename(into, name)
+	})
+}
+
+func (h *fileHandle) rename(into *fileHandle, name string) error {
+	e, err := h.deletable(true)
+	if err != nil {
+		return err
+	}
+	if err := into.usable(true); err != nil {
+		return err
+	}
+	if into.self == nil {
+		return win32.ERROR_INVALID_PARAMETER // not a directory
+	}
+	if err := isLink(into.self); err != nil {
+		return err
+	}
+	from, to := windowsNames(h.names), append(windowsNames(into.names), name)
+	below := func(o *fileHandle) bool { return isBelow(windowsNames(o.names), from) }
+	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, from) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	taken, err := lookup(into.self, name)
+	switch {
+	case err == nil && os.SameFile(taken.info, h.info) && e.name != hostName(name): // its own name, in another case
+	case err == nil:
+		return win32.ERROR_ALREADY_EXISTS
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	parent, err := into.self.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	err = h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name))
+	if err != nil && !errors.Is(err, errNotDurable) {
+		return errors.Join(err, parent.Close())
+	}
+	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to, err))
+}
+
+// isBelow reports whether a path leads to something in a directory.
+func isBelow(names, dir []string) bool {
+	return len(names) > len(dir) && slices.EqualFunc(names[:len(dir)], dir, sameName)
+}
+
+// moved gives the handles that are open on a file its new place. It takes over the new parent.
+func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
+	for _, o := range h.content.opens {
+		if o.parent == nil || !os.SameFile(o.info, h.info) {
+			continue
+		}
+		own, openErr := parent.OpenRoot(".")
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue // the handle finds its file no more
+		}
+		err = errors.Join(err, o.parent.Close())
+		o.parent, o.name, o.names = own, names[len(names)-1], names
+	}
+	return errors.Join(err, parent.Close())
+}
+
+// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move with a result.
+// Otherwise it goes on listing the old ones.
+func (h *fileHandle) mountsMoved(from, to []string, err error) error {
+	inIt := func(m mountState) bool {
+		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))
+	}
+	n := h.content.node
+	if !n.state.Switches.MountManagerNotices || !slices.ContainsFunc(n.state.Mounts, inIt) {
+		return err
+	}
+	return n.follow(err, func(s *state) {
+		for i, m := range s.Mounts {
+			if inIt(m) {
+				s.Mounts[i].Path = slices.Concat(to, m.Path[len(from):])
+			}
+		}
+	})
+}

@@ -9,7 +9,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// Information implements kernel.Handle.
 func (h *fileHandle) Information(class uint32, out []byte) error {
 	return h.using("GetFileInformationByHandleEx", false, func() error {
 		switch class {
@@ -134,7 +133,6 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	return h.content.node.host.changeIn(h.parent, h.name, "chmod", func() error { return h.parent.Chmod(h.name, mode) })
 }
 
-// FinalPath implements kernel.Handle.
 func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
 	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
 		final, err = h.finalPath(form)

@@ -5,10 +5,13 @@ package emulated
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"runtime"
+	"sort"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -145,4 +148,157 @@ func isEmpty(dir *os.Root) (empty bool, err error) {
 	empty = true
 	err = eachName(dir, func(string) bool { empty = false; return false })
 	return empty, err
+}
+
+// namesAtOnce is how many names of a directory are read from the host at a time: a workload may put a million there.
+const namesAtOnce = 512
+
+// everyName calls f with the names in a directory of the host, in the host's order, until f fails.
+func everyName(dir *os.Root, f func(name string) error) error {
+	file, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for {
+		names, err := file.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if err := f(name); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// errEnough ends everyName early.
+var errEnough = errors.New("enough names")
+
+// eachName calls f with the names in a directory of the host, without reserved ones, until f returns false.
+func eachName(dir *os.Root, f func(name string) bool) error {
+	err := everyName(dir, func(name string) error {
+		if !isReserved(name) && !f(name) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// listing is how far the entries of a directory have been returned.
+type listing struct {
+	begun   bool
+	rest    *os.File               // the directory, while it may have more names
+	entries []win32.DirectoryEntry // read and not returned yet
+}
+
+func (l *listing) close() error {
+	if l.rest == nil {
+		return nil
+	}
+	rest := l.rest
+	l.rest = nil
+	return rest.Close()
+}
+
+// entryBytes is the size of FILE_FULL_DIR_INFO up to its name.
+const entryBytes = 68
+
+// list returns the next entries of a directory.
+func (h *fileHandle) list(out []byte, restart bool) error {
+	switch {
+	case h.self == nil:
+		return win32.ERROR_INVALID_PARAMETER
+	case !h.has(win32.FILE_LIST_DIRECTORY | win32.GENERIC_READ):
+		return win32.ERROR_ACCESS_DENIED
+	case len(out) < entryBytes:
+		// MS-FSA: STATUS_INFO_LENGTH_MISMATCH; one that only the name is too long for is ERROR_MORE_DATA
+		return win32.ERROR_BAD_LENGTH
+	}
+	if restart || !h.listing.begun {
+		if err := h.beginListing(); err != nil {
+			return err
+		}
+	}
+	for len(h.listing.entries) == 0 && h.listing.rest != nil {
+		if err := h.readEntries(); err != nil {
+			return err
+		}
+	}
+	if len(h.listing.entries) == 0 {
+		return win32.ERROR_NO_MORE_FILES
+	}
+	b, used := win32.DirectoryEntries(h.listing.entries, len(out))
+	if used == 0 {
+		return win32.ERROR_MORE_DATA
+	}
+	copy(out, b)
+	clear(out[len(b):])
+	h.listing.entries = h.listing.entries[used:]
+	return nil
+}
+
+func (h *fileHandle) beginListing() error {
+	if err := h.listing.close(); err != nil {
+		return err
+	}
+	h.listing = listing{begun: true}
+	if err := isLink(h.self); err != nil { // a reparse point opened as itself cannot be listed
+		return nil //nolint:nilerr // it has no entries
+	}
+	var err error
+	if h.listing.rest, err = h.self.Open("."); err != nil {
+		return err
+	}
+	if h.parent != nil {
+		dot := win32.DirectoryEntry{Name: ".", Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}
+		dotDot := dot
+		dotDot.Name = ".."
+		h.listing.entries = append(h.listing.entries, dot, dotDot)
+	}
+	return h.readEntries()
+}
+
+// readEntries reads further names of the directory. Those that are read together are in the order of NTFS, by
+// upper-case name, and so are all of most directories. Names that Windows cannot have are left out.
+func (h *fileHandle) readEntries() error {
+	names, err := h.listing.rest.Readdirnames(namesAtOnce)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if len(names) < namesAtOnce { // the host has no more
+		if err := h.listing.close(); err != nil {
+			return err
+		}
+	}
+	sort.Slice(names, func(i, j int) bool {
+		a, b := strings.Map(upper, names[i]), strings.Map(upper, names[j])
+		return a < b || a == b && names[i] < names[j]
+	})
+	for _, name := range names {
+		if isReserved(name) || !isFileName(windowsName(name)) {
+			continue
+		}
+		info, err := h.self.Lstat(name)
+		if err != nil {
+			continue // deleted meanwhile
+		}
+		e, err := inspect(h.self, name, info)
+		if err != nil {
+			continue
+		}
+		length, allocated := sizes(info)
+		h.listing.entries = append(h.listing.entries, win32.DirectoryEntry{
+			Name: windowsName(name), Attributes: e.attributes(), ReparseTag: e.tag, EndOfFile: length, AllocationSize: allocated,
+		})
+	}
+	return nil
 }

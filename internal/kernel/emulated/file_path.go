@@ -35,9 +35,14 @@ const (
 
 // parseVerbatim parses a \\?\ path, which is not normalised. Anything else is ERROR_INVALID_NAME.
 func parseVerbatim(path string) (ntPath, error) {
-	rest, ok := strings.CutPrefix(path, verbatimPrefix)
+	return parseBelow(path, verbatimPrefix, win32.ERROR_INVALID_NAME)
+}
+
+// parseBelow parses a path that begins with a prefix; anything else is an error.
+func parseBelow(path, prefix string, otherwise win32.Errno) (ntPath, error) {
+	rest, ok := strings.CutPrefix(path, prefix)
 	if !ok {
-		return ntPath{}, win32.ERROR_INVALID_NAME
+		return ntPath{}, otherwise
 	}
 	return parseObject(rest)
 }
@@ -64,11 +69,7 @@ func (n *Node) parseAbsolute(path string, noReparse bool) (ntPath, error) {
 
 // parseSubstitute parses the absolute substitute name of a link: \??\C:\dir, \??\Volume{GUID}\, \??\UNC\server\share.
 func parseSubstitute(name string) (ntPath, error) {
-	rest, ok := strings.CutPrefix(name, ntPrefix)
-	if !ok {
-		return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
-	}
-	return parseObject(rest)
+	return parseBelow(name, ntPrefix, win32.ERROR_CANT_RESOLVE_FILENAME)
 }
 
 // parseObject parses the part after \??\: the name of a device, and names below it.
@@ -139,13 +140,9 @@ func parseWin32(path string) (ntPath, error) {
 
 // parseVolumeName parses \\?\Volume{GUID}\ in any case.
 func parseVolumeName(name string) (guid.GUID, bool) {
-	const prefix, suffix = `\\?\volume{`, `}\`
-	if len(name) != len(prefix)+36+len(suffix) || !strings.EqualFold(name[:len(prefix)], prefix) ||
-		!strings.HasSuffix(name, suffix) {
-		return guid.GUID{}, false
-	}
-	id, err := guid.FromString(name[len(prefix) : len(prefix)+36])
-	return id, err == nil
+	text, ok := cutAround(strings.ToLower(name), `\\?\volume{`, `}\`)
+	id, err := guid.FromString(text)
+	return id, ok && err == nil
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -203,4 +200,47 @@ func isReserved(name string) bool {
 		return true
 	}
 	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
+}
+
+// Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
+// characters of the private use area, as in the Windows Subsystem for Linux, so that such a file can be seen and
+// deleted.
+const privateUse = 0xF000
+
+func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
+
+// windowsName returns the Windows form of a host name.
+func windowsName(host string) string {
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
+		return host
+	}
+	return strings.Map(func(r rune) rune {
+		if isForbidden(r) {
+			return r + privateUse
+		}
+		return r
+	}, host)
+}
+
+// hostName returns the host's form of a Windows name.
+func hostName(name string) string {
+	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if mapped(r) {
+			return r - privateUse
+		}
+		return r
+	}, name)
+}
+
+// windowsNames maps the names of a path.
+func windowsNames(host []string) []string {
+	names := make([]string, len(host))
+	for i, name := range host {
+		names[i] = windowsName(name)
+	}
+	return names
 }

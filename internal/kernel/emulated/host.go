@@ -4,6 +4,8 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -124,3 +126,176 @@ func (h *host) inParent(name string, do func(dir *os.Root, name string) error) e
 	}
 	return errors.Join(do(dir, filepath.Base(name)), dir.Close())
 }
+
+// errNotDurable means that a change was made, but that the host failed to make it durable. Until it has, every kernel
+// call fails: none may answer with what the host may never keep.
+var errNotDurable = errors.New("the host failed to make it durable")
+
+// changeNames changes the names in a directory and makes the change durable.
+func (h *host) changeNames(change string, dir *os.Root, path string, do func() error) error {
+	return h.change(change, dir, ".", path, do)
+}
+
+// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". What
+// cannot be made durable later, because it cannot be opened, is not changed at all.
+func (h *host) change(change string, dir *os.Root, name, path string, do func() error) error {
+	if err := h.step(change, path); err != nil {
+		return err
+	}
+	f, err := openIn(dir, name)
+	if err != nil {
+		return h.noted(err)
+	}
+	if err := do(); err != nil {
+		return errors.Join(h.noted(err), f.Close())
+	}
+	if err := h.syncNames(f); err != nil {
+		h.unsynced = append(h.unsynced, f)
+		return fmt.Errorf("%w: %w", errNotDurable, err)
+	}
+	return f.Close()
+}
+
+// syncNames makes the names in a directory durable, or of a file what is not its content.
+func (h *host) syncNames(names *os.File) error {
+	return h.durable("syncdir", names, func() error { return syncDir(names) })
+}
+
+// syncAgain makes durable what could not be made durable before.
+func (h *host) syncAgain() error {
+	for len(h.unsynced) > 0 {
+		names := h.unsynced[0]
+		if err := h.syncNames(names); err != nil {
+			return err
+		}
+		h.unsynced = h.unsynced[1:]
+		_ = names.Close() // a directory handle holds no data
+	}
+	return nil
+}
+
+// forget closes the directories that are not durable, at the end of the node.
+func (h *host) forget() {
+	for _, names := range h.unsynced {
+		_ = names.Close()
+	}
+	h.unsynced = nil
+}
+
+// syncAll makes everything in the state directory durable, files of other processes too.
+func (h *host) syncAll(inDir *os.File) error {
+	return h.durable("syncall", inDir, func() error { return syncFileSystem(inDir) })
+}
+
+// The changes go through an open directory. Inside a volume it is never opened by a path from the top.
+
+func (h *host) mkdirIn(dir *os.Root, name string) error {
+	return h.changeNames("mkdir", dir, filepath.Join(dir.Name(), name), func() error { return dir.Mkdir(name, 0o777) })
+}
+
+func (h *host) createIn(dir *os.Root, name string) error {
+	return h.changeNames("create", dir, filepath.Join(dir.Name(), name), func() error {
+		f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+}
+
+func (h *host) removeIn(dir *os.Root, name string) error {
+	return h.changeNames("remove", dir, filepath.Join(dir.Name(), name), func() error { return dir.Remove(name) })
+}
+
+func (h *host) renameIn(dir *os.Root, from, to string) error {
+	return h.changeNames("rename", dir, filepath.Join(dir.Name(), from), func() error { return dir.Rename(from, to) })
+}
+
+// renameBetween moves a name from one directory to another, where nothing has the new name.
+func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	return h.changeNames("rename", other, filepath.Join(dir.Name(), from),
+		func() error { return renameBetween(dir, from, other, to) })
+}
+
+// renameBetween is the rename alone.
+func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	source, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := other.Open(".")
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return renameAt(source, from, target, to)
+}
+
+// changeIn changes a file or directory itself, such as its mode or time.
+func (h *host) changeIn(dir *os.Root, name, change string, do func() error) error {
+	return h.change(change, dir, name, filepath.Join(dir.Name(), name), do)
+}
+
+// writeFileIn replaces a file of the directory atomically, by way of a temporary name.
+func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte) error {
+	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return h.noted(err)
+	}
+	if err := h.step("create", filepath.Join(dir.Name(), temporary)); err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return h.noted(err)
+	}
+	err = h.writeAt(f, content, 0)
+	if err == nil {
+		err = h.sync(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return h.renameIn(dir, temporary, name)
+}
+
+// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at
+// once: the node would wait for the other end, or never be able to make it durable.
+func openIn(dir *os.Root, name string) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = errNotOurs
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readFileIn reads a small regular file of the directory without following a link at its name: it reads the file that
+// info, from Lstat, describes.
+func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, errNotOurs
+	}
+	f, err := openIn(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(info, opened) {
+		return nil, errNotOurs
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// errNotOurs means that a reserved name is not a file that this package made.
+var errNotOurs = errors.New("not a file that the node made")

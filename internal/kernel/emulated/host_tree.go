@@ -3,7 +3,10 @@
 package emulated
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -58,4 +61,128 @@ func flatten(top *os.Root) (found bool, err error) {
 		return errors.Join(err, dir.Close(), top.Remove(name))
 	})
 	return found, err
+}
+
+// copyDir makes a durable copy of a directory.
+func (h *host) copyDir(from, to string) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	if err := h.mkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.copyTree(source, target), target.Close())
+}
+
+// fill makes a durable copy of a file, with holes where it has holes or zeros.
+func (h *host) fill(out, in *os.File) error {
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(markSparse(out), h.truncate(out, info.Size())); err != nil {
+		return err
+	}
+	buffer := make([]byte, 1<<20)
+	for end := int64(0); ; {
+		at, next, err := NextData(in, end, info.Size())
+		if err != nil {
+			return err
+		}
+		if end = next; at >= end {
+			return h.sync(out)
+		}
+		for ; at < end; at += int64(len(buffer)) {
+			part := buffer[:min(int64(len(buffer)), end-at)]
+			if _, err := in.ReadAt(part, at); err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if len(bytes.TrimLeft(part, "\x00")) == 0 {
+				continue
+			}
+			if err := h.writeAt(out, part, at); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// copyTree makes a durable copy of what a directory holds, without following links. Sockets, pipes and devices are left
+// out: nothing listens at a copy.
+func (h *host) copyTree(from, to *os.Root) error {
+	return everyName(from, func(name string) error { return h.copyName(from, to, name) })
+}
+
+func (h *host) copyName(from, to *os.Root, name string) error {
+	info, err := from.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a workload removed it
+	}
+	if err != nil {
+		return err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		below, err := openDir(from, entry{name: name, info: info})
+		if err != nil {
+			return err
+		}
+		defer below.Close()
+		if err := h.mkdirIn(to, name); err != nil {
+			return err
+		}
+		copied, err := to.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(h.copyTree(below, copied), copied.Close())
+		if err != nil {
+			return err
+		}
+		return h.sameAs(to, name, info)
+	case mode&fs.ModeSymlink != 0:
+		target, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		return h.changeNames("symlink", to, filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
+	case mode.IsRegular():
+		return h.copyFile(from, to, name, info)
+	}
+	return nil
+}
+
+func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
+	in, err := openIn(from, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if opened, err := in.Stat(); err != nil || !os.SameFile(opened, info) {
+		return errors.Join(errNotOurs, err)
+	}
+	if err := h.createIn(to, name); err != nil {
+		return err
+	}
+	out, err := to.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(h.fill(out, in), out.Close()); err != nil {
+		return err
+	}
+	return h.sameAs(to, name, info)
+}
+
+// sameAs gives a copy the rights and the time of the original.
+func (h *host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
+	return h.changeIn(dir, name, "chmod", func() error {
+		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
+	})
 }

@@ -5,6 +5,11 @@ package emulated
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // bootSector is all that the node knows about a file system, from its boot sector.
@@ -71,4 +76,178 @@ func (b bootSector) metadataBytes() uint64 {
 	}
 	cluster := uint64(b.clusterBytes)
 	return min(16<<20, b.mftCluster*3*cluster/8) / cluster * cluster
+}
+
+// An NTFS that the node makes is a mark, because its files lie beside the image: a boot sector with its copy, and the
+// first records of the MFT without attributes. Without those records libblkid does not recognise it.
+// https://flatcap.github.io/linux-ntfs/ntfs/
+
+const (
+	bootBytes    = 8192                  // of the file $Boot
+	firstMFTMost = 3 << 30 / clusterSize // the cluster of the MFT on a large volume
+	mftRecords   = 4
+)
+
+// bootCode is cli, hlt and a jump back: nothing boots from here. By it the node knows the file systems that it made.
+const bootCode = "\xFA\xF4\xEB\xFD"
+
+// newNTFS returns the blocks of an empty NTFS in a part of a disk. The last sector of the part is not in the file
+// system: it holds the copy of the boot sector. The boot sector comes last.
+func newNTFS(sectorSize, offset, length int64) []gpt.Block {
+	sectors := length/sectorSize - 1
+	mft := min(sectors*sectorSize/clusterSize/3, firstMFTMost)
+	boot := newBootSector(sectorSize, offset/sectorSize, sectors, mft)
+	return []gpt.Block{
+		{Offset: offset + mft*clusterSize, Data: newMFT(sectorSize)},
+		{Offset: offset + sectors*sectorSize, Data: boot},
+		{Offset: offset, Data: append(boot[:sectorSize:sectorSize], make([]byte, bootBytes-sectorSize)...)},
+	}
+}
+
+// newBootSector returns the first sector of a file system.
+// https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2003/cc781134(v=ws.10)
+func newBootSector(sectorSize, hidden, sectors, mft int64) []byte {
+	s, le := make([]byte, sectorSize), binary.LittleEndian
+	copy(s, "\xEB\x52\x90NTFS    ") // a jump over the parameters, and the name
+	le.PutUint16(s[11:], uint16(sectorSize))
+	s[13] = byte(clusterSize / sectorSize)
+	s[21] = 0xF8 // a fixed disk
+	le.PutUint16(s[24:], 63)
+	le.PutUint16(s[26:], 255)
+	le.PutUint32(s[28:], uint32(min(hidden, 0xFFFFFFFF)))
+	le.PutUint32(s[36:], 0x00800080)
+	le.PutUint64(s[40:], uint64(sectors))
+	le.PutUint64(s[48:], uint64(mft))
+	le.PutUint64(s[56:], bootBytes/clusterSize) // the copy of the MFT's first records, which is not there
+	if s[64] = 0xF6; sectorSize == 4096 {       // a file record has 2^10 bytes
+		s[64] = 1 // or a cluster
+	}
+	s[68] = 1 // clusters of a block of an index
+	le.PutUint64(s[72:], newSerial())
+	copy(s[84:], bootCode)
+	s[510], s[511] = 0x55, 0xAA
+	return s
+}
+
+// newMFT returns the first file records, which have no attributes.
+func newMFT(sectorSize int64) []byte {
+	const array, end = 0x30, 0xFFFFFFFF
+	size, le := int(max(1024, sectorSize)), binary.LittleEndian
+	mft := make([]byte, size*mftRecords)
+	for number := range mftRecords {
+		r := mft[number*size:]
+		attributes := (array + (size/512+1)*2 + 7) / 8 * 8
+		copy(r, "FILE")
+		le.PutUint16(r[0x04:], array)
+		le.PutUint16(r[0x06:], uint16(size/512+1))
+		le.PutUint16(r[0x10:], uint16(max(number, 1)))
+		le.PutUint16(r[0x14:], uint16(attributes))
+		le.PutUint16(r[0x16:], 1) // in use
+		le.PutUint32(r[0x18:], uint32(attributes+8))
+		le.PutUint32(r[0x1C:], uint32(size))
+		le.PutUint32(r[0x2C:], uint32(number))
+		le.PutUint32(r[attributes:], end)
+	}
+	return mft
+}
+
+// grownNTFS returns the blocks by which the NTFS of the volume gets a number of sectors. Of an NTFS that was made
+// elsewhere, the metadata would have to follow: it is refused.
+func (v *volume) grownNTFS(sectors int64) ([]gpt.Block, error) {
+	sectorSize := v.disk.sectorSize()
+	boot := make([]byte, sectorSize)
+	if _, err := v.disk.image.readAt(boot, v.offset); err != nil {
+		return nil, err
+	}
+	if string(boot[84:][:len(bootCode)]) != bootCode {
+		return nil, win32.ERROR_NOT_SUPPORTED
+	}
+	binary.LittleEndian.PutUint64(boot[40:], uint64(sectors))
+	return []gpt.Block{{Offset: v.offset + sectors*sectorSize, Data: boot}, {Offset: v.offset, Data: boot}}, nil
+}
+
+// extent is the place of a new partition, in bytes.
+type extent struct {
+	kind     guid.GUID
+	name     string
+	from, to uint64
+}
+
+const (
+	minFormattedBytes = 64 << 20  // leaves room for a volume after the reserved partition
+	minBootBytes      = 256 << 20 // and after the partition to boot from
+)
+
+// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
+// empty file system in the data partition at the end. It returns that partition's volume.
+func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
+	im, err := h.openImage(dir, record.Image)
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	defer im.file.Close()
+	if record.Table == tableMBR {
+		return h.createMBR(im, record)
+	}
+	return h.createGPT(im, record)
+}
+
+// createGPT makes the reserved partitions and, after them, a basic data partition.
+func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
+	const mib = 1 << 20
+	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
+	if record.System || record.Boot {
+		reserved = []extent{
+			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
+			{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+		}
+	}
+	sector := uint64(record.SectorSize)
+	t, err := gpt.New(newGUID(), int(sector), im.size)
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	add := func(p extent, attributes uint64) {
+		t.Partitions = append(t.Partitions, gpt.Partition{
+			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
+			First: p.from / sector, Last: p.to/sector - 1,
+		})
+	}
+	from := uint64(mib)
+	for _, p := range reserved {
+		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+		from = p.to
+	}
+	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
+	if err := t.Check(); err != nil {
+		return guid.GUID{}, err
+	}
+	last := t.Partitions[len(t.Partitions)-1]
+	blocks := newNTFS(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector))
+	return last.ID, im.commit(change{Blocks: append(t.Encode(), blocks...)})
+}
+
+// createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
+// for data; both are NTFS.
+func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
+	const mib, ifs = 1 << 20, 0x07
+	sector := int64(record.SectorSize)
+	m := mbr{signature: newSignature()}
+	var blocks []gpt.Block
+	add := func(from, to int64, active bool) guid.GUID {
+		m.partitions = append(m.partitions, mbrPartition{
+			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector),
+			sectors: uint32((to - from) / sector),
+		})
+		blocks = append(blocks, newNTFS(sector, from, to-from)...)
+		return mbrVolumeID(m.signature, from)
+	}
+	from := int64(mib)
+	if record.System || record.Boot {
+		add(mib, 101*mib, true)
+		from = 101 * mib
+	}
+	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
+	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
+	return id, im.commit(change{Blocks: blocks})
 }

@@ -3,11 +3,13 @@
 package emulated
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -41,19 +43,19 @@ func (n *Node) whileServiceRuns(f func(s iscsiState) error) error {
 }
 
 // parsePortal parses a caller's portal, and checks that a storage system answers there.
-func (s iscsiState) parsePortal(b []byte) (ISCSIPortalSpec, error) {
+func (s iscsiState) parsePortal(b []byte) (*ISCSIPortalSpec, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
 	if err != nil || p.Address == "" || p.Socket == 0 {
-		return ISCSIPortalSpec{}, win32.ISDSC_INVALID_PARAMETER
+		return nil, win32.ISDSC_INVALID_PARAMETER
 	}
 	name := portalName{p.Address, p.Socket}
-	if portal, ok := s.reachable(name); ok {
+	if portal := s.reachable(name); portal != nil {
 		return portal, nil
 	}
-	if _, err := netip.ParseAddr(p.Address); err != nil && s.portal(name) < 0 {
-		return ISCSIPortalSpec{At: name}, win32.ISDSC_DNS_NAME_UNRESOLVED
+	if _, err := netip.ParseAddr(p.Address); err != nil && s.portal(name) == nil {
+		return nil, win32.ISDSC_DNS_NAME_UNRESOLVED
 	}
-	return ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
+	return &ISCSIPortalSpec{At: name}, win32.ISDSC_CONNECTION_FAILED
 }
 
 // AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not
@@ -125,7 +127,7 @@ func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint
 }
 
 // learn keeps a portal's answer to the question for its targets.
-func (s *iscsiState) learn(p ISCSIPortalSpec) {
+func (s *iscsiState) learn(p *ISCSIPortalSpec) {
 	s.forget(p.At)
 	for _, t := range p.Targets {
 		s.Known = append(s.Known, iscsiKnown{t.Name, p.At})
@@ -168,7 +170,7 @@ func (n *Node) ReportISCSITargets() (targets []string, err error) {
 func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsiState) error {
 		for _, k := range s.Known {
-			if strings.EqualFold(k.Target, target) {
+			if k.of(target) {
 				portals = append(portals, s.advertised(k.Portal).portal().Bytes()...)
 				count++
 			}
@@ -185,7 +187,7 @@ func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count in
 func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
 	err = n.withISCSI("GetIScsiTargetInformationW", target, func(s iscsiState) error {
 		for _, k := range s.Known {
-			if strings.EqualFold(k.Target, target) {
+			if k.of(target) {
 				mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address,
 					k.Portal.Port, iscsiAdapter))
 			}
@@ -223,8 +225,7 @@ func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target st
 			return win32.ISDSC_INVALID_PARAMETER
 		}
 		gone := func(k iscsiKnown) bool {
-			return initiator == iscsiAdapter && strings.EqualFold(k.Target, target) &&
-				(p.Address == "" || k.Portal.same(portalName{p.Address, p.Socket}))
+			return initiator == iscsiAdapter && k.of(target) && (p.Address == "" || k.Portal.same(portalName{p.Address, p.Socket}))
 		}
 		if !slices.ContainsFunc(s.Persistent, gone) {
 			return win32.ISDSC_NOT_FOUND
@@ -246,3 +247,27 @@ func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 
 // The lengths of CHAP secrets that Windows accepts without IPsec, in bytes.
 const minCHAPSecret, maxCHAPSecret = 12, 16
+
+// saltedSecret can tell whether a secret is the one that was set, and nothing else about it.
+type saltedSecret struct {
+	Salt []byte `json:"salt"`
+	Sum  []byte `json:"sum"`
+}
+
+func saltSecret(secret []byte) *saltedSecret {
+	s := &saltedSecret{Salt: make([]byte, sha256.Size)}
+	_, _ = rand.Read(s.Salt) // never fails: crypto/rand ends the program instead
+	s.Sum = s.sum(secret)
+	return s
+}
+
+func (s *saltedSecret) sum(secret []byte) []byte {
+	h := sha256.New()
+	_, _ = h.Write(s.Salt) // a hash never fails
+	_, _ = h.Write(secret)
+	return h.Sum(nil)
+}
+
+func (s *saltedSecret) is(secret []byte) bool {
+	return subtle.ConstantTimeCompare(s.Sum, s.sum(secret)) == 1
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -22,7 +21,7 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 		how := n.state.Switches
 		for _, one := range s.Sessions {
 			sessions = append(sessions, one.listed(how.LostSessions == LostSessionsConnected || !how.listsLost() ||
-				s.outage(one.Known.Portal) < 0))
+				s.outage(one.Known.Portal) == nil))
 		}
 		for _, l := range s.Lost {
 			if how.listsLost() {
@@ -56,12 +55,12 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 		if n.lost(id) >= 0 {
 			return nil
 		}
-		session, ok := s.session(id)
-		if !ok {
+		session := s.session(id)
+		if session == nil {
 			return win32.ISDSC_INVALID_SESSION_ID
 		}
 		arrived := n.iscsiArrived(session.ID)
-		for _, d := range n.sessionDisks(session) {
+		for _, d := range n.sessionDisks(*session) {
 			device := win32.ISCSIDevice{
 				InitiatorName: iscsiAdapter, TargetName: session.Known.Target,
 				Address: win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus,
@@ -111,22 +110,21 @@ func (n *Node) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
 
 func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
 	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsiState) error {
-		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return strings.EqualFold(k.Target, login.Target) }) {
+		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return k.of(login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
 		}
-		if n.state.Switches.listsLost() &&
-			slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return strings.EqualFold(l.Target, login.Target) }) {
+		if n.state.Switches.listsLost() && slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return l.of(login.Target) }) {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.parsePortal(login.Portal)
 		if err != nil {
 			return err
 		}
-		target, ok := portal.target(login.Target)
-		if !ok {
+		target := portal.target(login.Target)
+		switch {
+		case target == nil:
 			return win32.ISDSC_TARGET_NOT_FOUND
-		}
-		if slices.ContainsFunc(s.Sessions, func(o iscsiSession) bool { return o.Known.Target == target.Name }) {
+		case n.sessionWith(target.Name) != nil:
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		if err := s.authenticate(target, login); err != nil {
@@ -141,7 +139,7 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 
 // authenticate is the login phase between the initiator and the target. A target without authentication also accepts an
 // initiator that offers CHAP.
-func (s iscsiState) authenticate(t ISCSITargetSpec, login kernel.ISCSILogin) error {
+func (s iscsiState) authenticate(t *ISCSITargetSpec, login kernel.ISCSILogin) error {
 	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
 	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), iscsiInitiator, []byte(nil)
 	if given(win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE) {
@@ -179,14 +177,14 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 		if i := n.lost(id); i >= 0 {
 			return n.update(func(s *state) { s.ISCSI.Lost = slices.Delete(s.ISCSI.Lost, i, i+1) })
 		}
-		session, ok := s.session(id)
-		if !ok {
+		session := s.session(id)
+		switch {
+		case session == nil:
 			return win32.ISDSC_INVALID_SESSION_ID
-		}
-		if slices.ContainsFunc(n.sessionDisks(session), n.inUse) {
+		case slices.ContainsFunc(n.sessionDisks(*session), n.inUse):
 			return win32.ISDSC_DEVICE_BUSY_ON_SESSION
 		}
-		return n.closeSession(session)
+		return n.closeSession(*session)
 	})
 }
 
@@ -213,11 +211,12 @@ func (n *Node) rebootISCSI() error {
 	}
 	err := n.whileServiceRuns(func(s iscsiState) error {
 		for _, k := range s.Persistent {
-			portal, reachable := s.reachable(k.Portal)
-			if target, ok := portal.target(k.Target); ok && reachable {
-				if _, err := n.openSession(target, k.Portal, false); err != nil {
-					return err
-				}
+			portal := s.reachable(k.Portal)
+			if portal == nil || portal.target(k.Target) == nil {
+				continue
+			}
+			if _, err := n.openSession(portal.target(k.Target), k.Portal, false); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,6 +81,8 @@ type iscsiKnown struct {
 	Portal portalName `json:"portal"`
 }
 
+func (k iscsiKnown) of(target string) bool { return strings.EqualFold(k.Target, target) }
+
 // iscsiLost is a session without its disks.
 type iscsiLost struct {
 	iscsiKnown
@@ -141,45 +145,87 @@ func (s iscsiState) check() error {
 	return nil
 }
 
-// reachable returns the portal of a name, unless it is cut off.
-func (s iscsiState) reachable(name portalName) (ISCSIPortalSpec, bool) {
-	i := s.portal(name)
-	if i < 0 || s.outage(name) >= 0 {
-		return ISCSIPortalSpec{}, false
+// reachable returns the portal of a name, nil if it is cut off.
+func (s iscsiState) reachable(name portalName) *ISCSIPortalSpec {
+	if s.outage(name) != nil {
+		return nil
 	}
-	return s.Storage[i], true
+	return s.portal(name)
 }
 
-// portal returns the index of the portal of a name, -1 if there is none.
-func (s iscsiState) portal(name portalName) int {
-	return slices.IndexFunc(s.Storage, func(p ISCSIPortalSpec) bool { return p.At.same(name) })
+// portal returns the portal of a name, nil if there is none.
+func (s iscsiState) portal(name portalName) *ISCSIPortalSpec {
+	return find(s.Storage, func(p *ISCSIPortalSpec) bool { return p.At.same(name) })
 }
 
 // advertised returns the address at which the targets of a portal say that they answer.
 func (s iscsiState) advertised(name portalName) portalName {
-	if i := s.portal(name); i >= 0 && s.Storage[i].Advertises != "" {
-		name.Address = s.Storage[i].Advertises
+	if p := s.portal(name); p != nil {
+		name.Address = cmp.Or(p.Advertises, name.Address)
 	}
 	return name
 }
 
-func (p ISCSIPortalSpec) target(name string) (ISCSITargetSpec, bool) {
-	i := slices.IndexFunc(p.Targets, func(t ISCSITargetSpec) bool { return strings.EqualFold(t.Name, name) })
-	if i < 0 {
-		return ISCSITargetSpec{}, false
-	}
-	return p.Targets[i], true
+func (p *ISCSIPortalSpec) target(name string) *ISCSITargetSpec {
+	return find(p.Targets, func(t *ISCSITargetSpec) bool { return strings.EqualFold(t.Name, name) })
 }
 
-func (s iscsiState) session(id win32.ISCSIUniqueID) (iscsiSession, bool) {
-	i := slices.IndexFunc(s.Sessions, func(s iscsiSession) bool { return s.id() == id })
-	if i < 0 {
-		return iscsiSession{}, false
-	}
-	return s.Sessions[i], true
+func (s iscsiState) session(id win32.ISCSIUniqueID) *iscsiSession {
+	return find(s.Sessions, func(o *iscsiSession) bool { return o.id() == id })
 }
 
 // id returns the session's id for callers, of which the adapter's half is the same for all sessions.
 func (s iscsiSession) id() win32.ISCSIUniqueID {
 	return win32.ISCSIUniqueID{AdapterUnique: 0xFFFFC00012340010, AdapterSpecific: 0x4000013700000000 | s.ID}
+}
+
+// checkPortals refuses a storage system that is not valid.
+func checkPortals(portals []ISCSIPortalSpec) error {
+	for i, p := range portals {
+		if p.At.Address == "" || strings.ContainsAny(p.At.Address, " \t") || p.At.Port == 0 {
+			return at(fmt.Errorf("%q port %d is not an address", p.At.Address, p.At.Port), "iscsiPortals", i)
+		}
+		if strings.ContainsAny(p.Advertises, " \t") {
+			return at(fmt.Errorf("%q is not an address", p.Advertises), "iscsiPortals", i)
+		}
+		if slices.ContainsFunc(portals[:i], func(o ISCSIPortalSpec) bool { return o.At.same(p.At) }) {
+			return at(fmt.Errorf("portal %s port %d appears twice", p.At.Address, p.At.Port), "iscsiPortals", i)
+		}
+		for j, t := range p.Targets {
+			err := t.check()
+			if slices.ContainsFunc(p.Targets[:j], func(o ISCSITargetSpec) bool { return o.Name == t.Name }) {
+				err = fmt.Errorf("target %s appears twice", t.Name)
+			}
+			if err != nil {
+				return at(err, "iscsiPortals", i, "targets", j)
+			}
+			for k, l := range t.LUNs {
+				_, err := l.disk(0).record(nil, Switches{})
+				if slices.ContainsFunc(t.LUNs[:k], func(o ISCSILUNSpec) bool { return o.LUN == l.LUN }) {
+					err = fmt.Errorf("LUN %d appears twice", l.LUN)
+				}
+				if err != nil {
+					return at(err, "iscsiPortals", i, "targets", j, "luns", k)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *ISCSITargetSpec) check() error {
+	short := func(secret string) bool { return len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret }
+	switch {
+	case t.Name == "" || strings.ToLower(t.Name) != t.Name || strings.ContainsAny(t.Name, " \t"):
+		return fmt.Errorf("the name %q must be in lower case and without blanks", t.Name)
+	case (t.Username == "") != (t.Secret == ""):
+		return errors.New("a username needs a secret, and a secret a username")
+	case t.Secret == "" && t.MutualSecret != "":
+		return errors.New("a mutual secret needs a secret")
+	case t.Secret != "" && short(t.Secret) || t.MutualSecret != "" && short(t.MutualSecret):
+		return fmt.Errorf("a secret must have %d to %d bytes", minCHAPSecret, maxCHAPSecret)
+	case t.PendingQueries < 0 || t.PendingQueries > mostQueries:
+		return fmt.Errorf("pendingQueries must be from 0 to %d", mostQueries)
+	}
+	return nil
 }

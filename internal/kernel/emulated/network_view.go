@@ -39,7 +39,7 @@ func (n *Node) ISCSIPortals() []ISCSIPortal {
 	portals := []ISCSIPortal{}
 	for _, p := range n.state.ISCSI.Storage {
 		portal := ISCSIPortal{Address: p.At.Address, Port: p.At.Port,
-			Connected: n.state.ISCSI.outage(p.At) < 0, Targets: []string{}}
+			Connected: n.state.ISCSI.outage(p.At) == nil, Targets: []string{}}
 		for _, t := range p.Targets {
 			portal.Targets = append(portal.Targets, t.Name)
 		}

@@ -34,8 +34,7 @@ type Node struct {
 	hasty   bool          // calls take no time, whatever the switch timing
 	retimed chan struct{} // closed when waits may be over; nil while no call waits
 
-	volumeDisks map[guid.GUID]*disk // where volumes were found last; perhaps they are no longer there
-	unmapped    int                 // contacts with file servers without a mapping
+	unmapped int // contacts with file servers without a mapping
 
 	restoring bool // the node is about to be what is in restoringDir
 }
@@ -124,17 +123,8 @@ func (n *Node) volumeList() []*volume {
 
 // volume returns the current volume with the GUID.
 func (n *Node) volume(id guid.GUID) (*volume, bool) {
-	if d := n.volumeDisks[id]; d != nil && n.disks[d.number] == d {
-		if v, ok := d.volume(id); ok {
-			return v, true
-		}
-	}
 	for _, d := range n.disks {
 		if v, ok := d.volume(id); ok {
-			if n.volumeDisks == nil {
-				n.volumeDisks = map[guid.GUID]*disk{}
-			}
-			n.volumeDisks[id] = d
 			return v, true
 		}
 	}

@@ -73,12 +73,12 @@ func (s state) clone() state {
 
 // disk returns the record of the disk that has the image, nil if there is none.
 func (s *state) disk(image string) *diskState {
-	for i := range s.Disks {
-		if s.Disks[i].Image == image {
-			return &s.Disks[i]
-		}
-	}
-	return nil
+	return find(s.Disks, func(r *diskState) bool { return r.Image == image })
+}
+
+// letter returns the drive letter of a name in any case, nil if no volume has it.
+func (s *state) letter(name string) *letterState {
+	return find(s.Letters, func(l *letterState) bool { return strings.EqualFold(l.Letter, name) })
 }
 
 // envelope is a file with a checksum over the compacted text of what it holds.

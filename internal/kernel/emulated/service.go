@@ -138,6 +138,8 @@ func (all services) checkOne(s *serviceState) error {
 		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
 	case s.PendingQueries < 0 || s.PendingQueries > mostQueries:
 		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, mostQueries)
+	case s.PendingTime < 0 || s.PendingTime > 24*time.Hour:
+		return fmt.Errorf("service %s: it can be pending for at most 24 hours", s.Name)
 	case slices.Contains(all.above(s), s):
 		return fmt.Errorf("service %s depends on itself", s.Name)
 	}

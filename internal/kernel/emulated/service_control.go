@@ -3,7 +3,10 @@
 package emulated
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -203,4 +206,68 @@ func (all services) boot(s *serviceState) bool {
 
 func allOf[T any](list []T, is func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(v T) bool { return !is(v) })
+}
+
+var (
+	// ErrNoSuchService means that there is no service of the name.
+	ErrNoSuchService = errors.New("no such service")
+	// ErrInvalidService means that a change of a service is not valid.
+	ErrInvalidService = errors.New("invalid service")
+)
+
+// NodeService is a service of the node.
+type NodeService struct {
+	Name           string
+	State          uint32 // win32.SERVICE_RUNNING and so on
+	StartType      uint32 // win32.SERVICE_AUTO_START and so on
+	PendingQueries int
+	PendingTime    time.Duration
+}
+
+// ServiceChange is a change of a service. A nil field stays.
+type ServiceChange struct {
+	State          *uint32 // win32.SERVICE_STOPPED and so on
+	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
+	PendingQueries *int
+	PendingTime    *time.Duration
+}
+
+// Services returns the services. It is not a query: pending services make no progress.
+func (n *Node) Services() (list []NodeService) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.state.Services {
+		list = append(list, NodeService{s.Name, s.State, s.StartType, s.PendingQueries, s.PendingTime})
+	}
+	return list
+}
+
+// SetService changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies
+// are ignored.
+func (n *Node) SetService(name string, change ServiceChange) error {
+	return n.control(func() error {
+		all := slices.Clone(n.state.Services)
+		s := all.find(name)
+		if s == nil {
+			return fmt.Errorf("service %q: %w", name, ErrNoSuchService)
+		}
+		if change.State != nil {
+			s.State, s.Since, s.ExitCode, s.ServiceExitCode = *change.State, n.state.Clock.now().Round(0), 0, 0
+			delete(n.steps, winpath.Fold(s.Name))
+		}
+		set(&s.StartType, change.StartType)
+		set(&s.PendingQueries, change.PendingQueries)
+		set(&s.PendingTime, change.PendingTime)
+		if err := all.checkOne(s); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalidService, err)
+		}
+		return n.update(func(next *state) { next.Services = all })
+	})
+}
+
+// set sets a field, unless the value is nil.
+func set[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
 }
