@@ -284,8 +284,8 @@ func (h *host) writeHolders(home string, list holders) error {
 
 // home returns the directory of a disk that is a bundle; empty: the disk is the node's own.
 func (r *diskState) home(stateDir string) string {
-	if r.Bundle == "" || filepath.IsAbs(r.Bundle) {
-		return r.Bundle
+	if r.Bundle == "" {
+		return ""
 	}
-	return filepath.Join(stateDir, r.Bundle)
+	return within(stateDir, r.Bundle)
 }

@@ -50,21 +50,11 @@ func (n *Node) attachBundle(b *lockedBundle, spec *DiskSpec) (*disk, error) {
 	if err := n.claim(b); err != nil {
 		return nil, err
 	}
-	d, err := n.newDisk(record)
-	if err != nil {
+	where := func(diskState) error { return nil } // it lies
+	if err := n.addDisks([]diskState{record}, nil, where, func(*state) {}); err != nil {
 		return nil, err
 	}
-	if !record.Offline {
-		err = d.leaveIdentities()
-	}
-	if err == nil {
-		err = n.update(func(s *state) { s.Disks = append(s.Disks, record) })
-	}
-	if err != nil {
-		return nil, errors.Join(err, d.image.file.Close())
-	}
-	n.disks[record.Number] = d
-	return d, nil
+	return n.disks[record.Number], nil
 }
 
 // bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
@@ -130,7 +120,7 @@ func (im *image) alone() (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(im.journal()); err == nil {
+	if _, err := os.Lstat(im.journal); err == nil {
 		im.half = true
 	}
 	return func() { _ = lock.Close() }, nil

@@ -157,7 +157,7 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 func TestImageCloneNeedsNoFiles(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "original")
-	content, err := os.ReadFile(n.disks[number].image.path())
+	content, err := os.ReadFile(n.disks[number].image.path)
 	must(t, err)
 	copied := filepath.Join(n.dir, "copied")
 	must(t, os.WriteFile(copied, content, 0o600))

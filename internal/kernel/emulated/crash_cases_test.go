@@ -379,7 +379,7 @@ func storageCases() []crashCase {
 				partition(t, n, oneDrive)
 				clone := filepath.Join(t.TempDir(), "clone")
 				d := n.disks[1]
-				bytes, err := os.ReadFile(d.image.path())
+				bytes, err := os.ReadFile(d.image.path)
 				must(t, err)
 				f, err := os.Create(clone)
 				must(t, err)

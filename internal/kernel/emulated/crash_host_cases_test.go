@@ -48,7 +48,7 @@ func checkUserImage(t *testing.T, n *Node, size int64) string {
 		if _, err := os.Lstat(path); err == nil {
 			t.Error("the image is a disk, and at its old place")
 		}
-		path, want = d.image.path(), size
+		path, want = d.image.path, size
 	}
 	info, err := os.Stat(path)
 	must(t, err)

@@ -174,7 +174,7 @@ func checkImages(t *testing.T, n *Node) {
 			if d.layout.gpt.FromBackup {
 				t.Errorf("disk %d has no primary table", d.number)
 			}
-			sgdisk(t, d.image.path())
+			sgdisk(t, d.image.path)
 		}
 	}
 }

@@ -45,13 +45,13 @@ type volumeOpens struct {
 
 // newDisk opens the image of a disk and reads its layout.
 func (n *Node) newDisk(record diskState) (*disk, error) {
-	im, err := n.host.open(&image{host: n.host, dir: n.dir, name: record.Image, home: record.home(n.dir)})
+	im, err := n.host.openImage(n.dir, record.Image, record.home(n.dir))
 	if err != nil {
 		return nil, err
 	}
 	if im.size < record.ImageBytes {
 		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
-		return nil, errors.Join(&DamagedStateError{im.path(), problem, restoreImage}, im.file.Close())
+		return nil, errors.Join(&DamagedStateError{im.path, problem, restoreImage}, im.file.Close())
 	}
 	record.ImageBytes = im.size
 	d := &disk{

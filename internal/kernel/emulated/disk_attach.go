@@ -57,12 +57,7 @@ func (n *Node) attach(spec DiskSpec, b *lockedBundle) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := n.addDisk(record)
-	if err != nil {
-		return nil, err
-	}
-	n.disks[record.Number] = d
-	return d, nil
+	return n.addOwn(record)
 }
 
 // placeImage makes the image of a new disk, or moves one here from elsewhere. It returns the volume of a disk that it
@@ -123,69 +118,89 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 // DiskImage returns the host path of a disk's image.
 func (n *Node) DiskImage(number uint32) (path string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
-		path = d.image.path()
+		path = d.image.path
 		return nil
 	})
 	return path, err
 }
 
-// addDisk brings the image of a new disk in, and adds the disk to node.json. Before that, node.json says where the
-// image goes if anything ends the attach: back to where it came from, or nowhere. A clone may have got its new
-// identity.
-func (n *Node) addDisk(record diskState) (*disk, error) {
-	back := []fileMove{{From: imagePath("", record.Image)}}
+// addOwn attaches a disk of the node's own. If anything ends that, the image goes back to where it came from, or
+// nowhere. A clone may have got its new identity.
+func (n *Node) addOwn(record diskState) (*disk, error) {
+	back := fileMove{From: imagePath("", record.Image)}
 	if record.ImagePath != "" {
 		info, err := os.Lstat(record.ImagePath)
 		if err != nil {
 			return nil, err
 		}
-		if back[0].To, err = filepath.Abs(record.ImagePath); err != nil {
+		if back.To, err = filepath.Abs(record.ImagePath); err != nil {
 			return nil, err
 		}
-		back[0].Size = info.Size()
+		back.Size = info.Size()
 	}
-	if err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) }); err != nil {
+	place := func(r diskState) error {
+		_, err := n.host.placeImage(n.dir, r)
+		return err
+	}
+	if err := n.addDisks([]diskState{record}, []fileMove{back}, place, func(*state) {}); err != nil {
 		return nil, err
 	}
-	d, err := n.bringIn(record)
-	if err == nil {
-		err = n.update(func(s *state) {
-			s.Disks = append(s.Disks, d.record)
-			s.dropMoves(back)
-		})
-	}
-	if err == nil {
-		return d, nil
-	}
-	if d != nil {
-		_ = d.image.file.Close() // the disk was never visible
-	}
-	return nil, errors.Join(err, n.undoMoves(back, err))
+	return n.disks[record.Number], nil
 }
 
-func (n *Node) bringIn(record diskState) (*disk, error) {
-	if _, err := n.host.placeImage(n.dir, record); err != nil {
-		return nil, err
-	}
-	d, err := n.newDisk(record)
-	if err != nil {
-		return nil, err
-	}
-	if !record.Offline {
-		if err := d.leaveIdentities(); err != nil {
-			return d, err
+// addDisks opens disks, whose images it places first, and adds them to node.json, in one update with another change.
+// Before that, node.json has the moves by which the files go back if anything ends it.
+func (n *Node) addDisks(records []diskState, back []fileMove, place func(diskState) error, change func(*state)) error {
+	if len(back) > 0 {
+		if err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) }); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	var disks []*disk
+	err := func() error {
+		for _, r := range records {
+			if err := place(r); err != nil {
+				return err
+			}
+			d, err := n.newDisk(r)
+			if err != nil {
+				return err
+			}
+			disks = append(disks, d)
+			if !r.Offline {
+				if err := d.leaveIdentities(); err != nil {
+					return err
+				}
+			}
+		}
+		return n.update(func(s *state) {
+			for _, d := range disks {
+				s.Disks = append(s.Disks, d.record)
+			}
+			s.dropMoves(back)
+			change(s)
+		})
+	}()
+	if err == nil {
+		for _, d := range disks {
+			n.disks[d.number] = d
+		}
+		return nil
+	}
+	for _, d := range disks {
+		_ = d.image.file.Close() // the disks were never visible
+	}
+	return errors.Join(err, n.undoMoves(back, err))
 }
 
 // undoMoves makes the moves that undo a change, after the error that ended it.
 func (n *Node) undoMoves(moves []fileMove, cause error) error {
+	if len(moves) == 0 {
+		return nil
+	}
 	if errors.Is(cause, errNotDurable) { // node.json may have the change
-		if err := n.host.saveState(n.dir, n.state); err != nil && len(moves) > 0 {
+		if err := n.host.saveState(n.dir, n.state); err != nil {
 			return moves[0].later(n.dir, err)
-		} else if err != nil {
-			return err
 		}
 	}
 	return n.finishMoves()

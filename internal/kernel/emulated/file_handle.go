@@ -121,12 +121,8 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 		return err
 	}
 	if remove && e.isDir() && e.tag == 0 {
-		empty, err := isEmpty(h.self)
-		if err != nil {
+		if err := checkEmpty(h.self); err != nil {
 			return err
-		}
-		if !empty {
-			return win32.ERROR_DIR_NOT_EMPTY
 		}
 	}
 	h.pending = remove

@@ -143,11 +143,16 @@ func openDir(parent *os.Root, e entry) (*os.Root, error) {
 	return dir, nil
 }
 
-// isEmpty reports whether Windows sees nothing in the directory.
-func isEmpty(dir *os.Root) (empty bool, err error) {
-	empty = true
-	err = eachName(dir, func(string) bool { empty = false; return false })
-	return empty, err
+// checkEmpty fails unless Windows sees nothing in the directory.
+func checkEmpty(dir *os.Root) error {
+	empty := true
+	if err := eachName(dir, func(string) bool { empty = false; return false }); err != nil {
+		return err
+	}
+	if !empty {
+		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	return nil
 }
 
 // namesAtOnce is how many names of a directory are read from the host at a time: a workload may put a million there.

@@ -126,8 +126,13 @@ func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err 
 		}
 	}()
 	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir}
+	parent := p.dir
 	if p.dir == nil { // the root directory of the volume
-		return h, h.openRoot(how)
+		info, err := c.root.Stat(".")
+		if err != nil {
+			return nil, err
+		}
+		parent, p.entry = c.root, &entry{name: ".", info: info}
 	}
 	e, err := p.find(how)
 	if err != nil {
@@ -136,13 +141,15 @@ func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err 
 	switch {
 	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.isDir():
 		return nil, win32.ERROR_DIRECTORY
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir():
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.closedRoot():
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	h.name, h.info = e.name, e.info
-	h.names = append(slices.Clone(p.above), e.name)
+	h.info = e.info
+	if p.dir != nil {
+		h.name, h.names = e.name, append(slices.Clone(p.above), e.name)
+	}
 	if e.isDir() {
-		if h.self, err = openDir(p.dir, e); err != nil {
+		if h.self, err = openDir(parent, e); err != nil {
 			return nil, err
 		}
 	}
@@ -199,31 +206,6 @@ func (p *place) find(how kernel.OpenOptions) (entry, error) {
 		return entry{}, err
 	}
 	return lookup(p.dir, p.name)
-}
-
-func (h *fileHandle) openRoot(how kernel.OpenOptions) error {
-	switch {
-	case how.Disposition == win32.FILE_CREATE:
-		return win32.ERROR_ALREADY_EXISTS
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0:
-		return win32.ERROR_ACCESS_DENIED
-	}
-	if h.content.closedRoot() {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	info, err := h.content.root.Stat(".")
-	if err != nil {
-		return err
-	}
-	if err := h.content.shared(info, how.Access, how.Share); err != nil {
-		return err
-	}
-	h.info = info
-	if h.self, err = h.content.root.OpenRoot("."); err != nil {
-		return err
-	}
-	h.content.opens = append(h.content.opens, h)
-	return nil
 }
 
 // readOnly reports whether the files are on a read-only volume.

@@ -145,12 +145,8 @@ func (h *host) setReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error 
 	if had != 0 && had != r.Tag {
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	empty, err := isEmpty(dir)
-	if err != nil {
+	if err := checkEmpty(dir); err != nil {
 		return err
-	}
-	if !empty {
-		return win32.ERROR_DIR_NOT_EMPTY
 	}
 	data := r.Bytes()
 	if data == nil {
@@ -188,12 +184,8 @@ func (h *host) deleteDir(dir *os.Root, e entry) error {
 		return err
 	}
 	defer self.Close()
-	empty, err := isEmpty(self)
-	if err != nil {
+	if err := checkEmpty(self); err != nil {
 		return err
-	}
-	if !empty {
-		return win32.ERROR_DIR_NOT_EMPTY
 	}
 	if err := purge(self); err != nil {
 		return h.noted(err)

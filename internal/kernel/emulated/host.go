@@ -112,8 +112,7 @@ func (h *host) mkdirAll(name string, mode os.FileMode) error {
 
 // writeFile replaces a file atomically: it has its old content or the new one, whatever happens.
 func (h *host) writeFile(name string, content []byte) error {
-	return h.inParent(name, func(dir *os.Root,
-		name string) error {
+	return h.inParent(name, func(dir *os.Root, name string) error {
 		return h.writeFileIn(dir, name, name+".new", content)
 	})
 }
@@ -239,6 +238,11 @@ func (h *host) changeIn(dir *os.Root, name, change string, do func() error) erro
 
 // writeFileIn replaces a file of the directory atomically, by way of a temporary name.
 func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte) error {
+	return h.replaceIn(dir, name, temporary, func(f *os.File) error { return h.writeAt(f, content, 0) })
+}
+
+// replaceIn replaces a file of the directory by one that fill fills.
+func (h *host) replaceIn(dir *os.Root, name, temporary string, fill func(f *os.File) error) error {
 	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return h.noted(err)
 	}
@@ -249,8 +253,7 @@ func (h *host) writeFileIn(dir *os.Root, name, temporary string, content []byte)
 	if err != nil {
 		return h.noted(err)
 	}
-	err = h.writeAt(f, content, 0)
-	if err == nil {
+	if err = fill(f); err == nil {
 		err = h.sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -26,45 +27,27 @@ const (
 // image is the file that holds a disk's bytes. All changes go through commit; the caller makes sure that only one runs
 // at a time.
 type image struct {
-	host *host
-	dir  string // the state directory
-	name string
-	home string // the bundle that holds the image; empty: the state directory does
-	file *os.File
-	size int64
-	half bool // a change is in the journal, but not completely in the image
+	host    *host
+	dir     string // the state directory
+	home    string // the bundle that holds the image; empty: the state directory does
+	path    string
+	journal string
+	file    *os.File
+	size    int64
+	half    bool // a change is in the journal, but not completely in the image
 }
 
 func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
 
-func (im *image) path() string {
-	if im.home != "" {
-		return filepath.Join(im.home, bundleImage)
-	}
-	return imagePath(im.dir, im.name)
-}
-
-func (im *image) journal() string {
-	if im.home != "" {
-		return filepath.Join(im.home, bundleJournal)
-	}
-	return filepath.Join(im.dir, disksDir, im.name+journalName)
-}
-
 // files returns the directory of a volume's files.
-func (im *image) files(id guid.GUID) string {
-	if im.home != "" {
-		return contentPath(im.home, id)
-	}
-	return contentPath(im.dir, id)
-}
+func (im *image) files(id guid.GUID) string { return contentPath(cmp.Or(im.home, im.dir), id) }
 
 func (im *image) replay() error {
-	if err := removeIfThere(im.journal() + newSuffix); err != nil {
+	if err := removeIfThere(im.journal + newSuffix); err != nil {
 		return im.host.noted(err)
 	}
 	var c change
-	err := readOwn(im.journal(), maxJournalBytes,
+	err := readOwn(im.journal, maxJournalBytes,
 		"restore it, or remove it if the half-done change of the disk's tables may stay",
 		func(text []byte) error { return unseal(text, journalFormat, &c) })
 	if errors.Is(err, os.ErrNotExist) {
@@ -101,7 +84,7 @@ func (im *image) commit(c change) error {
 	if err != nil {
 		return err
 	}
-	if err := im.host.writeFile(im.journal(), journal); err != nil {
+	if err := im.host.writeFile(im.journal, journal); err != nil {
 		im.half = errors.Is(err, errNotDurable) // the journal has its name: the change is made, once the journal is durable
 		return err
 	}
@@ -129,7 +112,7 @@ func (im *image) finish(c change) error {
 			return err
 		}
 	}
-	if err := im.host.remove(im.journal()); err != nil {
+	if err := im.host.remove(im.journal); err != nil {
 		return err
 	}
 	im.half = false
@@ -220,39 +203,26 @@ func (h *host) createImage(dir, name string, sizeBytes int64) error {
 }
 
 func (h *host) createImageAt(path string, sizeBytes int64) error {
-	unfinished := path + newSuffix
-	if err := removeIfThere(unfinished); err != nil {
-		return h.noted(err)
-	}
-	if err := h.step("create", unfinished); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return h.noted(err)
-	}
-	err = errors.Join(markSparse(f), h.truncate(f, sizeBytes))
-	if err == nil {
-		err = h.sync(f)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return h.rename(unfinished, path)
+	return h.inParent(path, func(dir *os.Root, name string) error {
+		return h.replaceIn(dir, name, name+newSuffix, func(f *os.File) error {
+			return errors.Join(markSparse(f), h.truncate(f, sizeBytes))
+		})
+	})
 }
 
 const restoreImage = "restore the image, or start with an empty state directory"
 
-// openImage opens an image and finishes a change that a death interrupted.
-func (h *host) openImage(dir, name string) (*image, error) {
-	return h.open(&image{host: h, dir: dir, name: name})
-}
-
-func (h *host) open(im *image) (*image, error) {
-	file, err := plainfile.Open(im.path(), os.O_RDWR)
+// openImage opens an image of a state directory, or of a bundle, and finishes a change that a death interrupted.
+func (h *host) openImage(dir, name, home string) (*image, error) {
+	im := &image{host: h, dir: dir, home: home, path: imagePath(dir, name),
+		journal: filepath.Join(dir, disksDir, name+journalName)}
+	if home != "" {
+		im.path, im.journal = filepath.Join(home, bundleImage), filepath.Join(home, bundleJournal)
+	}
+	file, err := plainfile.Open(im.path, os.O_RDWR)
 	switch {
 	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
-		return nil, &DamagedStateError{im.path(), err.Error(), restoreImage}
+		return nil, &DamagedStateError{im.path, err.Error(), restoreImage}
 	case err != nil: // the host's trouble, with an image that is there
 		return nil, h.noted(err)
 	}

@@ -181,7 +181,7 @@ const (
 // createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
 // empty file system in the data partition at the end. It returns that partition's volume.
 func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
-	im, err := h.openImage(dir, record.Image)
+	im, err := h.openImage(dir, record.Image, "")
 	if err != nil {
 		return guid.GUID{}, err
 	}

@@ -17,46 +17,28 @@ const iscsiPort = 2
 
 // openSession makes a session, which appears in node.json together with its disks.
 func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent bool) (iscsiSession, error) {
-	before := n.state
-	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: before.ISCSI.LastID + 1}
-	var disks []*disk
+	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: n.state.ISCSI.LastID + 1}
+	all := slices.Clone(n.state.Disks)
+	address := freeTarget(all)
 	var back []fileMove
 	for _, lun := range t.LUNs {
-		back = append(back, moveToDetached(lun.Image))
-	}
-	err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) })
-	if err != nil {
-		return iscsiSession{}, err
-	}
-	records := slices.Clone(before.Disks)
-	address := freeTarget(records)
-	for _, lun := range t.LUNs {
-		var d *disk
-		if d, err = n.attachLUN(lun, address, records); err != nil {
-			break
+		record, err := lun.disk(address).record(all, n.state.Switches)
+		if err != nil {
+			return iscsiSession{}, err
 		}
-		disks, records = append(disks, d), append(records, d.record)
+		record.Image = lun.Image
+		all, back = append(all, record), append(back, moveToDetached(lun.Image))
 		session.Images = append(session.Images, lun.Image)
 	}
-	if err == nil {
-		err = n.update(func(s *state) {
-			s.Disks = records
-			s.dropMoves(back)
-			s.ISCSI.LastID = session.ID
-			s.ISCSI.Sessions = append(s.ISCSI.Sessions, session)
-			if persistent {
-				s.ISCSI.Persistent = append(s.ISCSI.Persistent, session.Known)
-			}
-		})
-	}
-	if err != nil {
-		for _, d := range disks {
-			_ = d.image.file.Close() // the disks were never visible
+	err := n.addDisks(all[len(n.state.Disks):], back, n.placeLUN, func(s *state) {
+		s.ISCSI.LastID = session.ID
+		s.ISCSI.Sessions = append(s.ISCSI.Sessions, session)
+		if persistent {
+			s.ISCSI.Persistent = append(s.ISCSI.Persistent, session.Known)
 		}
-		return iscsiSession{}, errors.Join(err, n.undoMoves(back, err))
-	}
-	for _, d := range disks {
-		n.disks[d.number] = d
+	})
+	if err != nil {
+		return iscsiSession{}, err
 	}
 	n.arriving[session.ID] = t.PendingQueries
 	return session, nil
@@ -71,21 +53,8 @@ func freeTarget(disks []diskState) (target uint8) {
 	return target
 }
 
-// attachLUN opens a logical unit as a disk.
-func (n *Node) attachLUN(lun ISCSILUNSpec, target uint8, others []diskState) (*disk, error) {
-	if err := n.placeLUN(lun); err != nil {
-		return nil, err
-	}
-	record, err := lun.disk(target).record(others, n.state.Switches)
-	if err != nil {
-		return nil, err
-	}
-	record.Image = lun.Image
-	return n.newDisk(record)
-}
-
 // placeLUN puts the image of a logical unit among the disks: that of the last session, or a blank one.
-func (n *Node) placeLUN(lun ISCSILUNSpec) error {
+func (n *Node) placeLUN(lun diskState) error {
 	here, aside := imagePath(n.dir, lun.Image), detachedPath(n.dir, lun.Image)
 	for _, path := range []string{here, aside} {
 		info, err := os.Lstat(path)

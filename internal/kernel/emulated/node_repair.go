@@ -180,7 +180,7 @@ func (h *host) place(dir string, m fileMove) error {
 
 // complete finishes a change of an image that nothing has open.
 func (h *host) complete(dir, name string) error {
-	im, err := h.openImage(dir, name)
+	im, err := h.openImage(dir, name, "")
 	if err != nil {
 		return err
 	}

@@ -60,13 +60,11 @@ func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver
 func systemPrivileges() []string {
 	return []string{
 		"SeAssignPrimaryTokenPrivilege", "SeAuditPrivilege", "SeBackupPrivilege", "SeChangeNotifyPrivilege",
-		"SeCreateGlobalPrivilege",
-		"SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege", "SeImpersonatePrivilege",
-		"SeIncreaseBasePriorityPrivilege",
-		"SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege", "SeProfileSingleProcessPrivilege",
-		"SeRestorePrivilege", "SeSecurityPrivilege",
-		"SeShutdownPrivilege", "SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege",
-		"SeTcbPrivilege", "SeUndockPrivilege",
+		"SeCreateGlobalPrivilege", "SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege",
+		"SeImpersonatePrivilege", "SeIncreaseBasePriorityPrivilege", "SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege",
+		"SeProfileSingleProcessPrivilege", "SeRestorePrivilege", "SeSecurityPrivilege", "SeShutdownPrivilege",
+		"SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege", "SeTcbPrivilege",
+		"SeUndockPrivilege",
 	}
 }
 

@@ -35,9 +35,9 @@ func TestToolsAgree(t *testing.T) {
 		formatted(t, n, oneDrive)
 		v := firstData(n)
 		if sectorSize == 512 { // sgdisk assumes sectors of 512 bytes in image files
-			sgdisk(t, v.disk.image.path())
+			sgdisk(t, v.disk.image.path)
 			system := n.disks[0]
-			sgdisk(t, system.image.path())
+			sgdisk(t, system.image.path)
 		}
 		part := filepath.Join(t.TempDir(), "partition")
 		f, err := os.Create(part)

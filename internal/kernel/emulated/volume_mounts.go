@@ -53,12 +53,11 @@ func (n *Node) setMountPoint(path, name string) error {
 	if err != nil {
 		return err
 	}
-	empty, err := isEmpty(h.self)
-	if err != nil {
-		return err
-	}
-	if e.tag != 0 || !empty {
+	if e.tag != 0 {
 		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	if err := checkEmpty(h.self); err != nil {
+		return err
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
