@@ -134,17 +134,11 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	case f.Panic:
 		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
 	case a.holds():
-		var err error
-		if f.After {
-			err = do()
-		}
-		if s.hold(context.Background(), a) == aborted {
+		why, err := s.held(context.Background(), a, do)
+		if why == aborted {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
 		}
-		if f.After {
-			return err
-		}
-		return do()
+		return err
 	}
 	if f.After {
 		if err := do(); err != nil && !f.Crash {
@@ -166,19 +160,14 @@ func (s *Set) Around(ctx context.Context, path string, do func() error) (cut boo
 	}
 	f := a.fault
 	if a.holds() {
-		if f.After {
-			err = do()
-		}
-		switch s.hold(ctx, a) {
+		switch why, err := s.held(ctx, a, do); why {
 		case aborted:
 			return false, status.Error(codes.Unavailable, "the call hung until the agent or its node stopped")
 		case gaveUp:
 			return false, status.FromContextError(ctx.Err()).Err()
-		}
-		if f.After {
+		default:
 			return false, err
 		}
-		return false, do()
 	}
 	if f.After {
 		if err := do(); err != nil && (f.Status != APIError{}) {
@@ -239,6 +228,17 @@ const (
 	aborted                // the call is to fail
 	gaveUp                 // its caller gave up
 )
+
+// held makes a call, before or after it waited. If why is not goOn, its error does not count.
+func (s *Set) held(ctx context.Context, a *active, do func() error) (why release, err error) {
+	if a.fault.After {
+		err = do()
+	}
+	if why = s.hold(ctx, a); why == goOn && !a.fault.After {
+		err = do()
+	}
+	return why, err
+}
 
 // hold makes a call wait until its delay, the fault or the context is over.
 func (s *Set) hold(ctx context.Context, a *active) (why release) {

@@ -58,11 +58,7 @@ func newBundleInfo(r *diskState, sizeBytes int64) bundleInfo {
 }
 
 func (h *host) writeBundleInfo(home string, info bundleInfo) error {
-	text, err := json.MarshalIndent(info, "", "  ")
-	if err != nil {
-		return err
-	}
-	return h.writeFile(filepath.Join(home, bundleFile), append(text, '\n'))
+	return h.writeJSON(filepath.Join(home, bundleFile), info)
 }
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
@@ -248,7 +244,7 @@ func (n *Node) claim(b *lockedBundle) error {
 	if slices.Equal(next.StateDirs, b.listed) {
 		return nil
 	}
-	return n.host.writeHolders(b.home, next)
+	return n.host.writeJSON(filepath.Join(b.home, bundleHolders), next)
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
@@ -272,14 +268,6 @@ func readHolders(home string) ([]string, error) {
 		return nil, nil
 	}
 	return list.StateDirs, err
-}
-
-func (h *host) writeHolders(home string, list holders) error {
-	text, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	return h.writeFile(filepath.Join(home, bundleHolders), append(text, '\n'))
 }
 
 // home returns the directory of a disk that is a bundle; empty: the disk is the node's own.

@@ -80,11 +80,8 @@ func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 // bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can
 // be moved.
 func (n *Node) bundleName(home string) string {
-	for dir, rest := filepath.Dir(home), filepath.Base(home); dir != filepath.Dir(dir); dir, rest = filepath.Dir(dir),
-		filepath.Join(filepath.Base(dir), rest) {
-		if sameDir(dir, n.dir) {
-			return rest
-		}
+	if rest, ok := below(n.dir, home); ok {
+		return rest
 	}
 	return home
 }

@@ -59,7 +59,7 @@ func TestPlantedBundles(t *testing.T) {
 				if file == stateFile {
 					other := t.TempDir()
 					at = filepath.Join(other, file)
-					must(t, n.host.writeHolders(home, holders{StateDirs: []string{other}}))
+					must(t, n.host.writeJSON(filepath.Join(home, bundleHolders), holders{StateDirs: []string{other}}))
 				}
 				replaced(t, at, plant)
 				_, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true})

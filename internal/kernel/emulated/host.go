@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,6 +116,14 @@ func (h *host) writeFile(name string, content []byte) error {
 	return h.inParent(name, func(dir *os.Root, name string) error {
 		return h.writeFileIn(dir, name, name+".new", content)
 	})
+}
+
+func (h *host) writeJSON(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return h.writeFile(name, append(text, '\n'))
 }
 
 // inParent calls do with a name and its open directory.

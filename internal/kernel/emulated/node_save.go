@@ -30,7 +30,7 @@ func (n *Node) save(to string, clone bool) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%s is there already; name a new directory", to), err)
 	}
-	if inside(n.dir, to) {
+	if _, ok := below(n.dir, to); ok {
 		return fmt.Errorf("%w: %s is in the state directory of the node itself", ErrInvalidSpec, to)
 	}
 	if err := n.finishMoves(); err != nil { // they are not the copy's
@@ -66,14 +66,17 @@ func newSystemSerial() string {
 	return fmt.Sprintf("EMU-%08X-%08X", uint32(n>>32), uint32(n))
 }
 
-// inside reports whether a path is in a directory, or would be.
-func inside(dir, path string) bool {
-	for path != filepath.Dir(path) {
-		if path = filepath.Dir(path); sameDir(dir, path) {
-			return true
+// below returns the part of a path below a directory, if it is in there, or would be.
+func below(dir, path string) (rest string, ok bool) {
+	for up := filepath.Dir(path); ; up = filepath.Dir(up) {
+		if sameDir(dir, up) {
+			rest, err := filepath.Rel(up, path)
+			return rest, err == nil
+		}
+		if up == filepath.Dir(up) {
+			return "", false
 		}
 	}
-	return false
 }
 
 // stateDirs returns the directories that make up a node together with node.json.

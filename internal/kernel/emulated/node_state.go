@@ -170,13 +170,7 @@ func (s *state) check() error {
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
-	if err := s.Services.check(); err != nil {
-		return err
-	}
-	if err := s.SMB.check(); err != nil {
-		return err
-	}
-	if err := s.ISCSI.check(); err != nil {
+	if err := errors.Join(s.Services.check(), s.SMB.check(), s.ISCSI.check()); err != nil {
 		return err
 	}
 	for _, l := range s.Letters {
