@@ -134,7 +134,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 			Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
 	} {
 		for _, msr := range []string{emulated.MSRImmediate, emulated.MSRDelayed} {
-			t.Run(name+", MSR "+string(msr), func(t *testing.T) {
+			t.Run(name+", MSR "+msr, func(t *testing.T) {
 				switches := emulated.DefaultSwitches()
 				switches.MSR = msr
 				n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})

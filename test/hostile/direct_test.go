@@ -39,7 +39,7 @@ func attackRefusing(t *testing.T, refused string) *target {
 
 func (g *target) refuseLinks(how string) {
 	g.t.Helper()
-	_, err := g.admin.SetSwitch(g.t.Context(), &admin.SetSwitchRequest{Name: "linksRefused", Value: string(how)})
+	_, err := g.admin.SetSwitch(g.t.Context(), &admin.SetSwitchRequest{Name: "linksRefused", Value: how})
 	noError(g.t, err)
 }
 

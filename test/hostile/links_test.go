@@ -259,7 +259,7 @@ func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
 	for i, refused := range linksRefused() {
 		if i == 0 || testnode.Long() && refused == emulated.LinksRefusedNever {
-			t.Run(string(refused), func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })
+			t.Run(refused, func(t *testing.T) { linksOnTheWorkingDirectory(t, attackRefusing(t, refused)) })
 		}
 	}
 }

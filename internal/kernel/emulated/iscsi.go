@@ -225,7 +225,8 @@ func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target st
 			return win32.ISDSC_INVALID_PARAMETER
 		}
 		gone := func(k iscsiKnown) bool {
-			return initiator == iscsiAdapter && k.of(target) && (p.Address == "" || k.Portal.same(portalName{p.Address, p.Socket}))
+			return initiator == iscsiAdapter && k.of(target) &&
+				(p.Address == "" || k.Portal.same(portalName{p.Address, p.Socket}))
 		}
 		if !slices.ContainsFunc(s.Persistent, gone) {
 			return win32.ISDSC_NOT_FOUND

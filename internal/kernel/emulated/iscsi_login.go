@@ -211,11 +211,7 @@ func (n *Node) rebootISCSI() error {
 	}
 	err := n.whileServiceRuns(func(s iscsiState) error {
 		for _, k := range s.Persistent {
-			portal := s.reachable(k.Portal)
-			if portal == nil || portal.target(k.Target) == nil {
-				continue
-			}
-			if _, err := n.openSession(portal.target(k.Target), k.Portal, false); err != nil {
+			if err := n.reopenSession(iscsiLost{iscsiKnown: k}); err != nil {
 				return err
 			}
 		}

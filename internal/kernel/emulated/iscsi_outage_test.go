@@ -77,7 +77,7 @@ func TestLostSessions(t *testing.T) {
 	} {
 		n := openNode(t, t.TempDir(), Options{})
 		stoppedClock(t, n)
-		must(t, n.SetSwitch("lostSessions", string(mode)))
+		must(t, n.SetSwitch("lostSessions", mode))
 		discovered(t, n)
 		id := logIn(t, n, openLogin())
 		portalConnected(t, n, false)

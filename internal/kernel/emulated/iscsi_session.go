@@ -160,29 +160,15 @@ func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error
 
 // reconnectSessions makes the lost and persistent sessions with a portal again.
 func (n *Node) reconnectSessions(name portalName) error {
-	s := n.state.ISCSI
-	portal := s.reachable(name)
-	if portal == nil {
-		return nil
-	}
-	wanted := slices.Clone(s.Lost)
-	for _, k := range s.Persistent {
+	wanted := slices.Clone(n.state.ISCSI.Lost)
+	for _, k := range n.state.ISCSI.Persistent {
 		wanted = append(wanted, iscsiLost{iscsiKnown: k})
 	}
 	for _, l := range wanted {
-		if !l.Portal.same(name) {
-			continue
-		}
-		target := portal.target(l.Target)
-		if target == nil || n.sessionWith(l.Target) != nil {
-			continue
-		}
-		session, err := n.openSession(target, l.Portal, false)
-		if err != nil {
-			return err
-		}
-		if err := n.setAsBefore(session, l.Disks); err != nil {
-			return err
+		if l.Portal.same(name) {
+			if err := n.reopenSession(l); err != nil {
+				return err
+			}
 		}
 	}
 	return n.update(func(s *state) {
@@ -190,11 +176,20 @@ func (n *Node) reconnectSessions(name portalName) error {
 	})
 }
 
-// setAsBefore brings the disks of a session online that were so before. Windows keeps that for a disk that comes back:
+// reopenSession makes a session again, unless its portal is cut off, its target is gone or it is there already. It
+// brings the disks online that were so before. Windows keeps that for a disk that comes back:
 // https://docs.ceph.com/en/latest/rbd/rbd-windows/ (SAN policy), which names iSCSI disks, too.
-func (n *Node) setAsBefore(session iscsiSession, before []lostDisk) error {
+func (n *Node) reopenSession(l iscsiLost) error {
+	portal := n.state.ISCSI.reachable(l.Portal)
+	if portal == nil || portal.target(l.Target) == nil || n.sessionWith(l.Target) != nil {
+		return nil
+	}
+	session, err := n.openSession(portal.target(l.Target), l.Portal, false)
+	if err != nil {
+		return err
+	}
 	for _, d := range n.sessionDisks(session) {
-		if was := find(before, func(b *lostDisk) bool { return b.Image == d.record.Image }); was != nil {
+		if was := find(l.Disks, func(b *lostDisk) bool { return b.Image == d.record.Image }); was != nil {
 			if err := d.setAttributes(was.Offline, was.ReadOnly); err != nil {
 				return err
 			}

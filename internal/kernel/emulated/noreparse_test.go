@@ -57,11 +57,11 @@ func TestNoReparse(t *testing.T) {
 	} {
 		for answer, want := range map[string]win32.Errno{LinksRefusedOnTheWay: c.on,
 			LinksRefusedEverywhere: c.everywhere, LinksRefusedNever: c.never} {
-			must(t, n.SetSwitch("linksRefused", string(answer)))
+			must(t, n.SetSwitch("linksRefused", answer))
 			open := how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, c.options)
 			open.NoReparse = true
 			h, err := n.OpenFile(nil, c.path, open)
-			wantCode(t, string(answer)+": "+c.path, err, want)
+			wantCode(t, answer+": "+c.path, err, want)
 			if err == nil {
 				must(t, h.Close())
 			}
