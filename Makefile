@@ -134,6 +134,11 @@ check-apiserver: ## build kube-apiserver, etcd, kubectl and Helm, and let them c
 		$$(env -u GOFLAGS -u CGO_ENABLED go tool -modfile=$(CURDIR)/tools/golangci-lint/go.mod -n golangci-lint) run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && \
 		CSI_PROXY_APISERVER_BIN=$(CURDIR)/bin/apiserver go test -vet=off -count=1 -v -timeout 40m .
 
+.PHONY: check-npd
+check-npd: commands ## build node-problem-detector and let it run the plugin of deploy/npd on an emulated node (long: the first time it compiles 700 packages)
+	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_NPD=$$(CGO_ENABLED=0 GOWORK=off go tool -modfile=$(CURDIR)/tools/nodeproblemdetector/go.mod -n nodeproblemdetector) \
+		go test -trimpath -count=1 -v ./test/npd
+
 .PHONY: chart-files
 chart-files: ## copy the alert rules and the dashboard into the chart, and the values' texts into its README
 	cp deploy/monitoring/csi-proxy-alerts.yaml deploy/monitoring/csi-proxy-dashboard.json charts/csi-proxy/files/

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,11 +23,26 @@ func doctorCommand(a *connection) *cobra.Command {
 It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
 links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint,
 it uses what the storage API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else
-1.`
+1.
+
+-o npd prints the worst finding in one line, for a custom plugin of node-problem-detector. A note is no problem there,
+and the exit code is 2 if something could not be looked at.`
+	c.Example = `  csi-proxyctl doctor
+  csi-proxyctl doctor -o npd --reason DanglingMountPoint,DiskOffline`
 	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
 	logs := c.Flags().StringArray("log", nil,
 		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
+	reasons := c.Flags().StringSlice("reason", nil, "with -o npd, look only for findings with this `reason`; may be repeated")
+	complete(c, "reason", doctor.Reasons()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if len(*reasons) > 0 && a.output.form != outputNPD {
+			return errors.New("--reason needs -o npd")
+		}
+		for _, reason := range *reasons {
+			if all := doctor.Reasons(); !slices.Contains(all, reason) {
+				return fmt.Errorf("no finding has the reason %q%s", reason, didYouMean(reason, all))
+			}
+		}
 		if len(*logs) > 0 && *file == "" {
 			return errors.New("--log needs --bundle FILE")
 		}
@@ -38,6 +54,11 @@ it uses what the storage API shows, and lists what is missing. The exit code is 
 		stop := showProgress(c)
 		facts, missing := a.facts(ctx)
 		stop()
+		if a.output.form == outputNPD {
+			line, code := doctor.NPD(facts, *reasons)
+			_, err := fmt.Fprintln(c.OutOrStdout(), line)
+			return errors.Join(err, map[int]error{doctor.NPDProblem: failure{errFound}, doctor.NPDUnknown: errNotKnown}[code])
+		}
 		findings := doctor.Examine(facts)
 		if err := a.printFindings(c, findings, missing); err != nil {
 			return err

@@ -139,7 +139,7 @@ const (
 const exitCodesText = `Exit codes:
   0  done
   1  failed; doctor: it found a problem or a warning
-  2  wrong usage: a command, a flag or an argument
+  2  wrong usage: a command, a flag or an argument; for doctor -o npd also: not known
   3  no agent is reachable, or a system that it depends on does not answer
   4  the named object does not exist
   5  refused because of the state of the node, a rule or wrong credentials
@@ -163,6 +163,9 @@ var errNotConfirmed = errors.New(
 
 // errFound ends doctor with exit code 1. Its findings are already printed.
 var errFound = errors.New("")
+
+// errNotKnown ends doctor -o npd with exit code 2, which node-problem-detector takes for "unknown".
+var errNotKnown = errors.New("")
 
 // exitCode returns the exit code for an error, or for nil.
 func exitCode(err error) int {

@@ -86,10 +86,16 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	// A version template of our own would link text/template, 3 MB.
 	root.Version = buildversion.String()
 	root.SetFlagErrorFunc(unknownFlag)
-	root.PersistentPreRun = func(c *cobra.Command, args []string) { a.running, a.args = c, args }
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		a.running, a.args = c, args
+		if a.output.form == outputNPD && c.Name() != "doctor" {
+			return fmt.Errorf("-o %s is for doctor", outputNPD)
+		}
+		return nil
+	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
-	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE")
+	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE; npd for doctor")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute,
 		"limit of the command, a `duration`; the agent completes a change that has begun")
 	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")

@@ -39,6 +39,7 @@ const (
 	outputJSON     = "json"
 	outputYAML     = "yaml"
 	outputJSONPath = "jsonpath"
+	outputNPD      = "npd" // of doctor alone
 )
 
 func (o *output) String() string { return o.form }
@@ -55,7 +56,7 @@ func (o *output) Set(text string) error {
 		return err
 	case text == outputJSONPath:
 		return errors.New("jsonpath needs a template: -o jsonpath='{.disks[*].serialNumber}'")
-	case slices.Contains([]string{outputTable, outputWide, outputName, outputJSON, outputYAML}, text):
+	case slices.Contains([]string{outputTable, outputWide, outputName, outputJSON, outputYAML, outputNPD}, text):
 		*o = output{form: text}
 		return nil
 	}

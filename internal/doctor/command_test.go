@@ -85,7 +85,7 @@ func TestNamesInCommands(t *testing.T) {
 	for name, want := range map[string]string{
 		`C:\a_b-c.d~1#{0}?`: `'C:\a_b-c.d~1#{0}?'`, "fs-1.example": "fs-1.example", "": hidden, "-Confirm": hidden,
 	} {
-		got := verdicts(doctor.Facts{Inspected: &admin.InspectResponse{Dangling: []*admin.Dangling{{Path: name}}}})
+		got := verdicts(t, doctor.Facts{Inspected: &admin.InspectResponse{Dangling: []*admin.Dangling{{Path: name}}}})
 		if len(got) != 1 || got[0].first != "csi-proxyctl fs rmdir "+want {
 			t.Errorf("%q: got %v, want %s", name, got, want)
 		}

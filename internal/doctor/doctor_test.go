@@ -29,7 +29,9 @@ type verdict struct {
 	first    string // the first step that helps
 }
 
-func verdicts(f doctor.Facts) []verdict {
+func verdicts(t *testing.T, f doctor.Facts) []verdict {
+	t.Helper()
+	fits(t, f)
 	var all []verdict
 	for _, finding := range doctor.Examine(f) {
 		v := verdict{severity: finding.Severity, check: finding.Check}
@@ -116,7 +118,7 @@ func TestDisksAndVolumes(t *testing.T) {
 	} {
 		d := mounted()
 		test.change(&d)
-		got := verdicts(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}})
+		got := verdicts(t, doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}})
 		if diff := cmp.Diff(got, test.want, cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
@@ -135,7 +137,7 @@ func TestSeveralDrivers(t *testing.T) {
 }
 
 func TestAutomount(t *testing.T) {
-	got := verdicts(doctor.Facts{AutomountOff: true})
+	got := verdicts(t, doctor.Facts{AutomountOff: true})
 	if diff := cmp.Diff(got, []verdict{{doctor.Warning, "automount-off", "mountvol /E"}},
 		cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
@@ -143,7 +145,7 @@ func TestAutomount(t *testing.T) {
 }
 
 func TestBitLockerRequired(t *testing.T) {
-	got := verdicts(doctor.Facts{BitLockerRequired: true})
+	got := verdicts(t, doctor.Facts{BitLockerRequired: true})
 	want := []verdict{{doctor.Problem, "bitlocker-required",
 		`disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`}}
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
@@ -172,7 +174,7 @@ func TestManyMappings(t *testing.T) {
 }
 
 func TestConnectionsAndLinks(t *testing.T) {
-	got := verdicts(doctor.Facts{Inspected: &admin.InspectResponse{
+	got := verdicts(t, doctor.Facts{Inspected: &admin.InspectResponse{
 		Dangling: []*admin.Dangling{
 			{Path: `C:\a`, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 			{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
@@ -229,7 +231,7 @@ func TestEmulatedNodes(t *testing.T) {
 		"unknown":        {doctor.EmulatedNode{Path: "/state", FreeBytes: -1}, nil},
 		"a node of iron": {doctor.EmulatedNode{}, nil},
 	} {
-		if diff := cmp.Diff(verdicts(doctor.Facts{Emulated: test.node}), test.want,
+		if diff := cmp.Diff(verdicts(t, doctor.Facts{Emulated: test.node}), test.want,
 			cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
@@ -300,7 +302,7 @@ func TestServices(t *testing.T) {
 			Status: "running", Start: "manual",
 			Agent: true}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc config csiproxy start= auto"}}},
 	} {
-		if diff := cmp.Diff(verdicts(test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
+		if diff := cmp.Diff(verdicts(t, test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
 	}
@@ -333,6 +335,7 @@ func TestEndpoints(t *testing.T) {
 			[]string{"broken-endpoint"}},
 	} {
 		var got []string
+		fits(t, doctor.Facts{Endpoints: test.endpoints, Newest: newest})
 		for _, f := range doctor.Examine(doctor.Facts{Endpoints: test.endpoints, Newest: newest}) {
 			got = append(got, f.Check)
 		}

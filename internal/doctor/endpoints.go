@@ -71,8 +71,8 @@ func unanswered(f Facts) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: Problem, Check: "no-answer", What: "the agent did not answer in time about " +
-			strings.Join(f.Unanswered, ", ") + ": something hangs in Windows, or the node is overloaded",
+		Severity: Problem, Check: "no-answer", What: "the agent did not answer in time: it was asked about " +
+			strings.Join(f.Unanswered, ", ") + "; something hangs in Windows, or the node is overloaded",
 		Evidence: []string{}, Do: []string{"csi-proxyctl doctor, in some minutes: it names the operations that hang longer " +
 			"than any call should take", "look at the agent's log"},
 	}}

@@ -5,6 +5,7 @@ package doctor
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Severity is how bad a finding is.
@@ -30,14 +31,55 @@ type Finding struct {
 	Do []string `json:"do"`
 }
 
+// Reason returns the check as Kubernetes writes reasons: "DanglingMountPoint".
+func (f Finding) Reason() string { return reason(f.Check) }
+
+func reason(check string) string {
+	var text strings.Builder
+	for word := range strings.SplitSeq(check, "-") {
+		text.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return text.String()
+}
+
+// A look makes findings of a part of the facts.
+type look struct {
+	judge   func(Facts) []Finding
+	missing func(Facts) string // what keeps it from finding anything; "" if nothing does
+	checks  string             // that it may report
+}
+
+func looks() []look {
+	never := func(Facts) string { return "" }
+	return []look{
+		{endpoints, never, "no-agent access-denied silent-endpoint broken-endpoint"},
+		{emulated, noAgent, "active-fault host-disk-full"},
+		{unanswered, noAgent, "no-answer"},
+		{versionsServed, noAgent, "group-off old-version"},
+		{services, noServices, "service-stopped service-not-automatic service-wrapped"},
+		{privileges, notInspected(""), "missing-privilege"},
+		{operations, notInspected(""), "hung-operation slow-operation"},
+		{dangling, notInspected("mount points"), "dangling-link dangling-mount-point dangling-share-link"},
+		{mappings, notInspected("SMB mappings"), "stale-smb-mapping"},
+		{mappingsLimit, notInspected("SMB mappings"), "many-smb-mappings"},
+		{sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
+		{disks, noTree, "disk-offline disk-read-only partition-smaller"},
+		{volumes, noTree, "volume-not-mounted file-system-smaller"},
+		{owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
+		{automount, noAgent, "automount-off"},
+		{sanPolicy, noAgent, "san-policy"},
+		{bitLocker, noAgent, "bitlocker-required"},
+		{anotherAgent, never, "another-agent"},
+		{writable, noAgent, "writable-directory"},
+	}
+}
+
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
-	findings := slices.Concat(
-		endpoints(f), emulated(f), unanswered(f), versionsServed(f), services(f), privileges(f), operations(f),
-		dangling(f), mappings(f),
-		mappingsLimit(f), sessions(f), disks(f), volumes(f), owners(f), automount(f),
-		sanPolicy(f), bitLocker(f), anotherAgent(f), writable(f),
-	)
+	var findings []Finding
+	for _, l := range looks() {
+		findings = append(findings, l.judge(f)...)
+	}
 	order := []Severity{Problem, Warning, Note}
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))

@@ -17,20 +17,20 @@ func dangling(f Facts) []Finding {
 	for _, d := range f.Inspected.GetDangling() {
 		path := argument{"PATH", d.GetPath()}
 		finding := Finding{
-			Severity: Warning, Check: "dangling-link", What: "the link " + d.GetPath() + " leads nowhere",
+			Severity: Warning, Check: "dangling-link", What: "a link leads nowhere: " + d.GetPath(),
 			Evidence: []string{d.GetPath() + " → " + d.GetTarget()}, Do: []string{command("csi-proxyctl fs rmdir %s", path)},
 		}
 		switch d.GetKind() {
 		case admin.DanglingKind_DANGLING_KIND_MOUNT_POINT:
 			finding.Severity, finding.Check = Problem, "dangling-mount-point"
-			finding.What = "the disk of the volume that is mounted at " + d.GetPath() + " is gone"
+			finding.What = "the disk of a mounted volume is gone: nothing is at " + d.GetPath()
 			finding.Do = []string{
 				"if pods still use the volume: attach the disk again",
 				command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, path),
 			}
 		case admin.DanglingKind_DANGLING_KIND_SHARE:
 			finding.Check = "dangling-share-link"
-			finding.What = "the share behind " + d.GetPath() + " is not mapped, as after a reboot"
+			finding.What = "the share behind a link is not mapped, as after a reboot: " + d.GetPath()
 			finding.Do = []string{
 				"if pods use it: restart them, so that kubelet has the driver map it again",
 				command("if nothing uses it: csi-proxyctl fs rmdir %s", path),
@@ -49,7 +49,7 @@ func mappings(f Facts) []Finding {
 			continue
 		}
 		findings = append(findings, Finding{
-			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of " + m.GetRemotePath() + " does not work",
+			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of a share does not work: " + m.GetRemotePath(),
 			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
 			Do: []string{
 				command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
@@ -110,8 +110,8 @@ func sessions(f Facts) []Finding {
 			continue
 		}
 		findings = append(findings, Finding{
-			Severity: Problem, Check: "iscsi-disconnected", What: "the iSCSI target " + s.GetTarget() +
-				" is not connected; its disks hang or disappear",
+			Severity: Problem, Check: "iscsi-disconnected", What: "an iSCSI target is not connected: the disks of " +
+				s.GetTarget() + " hang or disappear",
 			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
 			Do: []string{"csi-proxyctl iscsi portal list",
 				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},

@@ -113,8 +113,8 @@ func writable(f Facts) []Finding {
 				"*S-1-5-32-544:(OI)(CI)F", directory)
 		}
 		findings = append(findings, Finding{
-			Severity: Warning, Check: "writable-directory", What: "others than administrators may change " + d.Path +
-				": they can put programs, links or endpoints there",
+			Severity: Warning, Check: "writable-directory", What: "others than administrators may change a directory: they " +
+				"can put programs, links or endpoints into " + d.Path,
 			Evidence: []string{"may change it: " + strings.Join(d.Who, ", ")}, Do: []string{do},
 		})
 	}

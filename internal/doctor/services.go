@@ -22,17 +22,17 @@ func services(f Facts) []Finding {
 			found(Problem, "service-stopped",
 				"the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && usesISCSI(f):
-			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run, and this node has iSCSI disks",
+			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run: this node has iSCSI disks",
 				start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running && s.Start == "automatic":
 			found(Warning, "service-stopped",
-				"the iSCSI initiator, MSiSCSI, should run and does not; calls of the iscsi group fail", start...)
+				"the iSCSI initiator, MSiSCSI, should run and does not: calls of the iscsi group fail", start...)
 		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
 			found(Note, "service-stopped",
 				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
 		case s.Agent && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
 			found(Warning, "service-stopped",
-				"the agent's service is installed and does not run; another agent answers, which may end with its container",
+				"the agent's service is installed and does not run: another agent answers, which may end with its container",
 				command("sc start %s", argument{"SERVICE", s.Name}),
 				"if a DaemonSet has taken over: "+command("csi-proxy service uninstall -name %s", argument{"SERVICE", s.Name}))
 		case s.Agent && s.Installed && s.Start != "automatic":

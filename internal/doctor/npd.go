@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
+)
+
+// The exit codes of a custom plugin of node-problem-detector.
+// https://github.com/kubernetes/node-problem-detector/blob/v1.34.0/pkg/custompluginmonitor/types/types.go
+const (
+	NPDOK      = 0
+	NPDProblem = 1
+	NPDUnknown = 2
+)
+
+// npdMost is how much of a plugin's line node-problem-detector keeps unless it is configured otherwise, in bytes.
+const npdMost = 80
+
+// Reasons returns the reasons of all findings there are.
+func Reasons() (reasons []string) {
+	for _, l := range looks() {
+		for check := range strings.FieldsSeq(l.checks) {
+			reasons = append(reasons, reason(check))
+		}
+	}
+	return reasons
+}
+
+// NPD returns what a custom plugin of node-problem-detector prints, and its exit code, about the findings that have one
+// of the reasons, or about all if no reason is given. A note is no problem. That nothing is wrong is said only of facts
+// that are known.
+func NPD(f Facts, reasons []string) (line string, exitCode int) {
+	wanted := func(reason string) bool { return len(reasons) == 0 || slices.Contains(reasons, reason) }
+	findings := slices.DeleteFunc(Examine(f), func(f Finding) bool { return f.Severity == Note || !wanted(f.Reason()) })
+	if len(findings) > 0 {
+		return npdLine(findings[0], len(findings)-1), NPDProblem
+	}
+	for _, l := range looks() {
+		missing := l.missing(f)
+		for check := range strings.FieldsSeq(l.checks) {
+			if missing != "" && wanted(reason(check)) {
+				return "not known: " + missing, NPDUnknown
+			}
+		}
+	}
+	return "nothing is wrong", NPDOK
+}
+
+// npdLine returns a finding in one line: what is wrong, or the part of it before the colon if all is too long.
+func npdLine(f Finding, more int) string {
+	line := f.Reason() + ": " + printable.Text(f.What)
+	if len(line) > npdMost {
+		what, _, _ := strings.Cut(f.What, ": ")
+		line = f.Reason() + ": " + printable.Text(what)
+	}
+	if others := fmt.Sprintf(" (and %d more)", more); more > 0 && len(line+others) <= npdMost {
+		line += others
+	}
+	return line
+}
+
+func noAgent(f Facts) string {
+	if slices.ContainsFunc(f.Endpoints, func(e Endpoint) bool { return e.State != Absent && e.State != Abandoned }) {
+		return ""
+	}
+	return "there is no agent to ask"
+}
+
+func noServices(f Facts) string {
+	if len(f.Services) > 0 {
+		return ""
+	}
+	return "the agent did not tell the states of services"
+}
+
+func noTree(f Facts) string {
+	if f.Tree != nil {
+		return ""
+	}
+	return "the agent did not list the disks"
+}
+
+// notInspected returns a check whether the agent's inspection was made, and has a part.
+func notInspected(part string) func(Facts) string {
+	return func(f Facts) string {
+		switch {
+		case f.Inspected == nil:
+			return "the agent's admin endpoint did not answer"
+		case part != "" && slices.ContainsFunc(f.Inspected.GetMissing(),
+			func(missing string) bool { return strings.HasPrefix(missing, part) }):
+			return "the agent could not look at " + part
+		}
+		return ""
+	}
+}
