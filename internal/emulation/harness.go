@@ -7,6 +7,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -72,8 +73,13 @@ func (h *Harness) Control(a *agent.Agent) server.Service {
 	)}
 }
 
-// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again.
+// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again. While the host
+// would not let the node come back, it does nothing.
 func (h *Harness) reboot(ctx context.Context, a *agent.Agent) error {
+	if err := h.Node.CanReboot(); err != nil {
+		return errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE",
+			"not rebooted: its host keeps the emulated node from coming back: %v; csi-proxyctl doctor looks at the host", err)
+	}
 	return a.Interrupt(ctx, h.Node.Reboot)
 }
 

@@ -51,17 +51,21 @@ const (
 	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
 )
 
-// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; nil
-// stays nil.
+// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; trouble
+// of the host is named besides, which no disk of the node has. Nil stays nil.
 func failed(function, object string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var done *kernel.Error
 	if errors.As(err, &done) {
-		return done
+		return err
 	}
-	return &kernel.Error{Function: function, Object: object, Code: code(err)}
+	e := &kernel.Error{Function: function, Object: object, Code: code(err)}
+	if e.Code != win32.ERROR_DISK_FULL && e.Code != win32.ERROR_IO_DEVICE || errors.As(err, new(win32.Errno)) {
+		return e
+	}
+	return fmt.Errorf("%w, because of the host that emulates this node: %v", e, err) //nolint:errorlint // not one of Windows'
 }
 
 // code returns the Win32 code of an error: its own, or Windows' counterpart of the host's error.

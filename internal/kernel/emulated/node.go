@@ -160,6 +160,17 @@ func (n *Node) retire(why error, which func(*content) bool) {
 	}
 }
 
+// CanReboot fails if the host does not let the node save its state and read it again: a reboot would not come back.
+func (n *Node) CanReboot() error {
+	return n.control(func() error {
+		err := n.host.saveState(n.dir, n.state)
+		if err == nil {
+			_, err = loadState(n.dir)
+		}
+		return err
+	})
+}
+
 // Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
 // stay.
 func (n *Node) Reboot() error {
