@@ -3,20 +3,16 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
+	"strings"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
@@ -36,43 +32,16 @@ func diskCommand(a *connection) *cobra.Command {
 		change(a, "writable", "Make a disk writable", nodeClient.SetDiskReadOnly, "DISK"))
 }
 
-// maxBundleFile is the most that is read of a bundle's disk.json, which others may have written.
-const maxBundleFile = 1 << 20
-
-// listDetached lists the bundles in the node's own directory for them, which is beside its volumes on this host.
+// listDetached lists the disks that were pulled out. The commands are for POSIX shells.
 func (a *connection) listDetached(ctx context.Context, _ []string) (answer, error) {
-	r, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`})
-	if err != nil {
-		return answer{}, err
+	r, err := invoke(ctx, a, nodeClient.ListDetachedDisks, &admin.ListDetachedDisksRequest{})
+	rows, names := []string{"SERIAL\tSIZE\tTO ATTACH IT AGAIN"}, []string{}
+	for _, d := range r.GetDisks() {
+		names = append(names, d.GetBundlePath())
+		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle '%s'", cmp.Or(d.GetSerialNumber(), "-"),
+			treeview.Size(d.GetSizeBytes()), strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`)))
 	}
-	dir := filepath.Join(r.GetHostPath(), "..", "..")
-	bundles, err := filepath.Glob(filepath.Join(dir, "detached", "*.disk"))
-	state, stateErr := os.ReadFile(filepath.Join(dir, "node.json"))
-	err = errors.Join(err, stateErr)
-	type row struct {
-		SerialNumber string `json:"serialNumber"`
-		SizeBytes    int64  `json:"sizeBytes"`
-		Bundle       string `json:"bundle"`
-	}
-	list, rows, names := []row{}, []string{"SERIAL\tSIZE\tTO ATTACH IT AGAIN"}, []string{}
-	for _, bundle := range bundles {
-		if bytes.Contains(state, []byte(filepath.Base(bundle))) { // attached from there
-			continue
-		}
-		var disk struct {
-			Serial    string
-			SizeBytes int64
-		}
-		text, readErr := plainfile.Read(filepath.Join(bundle, "disk.json"), maxBundleFile)
-		if readErr == nil {
-			readErr = json.Unmarshal(text, &disk)
-		}
-		err = errors.Join(err, readErr)
-		list, names = append(list, row{disk.Serial, disk.SizeBytes, bundle}), append(names, bundle)
-		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle %s", cmp.Or(disk.Serial, "-"),
-			treeview.Size(disk.SizeBytes), bundle))
-	}
-	return answer{value: map[string]any{"disks": list}, rows: rows, names: names}, err
+	return answer{value: message{r}, rows: rows, names: names}, err
 }
 
 func growCommand(a *connection) *cobra.Command {

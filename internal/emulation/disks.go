@@ -29,6 +29,16 @@ func diskMethods(n *emulated.Node) []server.Method {
 				image, err := n.DetachDisk(r.GetDiskNumber())
 				return &api.DetachDiskResponse{ImagePath: image}, controlError(err)
 			}),
+		server.Unary("ListDetachedDisks", server.LimitRead,
+			func(context.Context, *api.ListDetachedDisksRequest) (*api.ListDetachedDisksResponse, error) {
+				disks, err := n.DetachedDisks()
+				r := &api.ListDetachedDisksResponse{}
+				for _, d := range disks {
+					r.Disks = append(r.Disks,
+						&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
+				}
+				return r, controlError(err)
+			}),
 		server.Unary("GrowDisk", server.LimitWrite,
 			func(_ context.Context, r *api.GrowDiskRequest) (*api.GrowDiskResponse, error) {
 				return &api.GrowDiskResponse{}, controlError(n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes()))

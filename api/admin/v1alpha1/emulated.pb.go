@@ -706,6 +706,153 @@ func (x *DetachDiskResponse) GetImagePath() string {
 	return ""
 }
 
+// ListDetachedDisksRequest has no parameters.
+type ListDetachedDisksRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDetachedDisksRequest) Reset() {
+	*x = ListDetachedDisksRequest{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDetachedDisksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDetachedDisksRequest) ProtoMessage() {}
+
+func (x *ListDetachedDisksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDetachedDisksRequest.ProtoReflect.Descriptor instead.
+func (*ListDetachedDisksRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{9}
+}
+
+// ListDetachedDisksResponse lists disks that AttachDisk attaches again.
+type ListDetachedDisksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The disks, by bundle.
+	Disks         []*DetachedDisk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDetachedDisksResponse) Reset() {
+	*x = ListDetachedDisksResponse{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDetachedDisksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDetachedDisksResponse) ProtoMessage() {}
+
+func (x *ListDetachedDisksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDetachedDisksResponse.ProtoReflect.Descriptor instead.
+func (*ListDetachedDisksResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListDetachedDisksResponse) GetDisks() []*DetachedDisk {
+	if x != nil {
+		return x.Disks
+	}
+	return nil
+}
+
+// DetachedDisk is a disk that was pulled out.
+type DetachedDisk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its serial number.
+	SerialNumber string `protobuf:"bytes,1,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
+	// Its size.
+	SizeBytes int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// The host path of its bundle.
+	BundlePath    string `protobuf:"bytes,3,opt,name=bundle_path,json=bundlePath,proto3" json:"bundle_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DetachedDisk) Reset() {
+	*x = DetachedDisk{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DetachedDisk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DetachedDisk) ProtoMessage() {}
+
+func (x *DetachedDisk) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DetachedDisk.ProtoReflect.Descriptor instead.
+func (*DetachedDisk) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DetachedDisk) GetSerialNumber() string {
+	if x != nil {
+		return x.SerialNumber
+	}
+	return ""
+}
+
+func (x *DetachedDisk) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *DetachedDisk) GetBundlePath() string {
+	if x != nil {
+		return x.BundlePath
+	}
+	return ""
+}
+
 // GrowDiskRequest names the disk and its new size.
 type GrowDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -719,7 +866,7 @@ type GrowDiskRequest struct {
 
 func (x *GrowDiskRequest) Reset() {
 	*x = GrowDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +878,7 @@ func (x *GrowDiskRequest) String() string {
 func (*GrowDiskRequest) ProtoMessage() {}
 
 func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +891,7 @@ func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
 func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{9}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GrowDiskRequest) GetDiskNumber() uint32 {
@@ -770,7 +917,7 @@ type GrowDiskResponse struct {
 
 func (x *GrowDiskResponse) Reset() {
 	*x = GrowDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +929,7 @@ func (x *GrowDiskResponse) String() string {
 func (*GrowDiskResponse) ProtoMessage() {}
 
 func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +942,7 @@ func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
 func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{10}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{13}
 }
 
 // SetDiskStateRequest names the disk and the wanted state.
@@ -811,7 +958,7 @@ type SetDiskStateRequest struct {
 
 func (x *SetDiskStateRequest) Reset() {
 	*x = SetDiskStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +970,7 @@ func (x *SetDiskStateRequest) String() string {
 func (*SetDiskStateRequest) ProtoMessage() {}
 
 func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +983,7 @@ func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{11}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
@@ -862,7 +1009,7 @@ type SetDiskStateResponse struct {
 
 func (x *SetDiskStateResponse) Reset() {
 	*x = SetDiskStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1021,7 @@ func (x *SetDiskStateResponse) String() string {
 func (*SetDiskStateResponse) ProtoMessage() {}
 
 func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1034,7 @@ func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{12}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{15}
 }
 
 // SetDiskReadOnlyRequest names the disk and the wanted state.
@@ -903,7 +1050,7 @@ type SetDiskReadOnlyRequest struct {
 
 func (x *SetDiskReadOnlyRequest) Reset() {
 	*x = SetDiskReadOnlyRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -915,7 +1062,7 @@ func (x *SetDiskReadOnlyRequest) String() string {
 func (*SetDiskReadOnlyRequest) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -928,7 +1075,7 @@ func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetDiskReadOnlyRequest) GetDiskNumber() uint32 {
@@ -954,7 +1101,7 @@ type SetDiskReadOnlyResponse struct {
 
 func (x *SetDiskReadOnlyResponse) Reset() {
 	*x = SetDiskReadOnlyResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1113,7 @@ func (x *SetDiskReadOnlyResponse) String() string {
 func (*SetDiskReadOnlyResponse) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1126,7 @@ func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{17}
 }
 
 // GetPathRequest names the path.
@@ -993,7 +1140,7 @@ type GetPathRequest struct {
 
 func (x *GetPathRequest) Reset() {
 	*x = GetPathRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1152,7 @@ func (x *GetPathRequest) String() string {
 func (*GetPathRequest) ProtoMessage() {}
 
 func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1165,7 @@ func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
 func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPathRequest) GetWindowsPath() string {
@@ -1039,7 +1186,7 @@ type GetPathResponse struct {
 
 func (x *GetPathResponse) Reset() {
 	*x = GetPathResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1198,7 @@ func (x *GetPathResponse) String() string {
 func (*GetPathResponse) ProtoMessage() {}
 
 func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1211,7 @@ func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
 func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetPathResponse) GetHostPath() string {
@@ -1085,7 +1232,7 @@ type ReadlinkRequest struct {
 
 func (x *ReadlinkRequest) Reset() {
 	*x = ReadlinkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1244,7 @@ func (x *ReadlinkRequest) String() string {
 func (*ReadlinkRequest) ProtoMessage() {}
 
 func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1257,7 @@ func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
 func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReadlinkRequest) GetWindowsPath() string {
@@ -1131,7 +1278,7 @@ type ReadlinkResponse struct {
 
 func (x *ReadlinkResponse) Reset() {
 	*x = ReadlinkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1290,7 @@ func (x *ReadlinkResponse) String() string {
 func (*ReadlinkResponse) ProtoMessage() {}
 
 func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1303,7 @@ func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
 func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReadlinkResponse) GetTarget() string {
@@ -1179,7 +1326,7 @@ type SetSMBPasswordRequest struct {
 
 func (x *SetSMBPasswordRequest) Reset() {
 	*x = SetSMBPasswordRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1338,7 @@ func (x *SetSMBPasswordRequest) String() string {
 func (*SetSMBPasswordRequest) ProtoMessage() {}
 
 func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1351,7 @@ func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetSMBPasswordRequest) GetUser() string {
@@ -1230,7 +1377,7 @@ type SetSMBPasswordResponse struct {
 
 func (x *SetSMBPasswordResponse) Reset() {
 	*x = SetSMBPasswordResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +1389,7 @@ func (x *SetSMBPasswordResponse) String() string {
 func (*SetSMBPasswordResponse) ProtoMessage() {}
 
 func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +1402,7 @@ func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{20}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
 }
 
 // SetSMBServerStateRequest names the file server and the wanted state.
@@ -1271,7 +1418,7 @@ type SetSMBServerStateRequest struct {
 
 func (x *SetSMBServerStateRequest) Reset() {
 	*x = SetSMBServerStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1430,7 @@ func (x *SetSMBServerStateRequest) String() string {
 func (*SetSMBServerStateRequest) ProtoMessage() {}
 
 func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1443,7 @@ func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{21}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetSMBServerStateRequest) GetServer() string {
@@ -1322,7 +1469,7 @@ type SetSMBServerStateResponse struct {
 
 func (x *SetSMBServerStateResponse) Reset() {
 	*x = SetSMBServerStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1481,7 @@ func (x *SetSMBServerStateResponse) String() string {
 func (*SetSMBServerStateResponse) ProtoMessage() {}
 
 func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1494,7 @@ func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
 }
 
 // RebootRequest is empty.
@@ -1359,7 +1506,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1518,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1531,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
 }
 
 // RebootResponse is empty.
@@ -1396,7 +1543,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1555,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1568,7 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
 }
 
 // AddSMBShareRequest describes a share.
@@ -1439,7 +1586,7 @@ type AddSMBShareRequest struct {
 
 func (x *AddSMBShareRequest) Reset() {
 	*x = AddSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1598,7 @@ func (x *AddSMBShareRequest) String() string {
 func (*AddSMBShareRequest) ProtoMessage() {}
 
 func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1611,7 @@ func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AddSMBShareRequest) GetServer() string {
@@ -1497,7 +1644,7 @@ type AddSMBShareResponse struct {
 
 func (x *AddSMBShareResponse) Reset() {
 	*x = AddSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1656,7 @@ func (x *AddSMBShareResponse) String() string {
 func (*AddSMBShareResponse) ProtoMessage() {}
 
 func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1669,7 @@ func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
 }
 
 // RemoveSMBShareRequest names the share.
@@ -1538,7 +1685,7 @@ type RemoveSMBShareRequest struct {
 
 func (x *RemoveSMBShareRequest) Reset() {
 	*x = RemoveSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1697,7 @@ func (x *RemoveSMBShareRequest) String() string {
 func (*RemoveSMBShareRequest) ProtoMessage() {}
 
 func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1710,7 @@ func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RemoveSMBShareRequest) GetServer() string {
@@ -1589,7 +1736,7 @@ type RemoveSMBShareResponse struct {
 
 func (x *RemoveSMBShareResponse) Reset() {
 	*x = RemoveSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1748,7 @@ func (x *RemoveSMBShareResponse) String() string {
 func (*RemoveSMBShareResponse) ProtoMessage() {}
 
 func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1761,7 @@ func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
 }
 
 // AddSMBUserRequest describes an account.
@@ -1632,7 +1779,7 @@ type AddSMBUserRequest struct {
 
 func (x *AddSMBUserRequest) Reset() {
 	*x = AddSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +1791,7 @@ func (x *AddSMBUserRequest) String() string {
 func (*AddSMBUserRequest) ProtoMessage() {}
 
 func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +1804,7 @@ func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AddSMBUserRequest) GetUser() string {
@@ -1690,7 +1837,7 @@ type AddSMBUserResponse struct {
 
 func (x *AddSMBUserResponse) Reset() {
 	*x = AddSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1849,7 @@ func (x *AddSMBUserResponse) String() string {
 func (*AddSMBUserResponse) ProtoMessage() {}
 
 func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1862,7 @@ func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
 }
 
 // RemoveSMBUserRequest names the account.
@@ -1729,7 +1876,7 @@ type RemoveSMBUserRequest struct {
 
 func (x *RemoveSMBUserRequest) Reset() {
 	*x = RemoveSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1888,7 @@ func (x *RemoveSMBUserRequest) String() string {
 func (*RemoveSMBUserRequest) ProtoMessage() {}
 
 func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1901,7 @@ func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RemoveSMBUserRequest) GetUser() string {
@@ -1773,7 +1920,7 @@ type RemoveSMBUserResponse struct {
 
 func (x *RemoveSMBUserResponse) Reset() {
 	*x = RemoveSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +1932,7 @@ func (x *RemoveSMBUserResponse) String() string {
 func (*RemoveSMBUserResponse) ProtoMessage() {}
 
 func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +1945,7 @@ func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
 }
 
 // DropSMBSessionsRequest names the file server.
@@ -1812,7 +1959,7 @@ type DropSMBSessionsRequest struct {
 
 func (x *DropSMBSessionsRequest) Reset() {
 	*x = DropSMBSessionsRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1824,7 +1971,7 @@ func (x *DropSMBSessionsRequest) String() string {
 func (*DropSMBSessionsRequest) ProtoMessage() {}
 
 func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1837,7 +1984,7 @@ func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DropSMBSessionsRequest) GetServer() string {
@@ -1856,7 +2003,7 @@ type DropSMBSessionsResponse struct {
 
 func (x *DropSMBSessionsResponse) Reset() {
 	*x = DropSMBSessionsResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +2015,7 @@ func (x *DropSMBSessionsResponse) String() string {
 func (*DropSMBSessionsResponse) ProtoMessage() {}
 
 func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +2028,7 @@ func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
 }
 
 // SetISCSIPortalStateRequest names the portal and the wanted state.
@@ -1899,7 +2046,7 @@ type SetISCSIPortalStateRequest struct {
 
 func (x *SetISCSIPortalStateRequest) Reset() {
 	*x = SetISCSIPortalStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +2058,7 @@ func (x *SetISCSIPortalStateRequest) String() string {
 func (*SetISCSIPortalStateRequest) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +2071,7 @@ func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateRequest.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SetISCSIPortalStateRequest) GetAddress() string {
@@ -1957,7 +2104,7 @@ type SetISCSIPortalStateResponse struct {
 
 func (x *SetISCSIPortalStateResponse) Reset() {
 	*x = SetISCSIPortalStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2116,7 @@ func (x *SetISCSIPortalStateResponse) String() string {
 func (*SetISCSIPortalStateResponse) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2129,7 @@ func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateResponse.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
 }
 
 // DropISCSISessionRequest names the session.
@@ -1996,7 +2143,7 @@ type DropISCSISessionRequest struct {
 
 func (x *DropISCSISessionRequest) Reset() {
 	*x = DropISCSISessionRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2155,7 @@ func (x *DropISCSISessionRequest) String() string {
 func (*DropISCSISessionRequest) ProtoMessage() {}
 
 func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2168,7 @@ func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionRequest.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DropISCSISessionRequest) GetTarget() string {
@@ -2040,7 +2187,7 @@ type DropISCSISessionResponse struct {
 
 func (x *DropISCSISessionResponse) Reset() {
 	*x = DropISCSISessionResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2052,7 +2199,7 @@ func (x *DropISCSISessionResponse) String() string {
 func (*DropISCSISessionResponse) ProtoMessage() {}
 
 func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2065,7 +2212,7 @@ func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionResponse.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
 }
 
 // ListNetworkRequest is empty.
@@ -2077,7 +2224,7 @@ type ListNetworkRequest struct {
 
 func (x *ListNetworkRequest) Reset() {
 	*x = ListNetworkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2236,7 @@ func (x *ListNetworkRequest) String() string {
 func (*ListNetworkRequest) ProtoMessage() {}
 
 func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2249,7 @@ func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkRequest.ProtoReflect.Descriptor instead.
 func (*ListNetworkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
 }
 
 // ListNetworkResponse is what the node can reach.
@@ -2118,7 +2265,7 @@ type ListNetworkResponse struct {
 
 func (x *ListNetworkResponse) Reset() {
 	*x = ListNetworkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2277,7 @@ func (x *ListNetworkResponse) String() string {
 func (*ListNetworkResponse) ProtoMessage() {}
 
 func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2290,7 @@ func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkResponse.ProtoReflect.Descriptor instead.
 func (*ListNetworkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListNetworkResponse) GetServers() []*FileServer {
@@ -2175,7 +2322,7 @@ type FileServer struct {
 
 func (x *FileServer) Reset() {
 	*x = FileServer{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2334,7 @@ func (x *FileServer) String() string {
 func (*FileServer) ProtoMessage() {}
 
 func (x *FileServer) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2347,7 @@ func (x *FileServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileServer.ProtoReflect.Descriptor instead.
 func (*FileServer) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FileServer) GetName() string {
@@ -2241,7 +2388,7 @@ type ISCSIPortal struct {
 
 func (x *ISCSIPortal) Reset() {
 	*x = ISCSIPortal{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2400,7 @@ func (x *ISCSIPortal) String() string {
 func (*ISCSIPortal) ProtoMessage() {}
 
 func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2413,7 @@ func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIPortal.ProtoReflect.Descriptor instead.
 func (*ISCSIPortal) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ISCSIPortal) GetAddress() string {
@@ -2306,7 +2453,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2465,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2478,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
 }
 
 // ListServicesResponse lists services.
@@ -2345,7 +2492,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2357,7 +2504,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2370,7 +2517,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -2399,7 +2546,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2411,7 +2558,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2424,7 +2571,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeService) GetName() string {
@@ -2481,7 +2628,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2493,7 +2640,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2506,7 +2653,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2553,7 +2700,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2712,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2725,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
 }
 
 // ListSwitchesRequest is empty.
@@ -2590,7 +2737,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2749,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2762,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2629,7 +2776,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +2788,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +2801,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -2681,7 +2828,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2840,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2853,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Switch) GetName() string {
@@ -2750,7 +2897,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +2909,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +2922,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -2801,7 +2948,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2960,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +2973,7 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
 }
 
 // GetClockRequest is empty.
@@ -2838,7 +2985,7 @@ type GetClockRequest struct {
 
 func (x *GetClockRequest) Reset() {
 	*x = GetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2850,7 +2997,7 @@ func (x *GetClockRequest) String() string {
 func (*GetClockRequest) ProtoMessage() {}
 
 func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2863,7 +3010,7 @@ func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
 func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
 }
 
 // GetClockResponse is the clock's state.
@@ -2879,7 +3026,7 @@ type GetClockResponse struct {
 
 func (x *GetClockResponse) Reset() {
 	*x = GetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2891,7 +3038,7 @@ func (x *GetClockResponse) String() string {
 func (*GetClockResponse) ProtoMessage() {}
 
 func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2904,7 +3051,7 @@ func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
 func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -2936,7 +3083,7 @@ type SetClockRequest struct {
 
 func (x *SetClockRequest) Reset() {
 	*x = SetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2948,7 +3095,7 @@ func (x *SetClockRequest) String() string {
 func (*SetClockRequest) ProtoMessage() {}
 
 func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2961,7 +3108,7 @@ func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
 func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
@@ -2996,7 +3143,7 @@ type SetClockResponse struct {
 
 func (x *SetClockResponse) Reset() {
 	*x = SetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +3155,7 @@ func (x *SetClockResponse) String() string {
 func (*SetClockResponse) ProtoMessage() {}
 
 func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +3168,7 @@ func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
 func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -3079,7 +3226,16 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"diskNumber\"3\n" +
 	"\x12DetachDiskResponse\x12\x1d\n" +
 	"\n" +
-	"image_path\x18\x01 \x01(\tR\timagePath\"Q\n" +
+	"image_path\x18\x01 \x01(\tR\timagePath\"\x1a\n" +
+	"\x18ListDetachedDisksRequest\"X\n" +
+	"\x19ListDetachedDisksResponse\x12;\n" +
+	"\x05disks\x18\x01 \x03(\v2%.csiproxy.admin.v1alpha1.DetachedDiskR\x05disks\"s\n" +
+	"\fDetachedDisk\x12#\n" +
+	"\rserial_number\x18\x01 \x01(\tR\fserialNumber\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\x12\x1f\n" +
+	"\vbundle_path\x18\x03 \x01(\tR\n" +
+	"bundlePath\"Q\n" +
 	"\x0fGrowDiskRequest\x12\x1f\n" +
 	"\vdisk_number\x18\x01 \x01(\rR\n" +
 	"diskNumber\x12\x1d\n" +
@@ -3212,12 +3368,13 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\x9d\x18\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\x99\x19\n" +
 	"\fEmulatedNode\x12e\n" +
 	"\n" +
 	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
 	"\n" +
-	"DetachDisk\x12*.csiproxy.admin.v1alpha1.DetachDiskRequest\x1a+.csiproxy.admin.v1alpha1.DetachDiskResponse\x12_\n" +
+	"DetachDisk\x12*.csiproxy.admin.v1alpha1.DetachDiskRequest\x1a+.csiproxy.admin.v1alpha1.DetachDiskResponse\x12z\n" +
+	"\x11ListDetachedDisks\x121.csiproxy.admin.v1alpha1.ListDetachedDisksRequest\x1a2.csiproxy.admin.v1alpha1.ListDetachedDisksResponse\x12_\n" +
 	"\bGrowDisk\x12(.csiproxy.admin.v1alpha1.GrowDiskRequest\x1a).csiproxy.admin.v1alpha1.GrowDiskResponse\x12k\n" +
 	"\fSetDiskState\x12,.csiproxy.admin.v1alpha1.SetDiskStateRequest\x1a-.csiproxy.admin.v1alpha1.SetDiskStateResponse\x12t\n" +
 	"\x0fSetDiskReadOnly\x12/.csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest\x1a0.csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse\x12\\\n" +
@@ -3262,7 +3419,7 @@ func file_admin_v1alpha1_emulated_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_emulated_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.admin.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.admin.v1alpha1.ServiceStart
@@ -3275,142 +3432,148 @@ var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(*AttachDiskResponse)(nil),          // 8: csiproxy.admin.v1alpha1.AttachDiskResponse
 	(*DetachDiskRequest)(nil),           // 9: csiproxy.admin.v1alpha1.DetachDiskRequest
 	(*DetachDiskResponse)(nil),          // 10: csiproxy.admin.v1alpha1.DetachDiskResponse
-	(*GrowDiskRequest)(nil),             // 11: csiproxy.admin.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),            // 12: csiproxy.admin.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),         // 13: csiproxy.admin.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil),        // 14: csiproxy.admin.v1alpha1.SetDiskStateResponse
-	(*SetDiskReadOnlyRequest)(nil),      // 15: csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	(*SetDiskReadOnlyResponse)(nil),     // 16: csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	(*GetPathRequest)(nil),              // 17: csiproxy.admin.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),             // 18: csiproxy.admin.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),             // 19: csiproxy.admin.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),            // 20: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*SetSMBPasswordRequest)(nil),       // 21: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),      // 22: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),    // 23: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil),   // 24: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),               // 25: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),              // 26: csiproxy.admin.v1alpha1.RebootResponse
-	(*AddSMBShareRequest)(nil),          // 27: csiproxy.admin.v1alpha1.AddSMBShareRequest
-	(*AddSMBShareResponse)(nil),         // 28: csiproxy.admin.v1alpha1.AddSMBShareResponse
-	(*RemoveSMBShareRequest)(nil),       // 29: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	(*RemoveSMBShareResponse)(nil),      // 30: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	(*AddSMBUserRequest)(nil),           // 31: csiproxy.admin.v1alpha1.AddSMBUserRequest
-	(*AddSMBUserResponse)(nil),          // 32: csiproxy.admin.v1alpha1.AddSMBUserResponse
-	(*RemoveSMBUserRequest)(nil),        // 33: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	(*RemoveSMBUserResponse)(nil),       // 34: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	(*DropSMBSessionsRequest)(nil),      // 35: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	(*DropSMBSessionsResponse)(nil),     // 36: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	(*SetISCSIPortalStateRequest)(nil),  // 37: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	(*SetISCSIPortalStateResponse)(nil), // 38: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	(*DropISCSISessionRequest)(nil),     // 39: csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	(*DropISCSISessionResponse)(nil),    // 40: csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	(*ListNetworkRequest)(nil),          // 41: csiproxy.admin.v1alpha1.ListNetworkRequest
-	(*ListNetworkResponse)(nil),         // 42: csiproxy.admin.v1alpha1.ListNetworkResponse
-	(*FileServer)(nil),                  // 43: csiproxy.admin.v1alpha1.FileServer
-	(*ISCSIPortal)(nil),                 // 44: csiproxy.admin.v1alpha1.ISCSIPortal
-	(*ListServicesRequest)(nil),         // 45: csiproxy.admin.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 46: csiproxy.admin.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 47: csiproxy.admin.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 48: csiproxy.admin.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 49: csiproxy.admin.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 50: csiproxy.admin.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 51: csiproxy.admin.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 52: csiproxy.admin.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 53: csiproxy.admin.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 54: csiproxy.admin.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 55: csiproxy.admin.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 56: csiproxy.admin.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 57: csiproxy.admin.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 58: csiproxy.admin.v1alpha1.SetClockResponse
-	(*durationpb.Duration)(nil),         // 59: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 60: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 61: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 62: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 63: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*AddFaultResponse)(nil),            // 64: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 65: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 66: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*ListDetachedDisksRequest)(nil),    // 11: csiproxy.admin.v1alpha1.ListDetachedDisksRequest
+	(*ListDetachedDisksResponse)(nil),   // 12: csiproxy.admin.v1alpha1.ListDetachedDisksResponse
+	(*DetachedDisk)(nil),                // 13: csiproxy.admin.v1alpha1.DetachedDisk
+	(*GrowDiskRequest)(nil),             // 14: csiproxy.admin.v1alpha1.GrowDiskRequest
+	(*GrowDiskResponse)(nil),            // 15: csiproxy.admin.v1alpha1.GrowDiskResponse
+	(*SetDiskStateRequest)(nil),         // 16: csiproxy.admin.v1alpha1.SetDiskStateRequest
+	(*SetDiskStateResponse)(nil),        // 17: csiproxy.admin.v1alpha1.SetDiskStateResponse
+	(*SetDiskReadOnlyRequest)(nil),      // 18: csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	(*SetDiskReadOnlyResponse)(nil),     // 19: csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	(*GetPathRequest)(nil),              // 20: csiproxy.admin.v1alpha1.GetPathRequest
+	(*GetPathResponse)(nil),             // 21: csiproxy.admin.v1alpha1.GetPathResponse
+	(*ReadlinkRequest)(nil),             // 22: csiproxy.admin.v1alpha1.ReadlinkRequest
+	(*ReadlinkResponse)(nil),            // 23: csiproxy.admin.v1alpha1.ReadlinkResponse
+	(*SetSMBPasswordRequest)(nil),       // 24: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),      // 25: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),    // 26: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil),   // 27: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),               // 28: csiproxy.admin.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),              // 29: csiproxy.admin.v1alpha1.RebootResponse
+	(*AddSMBShareRequest)(nil),          // 30: csiproxy.admin.v1alpha1.AddSMBShareRequest
+	(*AddSMBShareResponse)(nil),         // 31: csiproxy.admin.v1alpha1.AddSMBShareResponse
+	(*RemoveSMBShareRequest)(nil),       // 32: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	(*RemoveSMBShareResponse)(nil),      // 33: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	(*AddSMBUserRequest)(nil),           // 34: csiproxy.admin.v1alpha1.AddSMBUserRequest
+	(*AddSMBUserResponse)(nil),          // 35: csiproxy.admin.v1alpha1.AddSMBUserResponse
+	(*RemoveSMBUserRequest)(nil),        // 36: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	(*RemoveSMBUserResponse)(nil),       // 37: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	(*DropSMBSessionsRequest)(nil),      // 38: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	(*DropSMBSessionsResponse)(nil),     // 39: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	(*SetISCSIPortalStateRequest)(nil),  // 40: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	(*SetISCSIPortalStateResponse)(nil), // 41: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	(*DropISCSISessionRequest)(nil),     // 42: csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	(*DropISCSISessionResponse)(nil),    // 43: csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	(*ListNetworkRequest)(nil),          // 44: csiproxy.admin.v1alpha1.ListNetworkRequest
+	(*ListNetworkResponse)(nil),         // 45: csiproxy.admin.v1alpha1.ListNetworkResponse
+	(*FileServer)(nil),                  // 46: csiproxy.admin.v1alpha1.FileServer
+	(*ISCSIPortal)(nil),                 // 47: csiproxy.admin.v1alpha1.ISCSIPortal
+	(*ListServicesRequest)(nil),         // 48: csiproxy.admin.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 49: csiproxy.admin.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 50: csiproxy.admin.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 51: csiproxy.admin.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 52: csiproxy.admin.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 53: csiproxy.admin.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 54: csiproxy.admin.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 55: csiproxy.admin.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 56: csiproxy.admin.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 57: csiproxy.admin.v1alpha1.SetSwitchResponse
+	(*GetClockRequest)(nil),             // 58: csiproxy.admin.v1alpha1.GetClockRequest
+	(*GetClockResponse)(nil),            // 59: csiproxy.admin.v1alpha1.GetClockResponse
+	(*SetClockRequest)(nil),             // 60: csiproxy.admin.v1alpha1.SetClockRequest
+	(*SetClockResponse)(nil),            // 61: csiproxy.admin.v1alpha1.SetClockResponse
+	(*durationpb.Duration)(nil),         // 62: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 63: google.protobuf.Timestamp
+	(*AddFaultRequest)(nil),             // 64: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 65: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 66: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*AddFaultResponse)(nil),            // 67: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 68: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 69: csiproxy.admin.v1alpha1.RemoveFaultResponse
 }
 var file_admin_v1alpha1_emulated_proto_depIdxs = []int32{
 	7,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	43, // 1: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
-	44, // 2: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
-	47, // 3: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
-	0,  // 4: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 5: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	59, // 6: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
-	0,  // 7: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 8: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	59, // 9: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	52, // 10: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
-	60, // 11: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	60, // 12: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	59, // 13: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	60, // 14: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	6,  // 15: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	9,  // 16: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	11, // 17: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	13, // 18: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	15, // 19: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	17, // 20: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	19, // 21: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	21, // 22: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	23, // 23: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	27, // 24: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
-	29, // 25: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	31, // 26: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
-	33, // 27: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	35, // 28: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	37, // 29: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	39, // 30: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	41, // 31: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
-	45, // 32: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
-	48, // 33: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
-	50, // 34: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
-	53, // 35: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
-	55, // 36: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
-	57, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
-	61, // 38: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	62, // 39: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	63, // 40: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	25, // 41: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	2,  // 42: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
-	4,  // 43: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
-	8,  // 44: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	10, // 45: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	12, // 46: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	14, // 47: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	16, // 48: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	18, // 49: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	20, // 50: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	22, // 51: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	24, // 52: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	28, // 53: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
-	30, // 54: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	32, // 55: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
-	34, // 56: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	36, // 57: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	38, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	40, // 59: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	42, // 60: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
-	46, // 61: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
-	49, // 62: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
-	51, // 63: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
-	54, // 64: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
-	56, // 65: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
-	58, // 66: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
-	64, // 67: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	65, // 68: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	66, // 69: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	26, // 70: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	3,  // 71: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
-	5,  // 72: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
-	44, // [44:73] is the sub-list for method output_type
-	15, // [15:44] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	13, // 1: csiproxy.admin.v1alpha1.ListDetachedDisksResponse.disks:type_name -> csiproxy.admin.v1alpha1.DetachedDisk
+	46, // 2: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
+	47, // 3: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
+	50, // 4: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
+	0,  // 5: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 6: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	62, // 7: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
+	0,  // 8: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 9: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	62, // 10: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
+	55, // 11: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
+	63, // 12: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
+	63, // 13: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
+	62, // 14: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
+	63, // 15: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
+	6,  // 16: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
+	9,  // 17: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
+	11, // 18: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.admin.v1alpha1.ListDetachedDisksRequest
+	14, // 19: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
+	16, // 20: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
+	18, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	20, // 22: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
+	22, // 23: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
+	24, // 24: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	26, // 25: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	30, // 26: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
+	32, // 27: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	34, // 28: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
+	36, // 29: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	38, // 30: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	40, // 31: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	42, // 32: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	44, // 33: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
+	48, // 34: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
+	51, // 35: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
+	53, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
+	56, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
+	58, // 38: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
+	60, // 39: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
+	64, // 40: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
+	65, // 41: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
+	66, // 42: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
+	28, // 43: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
+	2,  // 44: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
+	4,  // 45: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
+	8,  // 46: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
+	10, // 47: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
+	12, // 48: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.admin.v1alpha1.ListDetachedDisksResponse
+	15, // 49: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
+	17, // 50: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
+	19, // 51: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	21, // 52: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
+	23, // 53: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
+	25, // 54: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	27, // 55: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	31, // 56: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
+	33, // 57: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	35, // 58: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
+	37, // 59: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	39, // 60: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	41, // 61: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	43, // 62: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	45, // 63: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
+	49, // 64: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
+	52, // 65: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
+	54, // 66: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
+	57, // 67: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
+	59, // 68: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
+	61, // 69: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
+	67, // 70: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
+	68, // 71: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
+	69, // 72: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
+	29, // 73: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
+	3,  // 74: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
+	5,  // 75: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
+	46, // [46:76] is the sub-list for method output_type
+	16, // [16:46] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_emulated_proto_init() }
@@ -3420,15 +3583,15 @@ func file_admin_v1alpha1_emulated_proto_init() {
 	}
 	file_admin_v1alpha1_fault_proto_init()
 	file_admin_v1alpha1_emulated_proto_msgTypes[4].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[46].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[55].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[49].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[58].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   57,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

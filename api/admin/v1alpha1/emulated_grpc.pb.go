@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	EmulatedNode_AttachDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk"
 	EmulatedNode_DetachDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"
+	EmulatedNode_ListDetachedDisks_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/ListDetachedDisks"
 	EmulatedNode_GrowDisk_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/GrowDisk"
 	EmulatedNode_SetDiskState_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskState"
 	EmulatedNode_SetDiskReadOnly_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskReadOnly"
@@ -67,6 +68,8 @@ type EmulatedNodeClient interface {
 	// the files of its volumes, and can be attached again, to any node.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error)
+	// ListDetachedDisks lists the disks that were pulled out and lie in the state directory.
+	ListDetachedDisks(ctx context.Context, in *ListDetachedDisksRequest, opts ...grpc.CallOption) (*ListDetachedDisksResponse, error)
 	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
 	// NOT_FOUND: there is no such disk.
 	GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error)
@@ -168,6 +171,16 @@ func (c *emulatedNodeClient) DetachDisk(ctx context.Context, in *DetachDiskReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DetachDiskResponse)
 	err := c.cc.Invoke(ctx, EmulatedNode_DetachDisk_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) ListDetachedDisks(ctx context.Context, in *ListDetachedDisksRequest, opts ...grpc.CallOption) (*ListDetachedDisksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDetachedDisksResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_ListDetachedDisks_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -459,6 +472,8 @@ type EmulatedNodeServer interface {
 	// the files of its volumes, and can be attached again, to any node.
 	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
 	DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error)
+	// ListDetachedDisks lists the disks that were pulled out and lie in the state directory.
+	ListDetachedDisks(context.Context, *ListDetachedDisksRequest) (*ListDetachedDisksResponse, error)
 	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
 	// NOT_FOUND: there is no such disk.
 	GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error)
@@ -550,6 +565,9 @@ func (UnimplementedEmulatedNodeServer) AttachDisk(context.Context, *AttachDiskRe
 }
 func (UnimplementedEmulatedNodeServer) DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DetachDisk not implemented")
+}
+func (UnimplementedEmulatedNodeServer) ListDetachedDisks(context.Context, *ListDetachedDisksRequest) (*ListDetachedDisksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDetachedDisks not implemented")
 }
 func (UnimplementedEmulatedNodeServer) GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GrowDisk not implemented")
@@ -684,6 +702,24 @@ func _EmulatedNode_DetachDisk_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EmulatedNodeServer).DetachDisk(ctx, req.(*DetachDiskRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_ListDetachedDisks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDetachedDisksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).ListDetachedDisks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_ListDetachedDisks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).ListDetachedDisks(ctx, req.(*ListDetachedDisksRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1188,6 +1224,10 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DetachDisk",
 			Handler:    _EmulatedNode_DetachDisk_Handler,
+		},
+		{
+			MethodName: "ListDetachedDisks",
+			Handler:    _EmulatedNode_ListDetachedDisks_Handler,
 		},
 		{
 			MethodName: "GrowDisk",
