@@ -59,7 +59,7 @@ func looks() []look {
 		{services, noServices, "service-stopped service-not-automatic service-wrapped"},
 		{privileges, notInspected(""), "missing-privilege"},
 		{operations, notInspected(""), "hung-operation slow-operation"},
-		{dangling, notInspected("mount points"), "dangling-link dangling-mount-point dangling-share-link"},
+		{dangling, notInspected("mount points"), "dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
 		{mappings, notInspected("SMB mappings"), "stale-smb-mapping"},
 		{mappingsLimit, notInspected("SMB mappings"), "many-smb-mappings"},
 		{sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},

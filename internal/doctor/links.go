@@ -28,6 +28,12 @@ func dangling(f Facts) []Finding {
 				"if pods still use the volume: attach the disk again",
 				command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, path),
 			}
+			if staged.MatchString(d.GetPath()) {
+				finding.Check = "left-over-globalmount"
+				finding.What = "kubelet's mount point of a gone disk was left over: " + d.GetPath()
+				// https://github.com/kubernetes/kubernetes/issues/130300
+				finding.Do = append(finding.Do, `until then a pod with the volume may wait here: "exists but is not a directory"`)
+			}
 		case admin.DanglingKind_DANGLING_KIND_SHARE:
 			finding.Check = "dangling-share-link"
 			finding.What = "the share behind a link is not mapped, as after a reboot: " + d.GetPath()

@@ -14,7 +14,7 @@ import (
 
 func TestNPD(t *testing.T) {
 	answers := []doctor.Endpoint{{Group: "disk", Version: "v1", State: doctor.Answers}}
-	gone := &admin.Dangling{Path: strings.TrimSuffix(staged("ebs.csi.aws.com"), `\`), Target: id,
+	gone := &admin.Dangling{Path: `C:\var\lib\kubelet\pods\uid\mount`, Target: id,
 		Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}
 	looked := doctor.Facts{
 		Endpoints: answers, Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{},

@@ -50,7 +50,7 @@ func read(t *testing.T) (text string, c configuration) {
 func TestConfiguration(t *testing.T) {
 	_, c := read(t)
 	onlyNotes := []string{"ActiveFault", "GroupOff", "OldVersion", "ServiceWrapped", "SlowOperation", "VolumeNotMounted",
-		"DiskNotOfKubernetes", "SeveralDrivers", "LeftOverGlobalmount"}
+		"DiskNotOfKubernetes", "SeveralDrivers"}
 	var conditions, ofRules, reasons []string
 	for _, condition := range c.Conditions {
 		conditions = append(conditions, condition.Type)
@@ -104,7 +104,7 @@ func TestNodeProblemDetector(t *testing.T) {
 	d := start(t, program, ctl)
 	d.until(`Initialized conditions`)
 	run("node", "disk", "detach", "1")
-	d.until(`Node condition CSIDiskGone is now: True, reason: DanglingMountPoint, ` +
+	d.until(`Node condition CSIDiskGone is now: True, reason: CSIDiskGone, ` +
 		`message: "DanglingMountPoint: the disk of a mounted volume is gone"`)
 	run("node", "disk", "attach", "--bundle", run("node", "disk", "detached", "-o", "name"))
 	d.until(`Node condition CSIDiskGone is now: False, reason: NoDiskGone, ` +
