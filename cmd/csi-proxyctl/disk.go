@@ -7,8 +7,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,8 +38,8 @@ func (a *connection) listDetached(ctx context.Context, _ []string) (answer, erro
 	rows, names := []string{"SERIAL\tSIZE\tTO ATTACH IT AGAIN"}, []string{}
 	for _, d := range r.GetDisks() {
 		names = append(names, d.GetBundlePath())
-		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle '%s'", cmp.Or(d.GetSerialNumber(), "-"),
-			treeview.Size(d.GetSizeBytes()), strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`)))
+		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle '%s'",
+			cmp.Or(d.GetSerialNumber(), "-"), treeview.Size(d.GetSizeBytes()), strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`)))
 	}
 	return answer{value: message{r}, rows: rows, names: names}, err
 }

@@ -16,7 +16,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // TestHostTrouble: an error because of the host of an emulated node says so, and keeps Windows' code. A reboot after

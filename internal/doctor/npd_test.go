@@ -31,18 +31,24 @@ func TestNPD(t *testing.T) {
 		line    string
 		code    int
 	}{
-		"in order":         {looked, nil, "nothing is wrong", doctor.NPDOK},
-		"a note":           {slow, nil, "nothing is wrong", doctor.NPDOK},
-		"disks gone":       {sick, nil, "DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
-		"of this reason":   {sick, []string{"DiskOffline", "DanglingMountPoint"}, "DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
-		"of another":       {sick, []string{"DiskOffline"}, "nothing is wrong", doctor.NPDOK},
-		"no agent":         {none, []string{"NoAgent"}, "NoAgent: no agent serves the storage API here", doctor.NPDProblem},
-		"nobody to ask":    {none, []string{"SanPolicy"}, "not known: there is no agent to ask", doctor.NPDUnknown},
-		"not inspected":    {doctor.Facts{Endpoints: answers}, []string{"DanglingMountPoint"}, "not known: the agent's admin endpoint did not answer", doctor.NPDUnknown},
-		"disks not listed": {doctor.Facts{Endpoints: answers}, []string{"DiskOffline"}, "not known: the agent did not list the disks", doctor.NPDUnknown},
-		"no services":      {doctor.Facts{Endpoints: answers}, []string{"ServiceStopped"}, "not known: the agent did not tell the states of services", doctor.NPDUnknown},
-		"a part missing":   {partly, []string{"StaleSmbMapping"}, "not known: the agent could not look at SMB mappings", doctor.NPDUnknown},
-		"another part":     {partly, []string{"IscsiDisconnected"}, "nothing is wrong", doctor.NPDOK},
+		"in order": {looked, nil, "nothing is wrong", doctor.NPDOK},
+		"a note":   {slow, nil, "nothing is wrong", doctor.NPDOK},
+		"disks gone": {sick, nil,
+			"DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
+		"of this reason": {sick, []string{"DiskOffline", "DanglingMountPoint"},
+			"DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
+		"of another":    {sick, []string{"DiskOffline"}, "nothing is wrong", doctor.NPDOK},
+		"no agent":      {none, []string{"NoAgent"}, "NoAgent: no agent serves the storage API here", doctor.NPDProblem},
+		"nobody to ask": {none, []string{"SanPolicy"}, "not known: there is no agent to ask", doctor.NPDUnknown},
+		"not inspected": {doctor.Facts{Endpoints: answers}, []string{"DanglingMountPoint"},
+			"not known: the agent's admin endpoint did not answer", doctor.NPDUnknown},
+		"disks not listed": {doctor.Facts{Endpoints: answers}, []string{"DiskOffline"},
+			"not known: the agent did not list the disks", doctor.NPDUnknown},
+		"no services": {doctor.Facts{Endpoints: answers}, []string{"ServiceStopped"},
+			"not known: the agent did not tell the states of services", doctor.NPDUnknown},
+		"a part missing": {partly, []string{"StaleSmbMapping"},
+			"not known: the agent could not look at SMB mappings", doctor.NPDUnknown},
+		"another part": {partly, []string{"IscsiDisconnected"}, "nothing is wrong", doctor.NPDOK},
 	} {
 		line, code := doctor.NPD(test.facts, test.reasons)
 		if line != test.line || code != test.code {

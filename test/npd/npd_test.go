@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/test/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
