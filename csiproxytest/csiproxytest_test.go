@@ -176,30 +176,37 @@ func TestPassedTestShowsNothing(t *testing.T) {
 }
 
 func TestMistakesFailTheTest(t *testing.T) {
-	for name, mistake := range map[string]func(tb testing.TB, n *csiproxytest.Node){
-		"no such disk":     func(_ testing.TB, n *csiproxytest.Node) { n.DetachDisk(99) },
-		"no such function": func(_ testing.TB, n *csiproxytest.Node) { n.Fail(csiproxytest.Calls{Function: "Foo"}, "21") },
-		"no such error": func(_ testing.TB,
-			n *csiproxytest.Node) {
-			n.Fail(csiproxytest.Calls{Function: "Flush"}, "ERROR_FOO")
-		},
-		"no such code": func(_ testing.TB, n *csiproxytest.Node) {
-			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_FOO"}, 1, 1)
-		},
-		"no such path": func(_ testing.TB, n *csiproxytest.Node) { n.HostPath(`C:\a\b\c`) },
-		"no client": func(tb testing.TB, n *csiproxytest.Node) {
+	for name, mistake := range map[string]struct {
+		make func(tb testing.TB, n *csiproxytest.Node)
+		want string // in the log
+	}{
+		"no such disk": {func(_ testing.TB, n *csiproxytest.Node) { n.DetachDisk(99) }, "disk 99: no such disk"},
+		"no such function": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Fail(csiproxytest.Calls{Function: "DeviceIoControll"}, "21")
+		}, `there is no kernel function "DeviceIoControll"; did you mean DeviceIoControl?`},
+		"no such method": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Cut(csiproxytest.Calls{Method: "volume/MontVolume"})
+		}, `"volume/MontVolume" matches no method that is served; did you mean volume/MountVolume?`},
+		"no such error": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Fail(csiproxytest.Calls{Function: "FlushDevice"}, "ERROR_NOT_REDY")
+		}, `"ERROR_NOT_REDY" is neither a known Win32 error code nor a number; did you mean ERROR_NOT_READY?`},
+		"no such code": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISC"}, 1, 1)
+		}, "did you mean IOCTL_DISK_CREATE_DISK"},
+		"no such path": {func(_ testing.TB, n *csiproxytest.Node) { n.HostPath(`C:\a\b\c`) }, `C:\a\b\c`},
+		"no client": {func(tb testing.TB, n *csiproxytest.Node) {
 			csiproxytest.Client(tb, n, os.Open)
-		},
+		}, "is not a client of an API group"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			past := false
-			_, failed := run(t, func(tb testing.TB) {
+			log, failed := run(t, func(tb testing.TB) {
 				n := csiproxytest.Start(tb, csiproxytest.Options{})
-				mistake(tb, n)
+				mistake.make(tb, n)
 				past = true
 			})
-			if !failed || past {
-				t.Errorf("got failed %v, went on %v", failed, past)
+			if !failed || past || !strings.Contains(log, mistake.want) {
+				t.Errorf("got failed %v, went on %v, the log\n%s\nwant %q in it", failed, past, log, mistake.want)
 			}
 		})
 	}

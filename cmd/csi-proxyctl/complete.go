@@ -66,18 +66,7 @@ func completeBy(c *cobra.Command, flag string, values func() []string) {
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
 	completeBy(c, "function", kernel.Functions)
-	completeBy(c, "method", masks)
-}
-
-// masks returns the masks of groups and of methods: volume, volume/MountVolume, volume/v1/MountVolume.
-func masks() (list []string) {
-	for _, path := range policy.Methods() {
-		mask := policy.Written(path)
-		parts := strings.Split(mask, "/")
-		list = append(list, parts[0], parts[0]+"/"+parts[2], mask)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	completeBy(c, "method", func() []string { return methods.Masks(policy.Methods()) })
 }
 
 // The completers below ignore errors, which a shell cannot show. A description follows a tab.
@@ -263,7 +252,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 }
 
 // suggestion returns the end of the text of a call that failed because it names an unknown object: similar names, from
-// the completions of the command's arguments and of its flags that select calls.
+// the completions of the command's arguments.
 func (a *connection) suggestion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
@@ -275,10 +264,7 @@ func (a *connection) suggestion(ctx context.Context) string {
 			return didYouMean(typed, names)
 		}
 	}
-	function, _ := a.running.Flags().GetString("function")
-	method, _ := a.running.Flags().GetString("method")
-	_, suggestion := unknownCalls(function, method)
-	return suggestion
+	return ""
 }
 
 // unknownCalls returns an error's text and a suggestion if no kernel function or no method has the name. Both are empty
@@ -292,5 +278,5 @@ func unknownCalls(function, method string) (text, suggestion string) {
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
 		return "", ""
 	}
-	return fmt.Sprintf("no method is called %q", method), didYouMean(method, masks())
+	return fmt.Sprintf("no method is called %q", method), didYouMean(method, methods.Masks(policy.Methods()))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -89,7 +90,7 @@ func (f Fault) problem() string {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && !known(f.Function):
-		return fmt.Sprintf("there is no kernel function %q", f.Function)
+		return fmt.Sprintf("there is no kernel function %q", f.Function) + similar.Meant(f.Function, kernel.Functions())
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -68,7 +69,8 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
-		return 0, nil, fmt.Errorf("%w: %q matches no method that is served", ErrInvalid, f.Method)
+		return 0, nil, fmt.Errorf("%w: %q matches no method that is served%s", ErrInvalid, f.Method,
+			similar.Meant(f.Method, methods.Masks(s.paths)))
 	}
 	s.lastID++
 	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}),

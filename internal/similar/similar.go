@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Names returns the names that a text may have meant, the most similar first, three at most.
+// Names returns the names that a text may have meant: the most similar ones, three at most.
 func Names(text string, names []string) []string {
 	if text == "" {
 		return nil
@@ -37,7 +37,21 @@ func Names(text string, names []string) []string {
 		}
 		return strings.Compare(a, b)
 	})
-	return found[:min(len(found), 3)]
+	for i, name := range found {
+		if i == 3 || near[name] > near[found[0]] {
+			return found[:i]
+		}
+	}
+	return found
+}
+
+// Meant returns the end of an error's text: the names that a text may have meant, or nothing.
+func Meant(text string, names []string) string {
+	near := Names(text, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // distance returns how many letters must be added, removed or replaced to make one text of the other, ignoring case.

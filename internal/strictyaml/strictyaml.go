@@ -107,8 +107,8 @@ func decodeStruct(n *yaml.Node, to reflect.Value) error {
 }
 
 func unknown(name string, fields []string) error {
-	if near := similar.Names(name, fields); len(near) > 0 {
-		return fmt.Errorf("there is no such field; did you mean %s?", strings.Join(near, " or "))
+	if meant := similar.Meant(name, fields); meant != "" {
+		return errors.New("there is no such field" + meant)
 	}
 	return fmt.Errorf("there is no such field; the fields are %s", strings.Join(fields, ", "))
 }

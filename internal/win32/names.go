@@ -4,8 +4,11 @@ package win32
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 )
 
 // ParseErrno parses an error code: its name in winerror.h, if this package knows it, or its number in any of Go's
@@ -16,7 +19,11 @@ func ParseErrno(text string) (Errno, error) {
 	}
 	number, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is neither a known Win32 error code nor a number", text)
+		names := make([]string, len(errnoTable))
+		for i, e := range errnoTable {
+			names[i] = e.name
+		}
+		return 0, fmt.Errorf("%q is neither a known Win32 error code nor a number%s", text, similar.Meant(text, names))
 	}
 	return Errno(number), nil
 }
@@ -30,7 +37,8 @@ func ParseControlCode(text string) (uint32, error) {
 	}
 	number, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is neither a known control code nor a number", text)
+		names := slices.Collect(maps.Values(controlCodeNames))
+		return 0, fmt.Errorf("%q is neither a known control code nor a number%s", text, similar.Meant(text, names))
 	}
 	return uint32(number), nil
 }
