@@ -85,5 +85,5 @@ Usage:
 
 Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.
 
-Flags:
+Flags of the agent:
 `

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"k8s.io/klog/v2"
 )
 
 // Exit codes.
@@ -36,8 +38,7 @@ func (p Program) Run(ctx context.Context, parsed error) int {
 	switch {
 	case errors.Is(parsed, flag.ErrHelp):
 		_, _ = fmt.Fprint(p.Stderr, p.Usage)
-		p.Flags.SetOutput(p.Stderr)
-		p.Flags.PrintDefaults()
+		p.printFlags()
 		return ExitOK
 	case parsed != nil:
 		_, _ = fmt.Fprintf(p.Stderr, "%s: %v\nRun %s -help for the flags.\n", p.program, parsed, p.program)
@@ -53,6 +54,27 @@ func (p Program) Run(ctx context.Context, parsed error) int {
 		return ExitFailed
 	}
 	return ExitOK
+}
+
+// printFlags prints the flags of the agent, and then those that direct its log.
+func (p Program) printFlags() {
+	ofLog := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(ofLog)
+	(&LogFlags{}).register(ofLog)
+	for _, log := range []bool{false, true} {
+		group := flag.NewFlagSet("", flag.ContinueOnError)
+		p.Flags.VisitAll(func(f *flag.Flag) {
+			if (ofLog.Lookup(f.Name) != nil) == log {
+				group.Var(f.Value, f.Name, f.Usage)
+				group.Lookup(f.Name).DefValue = f.DefValue // not the value on the command line
+			}
+		})
+		if log {
+			_, _ = fmt.Fprint(p.Stderr, "\nFlags of the log:\n")
+		}
+		group.SetOutput(p.Stderr)
+		group.PrintDefaults()
+	}
 }
 
 // serve runs the agent until a signal, such as the one of Ctrl+C or of a container's end, or a failure ends it.

@@ -118,6 +118,14 @@ func NewOptions(program string) *Options {
 
 // Parse reads the command line. Its errors mean ExitUsage, except flag.ErrHelp: help was asked for.
 func (o *Options) Parse(args []string) error {
+	if len(args) == 1 {
+		switch args[0] {
+		case "-version", "--version":
+			args = []string{"version"}
+		case "help":
+			return flag.ErrHelp
+		}
+	}
 	if err := o.Flags.Parse(args); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,7 +54,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	h := &host{before: o.Before, noSync: o.NoSync}
 	if err := h.mkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the state directory %s cannot be made; give another one (-state-dir): %w", dir, err)
 	}
 	lock, clean, err := lockDir(dir)
 	if err != nil {
