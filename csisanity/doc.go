@@ -10,7 +10,7 @@
 //		csisanity.Run(t, csisanity.Suite{Plugin: csisanity.Serve(t, plugin.register), Node: node, Volumes: csisanity.Disks()})
 //	}
 //
-// Package csicode, beside it, turns the errors of the mounter and of the agent into the codes that the specification
+// Package mounter/csicode turns the errors of the mounter and of the agent into the codes that the specification
 // asks for. It is for the plugin itself.
 //
 // The module is separate because only it needs the dependencies of csi-sanity.

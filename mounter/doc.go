@@ -12,5 +12,9 @@
 // fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and
 // has a gRPC code.
 //
+// The types with an equals sign are those of package staging, whose documentation has their fields and methods:
+//
+//	go doc -all github.com/kubernetes-csi/csi-proxy/client/staging StageOptions
+//
 // Paths have the forms that kubelet uses: with slashes or backslashes, with or without a drive.
 package mounter

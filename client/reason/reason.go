@@ -3,7 +3,7 @@
 // Package reason lists the reasons that the agent gives with its errors: the Reason of the google.rpc.ErrorInfo in a
 // call's status, and of csiproxy.Error. They are for programs; the error's text is for people. A reason that has been
 // released keeps its meaning. Where none of these fits, the reason is the name of the Windows error without its ERROR_,
-// such as WRITE_PROTECT, or WIN32_ and its number.
+// such as WRITE_PROTECT, or WIN32_ and its number. The agent's audit log has the reason of each failed call.
 package reason
 
 // Calls and requests.
