@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -81,7 +82,12 @@ func TestChartRefuses(t *testing.T) {
 		{"no image", []string{`image.repository=""`}, []string{"image.repository is required", "deploy/image"}},
 		{"a version that does not exist", []string{`agent.apis.disk=["v2"]`}, []string{"agent/apis/disk"}},
 		{"a group that does not exist", []string{`agent.apis.disks="off"`}, []string{"agent/apis", "disks"}},
-		{"a working directory without a drive", []string{`agent.workingDirs=["\\data"]`}, []string{"agent/workingDirs/0"}},
+		{"a working directory without a drive", []string{`agent.workingDirs=["\\data"]`},
+			[]string{`agent.workingDirs[0] is '\data'`, "begins with its drive"}},
+		{"a path with slashes", []string{`agent.kubeletPath="C:/var/lib/kubelet"`},
+			[]string{`agent.kubeletPath is 'C:/var/lib/kubelet'`, "has backslashes"}},
+		{"the removal of a service by the mode that has none", []string{`service.state="absent"`},
+			[]string{"service.state=absent", "needs mode=service"}},
 		{"two agents at once on a node", []string{`updateStrategy={"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}`},
 			[]string{"updateStrategy/rollingUpdate", "maxSurge"}},
 		{"a monitor that reaches nothing", []string{`metrics.podMonitor.enabled=true`},
@@ -116,34 +122,71 @@ func TestChartRefuses(t *testing.T) {
 // there may have a character that cmd reads, not even between quotation marks.
 // https://github.com/microsoft/hcsshim/blob/v0.11.0/internal/jobcontainers/jobcontainer.go
 func TestChartRefusesWhatCmdReads(t *testing.T) {
-	places := map[string]string{ // as JSON; the character comes after each @
-		"agent/kubeletPath":         `agent.kubeletPath="C:\\a@b"`,
-		"agent/workingDirs/0":       `agent.workingDirs=["C:\\a@b","C:\\a@"]`,
-		"agent/workingDirs/1":       "",
-		"agent/protectedServices/0": `agent.protectedServices=["a@b"]`,
-		"agent/pipeSecurity":        `agent.pipeSecurity="D:P(A;;GA;;;SY)@"`,
-		"agent/policy":              `agent.policy="C:\\a@b.yaml"`,
-		"agent/extraArgs/0":         `agent.extraArgs=["-a=b@c"]`,
-		"service/installDir":        `service.installDir="C:\\a@b"`,
+	// As JSON; the character comes after each @. The schema's errors have JSON pointers, those of templates have the
+	// values' names. Templates are not rendered while the schema refuses something.
+	places := map[string]string{
+		"'/agent/protectedServices/0'": `agent.protectedServices=["a@b"]`,
+		"'/agent/pipeSecurity'":        `agent.pipeSecurity="D:P(A;;GA;;;SY)@"`,
+		"'/agent/extraArgs/0'":         `agent.extraArgs=["-a=b@c"]`,
+	}
+	paths := map[string]string{
+		"agent.kubeletPath is":    `agent.kubeletPath="C:\\a@b"`,
+		"agent.workingDirs[0] is": `agent.workingDirs=["C:\\a@b","C:\\a@"]`,
+		"agent.workingDirs[1] is": "",
+		"agent.policy is":         `agent.policy="C:\\a@b.yaml"`,
+		"service.installDir is":   `service.installDir="C:\\a@b"`,
 	}
 	for _, character := range []string{"", "&", "|", "<", ">", "^", "%", `\"`, `\r`, `\n`} {
-		t.Run(character, func(t *testing.T) {
-			args := []string{"template", "csi-proxy", chart, "--values", filepath.Join(root, required)}
-			for _, set := range places {
-				if set != "" {
-					args = append(args, "--set-json", strings.ReplaceAll(set, "@", character))
+		for name, places := range map[string]map[string]string{"schema": places, "paths": paths} {
+			t.Run(name+" "+character, func(t *testing.T) {
+				args := []string{"template", "csi-proxy", chart, "--values", filepath.Join(root, required)}
+				for _, set := range places {
+					if set != "" {
+						args = append(args, "--set-json", strings.ReplaceAll(set, "@", character))
+					}
 				}
-			}
-			_, stderr, err := helm(t, args...)
-			if character == "" && err != nil {
-				t.Errorf("refused without a character: %v\n%s", err, stderr)
-			}
-			for place := range places {
-				if refused := strings.Contains(stderr, "'/"+place+"'"); refused == (character == "") {
-					t.Errorf("%s: refused is %v", place, refused)
+				_, stderr, err := helm(t, args...)
+				if character == "" && err != nil {
+					t.Errorf("refused without a character: %v\n%s", err, stderr)
 				}
+				for place := range places {
+					if refused := strings.Contains(stderr, place); refused == (character == "") {
+						t.Errorf("%s: refused is %v", place, refused)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A new version of the chart alone replaces no agent: the pods' template stays as it is.
+func TestChartsVersionReplacesNoAgent(t *testing.T) {
+	newer := filepath.Join(t.TempDir(), "csi-proxy")
+	if err := os.CopyFS(newer, os.DirFS(chart)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(newer, "Chart.yaml")
+	metadata := regexp.MustCompile(`(?m)^version: .*$`).ReplaceAll(read(t, "charts/csi-proxy/Chart.yaml"),
+		[]byte("version: 99.0.0"))
+	if err := os.WriteFile(file, metadata, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"daemonset", "service"} {
+		var sets []*appsv1.DaemonSet
+		for _, from := range []string{chart, newer} {
+			out, stderr, err := helm(t, "template", "csi-proxy", from, "--values", filepath.Join(root, required),
+				"--set", "mode="+mode)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stderr)
 			}
-		})
+			sets = append(sets, daemonSet(t, decode(t, []byte(out))))
+		}
+		if sets[0].Labels["helm.sh/chart"] == sets[1].Labels["helm.sh/chart"] {
+			t.Errorf("%s: the DaemonSet itself has no new label: %v", mode, sets[1].Labels)
+		}
+		if diff := cmp.Diff(sets[0].Spec.Template, sets[1].Spec.Template); diff != "" {
+			t.Errorf("%s: the new chart replaces the pods; template - newer +:\n%s", mode, diff)
+		}
 	}
 }
 

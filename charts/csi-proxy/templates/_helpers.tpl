@@ -30,6 +30,41 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* Of pods: nothing that changes with the chart's version alone, because each change replaces all agents. */}}
+{{- define "csi-proxy.podLabels" -}}
+{{ include "csi-proxy.selectorLabels" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Refuses what the schema cannot explain. A path is part of a command line of cmd.exe, which starts the agent. */}}
+{{- define "csi-proxy.check" -}}
+{{- if and (eq .Values.mode "daemonset") (eq .Values.service.state "absent") }}
+{{- fail "service.state=absent removes the Windows service and needs mode=service; with mode=daemonset the agent runs in the pods, and uninstalling the release removes it" }}
+{{- end }}
+{{- $paths := dict "agent.kubeletPath" .Values.agent.kubeletPath }}
+{{- range $i, $path := .Values.agent.workingDirs }}
+{{- $_ := set $paths (printf "agent.workingDirs[%d]" $i) $path }}
+{{- end }}
+{{- range $name, $path := dict "agent.policy" .Values.agent.policy "service.installDir" .Values.service.installDir }}
+{{- with $path }}{{ $_ := set $paths $name . }}{{ end }}
+{{- end }}
+{{- $refused := list }}
+{{- range $name, $path := $paths }}
+{{- if not (regexMatch `^[A-Za-z]:\\[^"/:*?<>|%&^\r\n]*[^"/:*?<>|%&^\r\n\\ ]$` $path) }}
+{{- $refused = append $refused (printf "%s is '%s'" $name $path) }}
+{{- end }}
+{{- end }}
+{{- with $refused }}
+{{- fail (printf "%s: a path begins with its drive, as in C:\\data, has backslashes, does not end with a backslash or a space, and has none of \" / : * ? < > | %% & ^ after its drive" (join ", " .)) }}
+{{- end }}
+{{- end }}
+
 {{/* The annotations of an object, its own first: a list of maps, merged; nothing if they are empty. */}}
 {{- define "csi-proxy.annotations" -}}
 {{- $all := dict }}
