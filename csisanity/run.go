@@ -117,7 +117,8 @@ func (s Suite) nodeID(t *testing.T) string {
 	if !slices.ContainsFunc(claimed.GetCapabilities(), func(c *csi.PluginCapability) bool {
 		return c.GetService().GetType() == csi.PluginCapability_Service_CONTROLLER_SERVICE
 	}) {
-		t.Fatal("the plugin does not claim CONTROLLER_SERVICE, without which csi-sanity skips what it knows about volumes")
+		t.Fatal("GetPluginCapabilities of the plugin lacks CONTROLLER_SERVICE, without which csi-sanity skips what needs " +
+			"volumes: add it; csisanity has the controller")
 	}
 	return info.GetNodeId()
 }
