@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,7 +91,8 @@ func (f Fault) problem() string {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && !known(f.Function):
-		return fmt.Sprintf("there is no kernel function %q", f.Function) + similar.Meant(f.Function, kernel.Functions())
+		meant := cmp.Or(similar.Meant(f.Function, kernel.Functions()), "; the journal shows the functions of calls")
+		return fmt.Sprintf("there is no kernel function %q", f.Function) + meant
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):
