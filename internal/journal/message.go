@@ -85,7 +85,7 @@ func (e *Entry) kernelCall() *admin.KernelCall {
 func (e *Entry) arguments() string {
 	switch {
 	case e.Function == "DeviceIoControl":
-		return win32.DescribeInput(e.Code, e.Input)
+		return describeInput(e.Code, e.Input)
 	case len(e.Input) > 0:
 		return fmt.Sprintf("%x", e.Input)
 	}

@@ -11,32 +11,14 @@ type FileBasic struct {
 	LastWriteTime  int64
 	ChangeTime     int64
 	Attributes     uint32
+	_              uint32
 }
-
-const sizeofFileBasic = 40
 
 // Bytes encodes a FILE_BASIC_INFO, 40 bytes.
-func (f FileBasic) Bytes() []byte {
-	b := make(buffer, sizeofFileBasic)
-	b.putI64(0, f.CreationTime)   // CreationTime
-	b.putI64(8, f.LastAccessTime) // LastAccessTime
-	b.putI64(16, f.LastWriteTime) // LastWriteTime
-	b.putI64(24, f.ChangeTime)    // ChangeTime
-	b.putU32(32, f.Attributes)    // FileAttributes
-	return b
-}
+func (f FileBasic) Bytes() []byte { return encode(f) }
 
 // ParseFileBasic decodes a FILE_BASIC_INFO.
-func ParseFileBasic(in []byte) (FileBasic, error) {
-	b, err := need("FILE_BASIC_INFO", in, sizeofFileBasic)
-	if err != nil {
-		return FileBasic{}, err
-	}
-	return FileBasic{
-		CreationTime: b.i64(0), LastAccessTime: b.i64(8), LastWriteTime: b.i64(16), ChangeTime: b.i64(24),
-		Attributes: b.u32(32),
-	}, nil
-}
+func ParseFileBasic(in []byte) (FileBasic, error) { return parse[FileBasic]("FILE_BASIC_INFO", in, 40) }
 
 // FileStandard is FILE_STANDARD_INFO.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
@@ -46,31 +28,15 @@ type FileStandard struct {
 	NumberOfLinks  uint32
 	DeletePending  bool
 	Directory      bool
+	_              [2]byte
 }
-
-const sizeofFileStandard = 24
 
 // Bytes encodes a FILE_STANDARD_INFO, 24 bytes.
-func (f FileStandard) Bytes() []byte {
-	b := make(buffer, sizeofFileStandard)
-	b.putI64(0, f.AllocationSize)  // AllocationSize
-	b.putI64(8, f.EndOfFile)       // EndOfFile
-	b.putU32(16, f.NumberOfLinks)  // NumberOfLinks
-	b.putFlag(20, f.DeletePending) // DeletePending
-	b.putFlag(21, f.Directory)     // Directory
-	return b
-}
+func (f FileStandard) Bytes() []byte { return encode(f) }
 
 // ParseFileStandard decodes a FILE_STANDARD_INFO; it needs the 22 bytes before the padding.
 func ParseFileStandard(in []byte) (FileStandard, error) {
-	b, err := need("FILE_STANDARD_INFO", in, 22)
-	if err != nil {
-		return FileStandard{}, err
-	}
-	return FileStandard{
-		AllocationSize: b.i64(0), EndOfFile: b.i64(8), NumberOfLinks: b.u32(16), DeletePending: b.flag(20),
-		Directory: b.flag(21),
-	}, nil
+	return parse[FileStandard]("FILE_STANDARD_INFO", in, 22)
 }
 
 // FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
@@ -81,23 +47,12 @@ type FileAttributeTag struct {
 	ReparseTag uint32
 }
 
-const sizeofFileAttributeTag = 8
-
 // Bytes encodes a FILE_ATTRIBUTE_TAG_INFO, 8 bytes.
-func (f FileAttributeTag) Bytes() []byte {
-	b := make(buffer, sizeofFileAttributeTag)
-	b.putU32(0, f.Attributes) // FileAttributes
-	b.putU32(4, f.ReparseTag) // ReparseTag
-	return b
-}
+func (f FileAttributeTag) Bytes() []byte { return encode(f) }
 
 // ParseFileAttributeTag decodes a FILE_ATTRIBUTE_TAG_INFO.
 func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
-	b, err := need("FILE_ATTRIBUTE_TAG_INFO", in, sizeofFileAttributeTag)
-	if err != nil {
-		return FileAttributeTag{}, err
-	}
-	return FileAttributeTag{Attributes: b.u32(0), ReparseTag: b.u32(4)}, nil
+	return parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
 }
 
 // FileID is FILE_ID_INFO. Two handles with the same value are open on the same file.
@@ -107,62 +62,29 @@ type FileID struct {
 	ID                 [16]byte
 }
 
-const sizeofFileID = 24
-
 // Bytes encodes a FILE_ID_INFO, 24 bytes.
-func (f FileID) Bytes() []byte {
-	b := make(buffer, sizeofFileID)
-	b.putU64(0, f.VolumeSerialNumber) // VolumeSerialNumber
-	copy(b[8:], f.ID[:])              // FileId
-	return b
-}
+func (f FileID) Bytes() []byte { return encode(f) }
 
 // ParseFileID decodes a FILE_ID_INFO.
-func ParseFileID(in []byte) (FileID, error) {
-	b, err := need("FILE_ID_INFO", in, sizeofFileID)
-	if err != nil {
-		return FileID{}, err
-	}
-	return FileID{VolumeSerialNumber: b.u64(0), ID: [16]byte(b[8:sizeofFileID])}, nil
-}
-
-const sizeofFileDisposition = 1
+func ParseFileID(in []byte) (FileID, error) { return parse[FileID]("FILE_ID_INFO", in, 24) }
 
 // FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
 // handle is closed.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
-func FileDisposition(remove bool) []byte {
-	b := make(buffer, sizeofFileDisposition)
-	b.putFlag(0, remove) // DeleteFile
-	return b
-}
+func FileDisposition(remove bool) []byte { return encode(remove) }
 
 // ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
 func ParseFileDisposition(in []byte) (remove bool, err error) {
-	b, err := need("FILE_DISPOSITION_INFO", in, sizeofFileDisposition)
-	if err != nil {
-		return false, err
-	}
-	return b.flag(0), nil
+	return parse[bool]("FILE_DISPOSITION_INFO", in, 1)
 }
-
-const sizeofFileDispositionEx = 4
 
 // FileDispositionEx encodes FILE_DISPOSITION_INFO_EX for FileDispositionInfoEx: FILE_DISPOSITION_FLAG_DELETE and so on.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
-func FileDispositionEx(flags uint32) []byte {
-	b := make(buffer, sizeofFileDispositionEx)
-	b.putU32(0, flags) // Flags
-	return b
-}
+func FileDispositionEx(flags uint32) []byte { return encode(flags) }
 
 // ParseFileDispositionEx decodes a FILE_DISPOSITION_INFO_EX into its flags.
 func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
-	b, err := need("FILE_DISPOSITION_INFO_EX", in, sizeofFileDispositionEx)
-	if err != nil {
-		return 0, err
-	}
-	return b.u32(0), nil
+	return parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
 }
 
 // FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never

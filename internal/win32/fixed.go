@@ -2,6 +2,28 @@
 
 package win32
 
+import "encoding/binary"
+
+// encode returns the bytes of a structure whose Go type has the fields of the C declaration, the padding included.
+func encode(structure any) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, structure)
+	if err != nil {
+		panic(err) // a type without a fixed size
+	}
+	return b
+}
+
+// parse is the reverse of encode. At least so many bytes must be there; what is missing after them counts as zero.
+func parse[T any](structure string, in []byte, least int) (v T, err error) {
+	if _, err := need(structure, in, least); err != nil {
+		return v, err
+	}
+	b := make([]byte, binary.Size(v))
+	copy(b, in)
+	_, err = binary.Decode(b, binary.LittleEndian, &v)
+	return v, err
+}
+
 // text reads a field of the given number of UTF-16 units, up to its first NUL. The last unit counts as NUL, whatever it
 // holds.
 func (b buffer) text(at, units int) string { return decodeUTF16(untilNUL(b[at : at+2*(units-1)])) }

@@ -56,27 +56,12 @@ type ISCSIUniqueID struct {
 	AdapterSpecific uint64
 }
 
-const sizeofISCSIUniqueID = 16
-
 // Bytes encodes an ISCSI_UNIQUE_SESSION_ID, 16 bytes.
-func (i ISCSIUniqueID) Bytes() []byte {
-	b := make(buffer, sizeofISCSIUniqueID)
-	i.put(b)
-	return b
-}
-
-func (i ISCSIUniqueID) put(b buffer) {
-	b.putU64(0, i.AdapterUnique)   // AdapterUnique
-	b.putU64(8, i.AdapterSpecific) // AdapterSpecific
-}
+func (i ISCSIUniqueID) Bytes() []byte { return encode(i) }
 
 // ParseISCSIUniqueID decodes an ISCSI_UNIQUE_SESSION_ID.
 func ParseISCSIUniqueID(in []byte) (ISCSIUniqueID, error) {
-	b, err := need("ISCSI_UNIQUE_SESSION_ID", in, sizeofISCSIUniqueID)
-	if err != nil {
-		return ISCSIUniqueID{}, err
-	}
-	return ISCSIUniqueID{AdapterUnique: b.u64(0), AdapterSpecific: b.u64(8)}, nil
+	return parse[ISCSIUniqueID]("ISCSI_UNIQUE_SESSION_ID", in, 16)
 }
 
 // ISCSITargetPortal is ISCSI_TARGET_PORTALW: where a target answers.

@@ -53,7 +53,7 @@ func ISCSISessionList(sessions []ISCSISession, base uint64) []byte {
 	for i, session := range sessions {
 		initiator, node, target := text(session.InitiatorName), text(session.TargetNodeName), text(session.TargetName)
 		s := b[i*sizeofISCSISession:]
-		session.ID.put(s)
+		copy(s, session.ID.Bytes())
 		s.putU64(16, initiator)                        // InitiatorName
 		s.putU64(24, node)                             // TargetNodeName
 		s.putU64(32, target)                           // TargetName
@@ -70,7 +70,7 @@ func ISCSISessionList(sessions []ISCSISession, base uint64) []byte {
 		for _, connection := range session.Connections {
 			initiator, target := text(connection.InitiatorAddress), text(connection.TargetAddress)
 			c := b[at:]
-			connection.ID.put(c)
+			copy(c, connection.ID.Bytes())
 			c.putU64(16, initiator)                  // InitiatorAddress
 			c.putU64(24, target)                     // TargetAddress
 			c.putU16(32, connection.InitiatorSocket) // InitiatorSocket

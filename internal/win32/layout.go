@@ -135,24 +135,14 @@ func ParseCreateDisk(in []byte) (CreateDisk, error) {
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_grow_partition
 type GrowPartition struct {
 	Number      uint32 // PartitionNumber
-	BytesToGrow int64  // the growth, not the new size
+	_           uint32
+	BytesToGrow int64 // the growth, not the new size
 }
-
-const sizeofGrowPartition = 16
 
 // Bytes encodes a DISK_GROW_PARTITION, 16 bytes.
-func (g GrowPartition) Bytes() []byte {
-	b := make(buffer, sizeofGrowPartition)
-	b.putU32(0, g.Number)      // PartitionNumber
-	b.putI64(8, g.BytesToGrow) // BytesToGrow
-	return b
-}
+func (g GrowPartition) Bytes() []byte { return encode(g) }
 
 // ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
 func ParseGrowPartition(in []byte) (GrowPartition, error) {
-	b, err := need("DISK_GROW_PARTITION", in, sizeofGrowPartition)
-	if err != nil {
-		return GrowPartition{}, err
-	}
-	return GrowPartition{Number: b.u32(0), BytesToGrow: b.i64(8)}, nil
+	return parse[GrowPartition]("DISK_GROW_PARTITION", in, 16)
 }

@@ -19,24 +19,12 @@ type StorageDeviceNumber struct {
 	PartitionNumber uint32 // 0 or 0xFFFFFFFF for the disk itself
 }
 
-const sizeofStorageDeviceNumber = 12
-
 // Bytes encodes a STORAGE_DEVICE_NUMBER, 12 bytes.
-func (n StorageDeviceNumber) Bytes() []byte {
-	b := make(buffer, sizeofStorageDeviceNumber)
-	b.putU32(0, n.DeviceType)      // DeviceType
-	b.putU32(4, n.DeviceNumber)    // DeviceNumber
-	b.putU32(8, n.PartitionNumber) // PartitionNumber
-	return b
-}
+func (n StorageDeviceNumber) Bytes() []byte { return encode(n) }
 
 // ParseStorageDeviceNumber decodes the output of IOCTL_STORAGE_GET_DEVICE_NUMBER.
 func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
-	b, err := need("STORAGE_DEVICE_NUMBER", in, sizeofStorageDeviceNumber)
-	if err != nil {
-		return StorageDeviceNumber{}, err
-	}
-	return StorageDeviceNumber{DeviceType: b.u32(0), DeviceNumber: b.u32(4), PartitionNumber: b.u32(8)}, nil
+	return parse[StorageDeviceNumber]("STORAGE_DEVICE_NUMBER", in, 12)
 }
 
 // Properties and kinds of query for StoragePropertyQuery.
@@ -55,25 +43,15 @@ const (
 type StoragePropertyQuery struct {
 	PropertyID uint32 // StorageDeviceProperty and so on
 	QueryType  uint32 // PropertyStandardQuery
+	_          uint32 // AdditionalParameters
 }
-
-const sizeofStoragePropertyQuery = 12
 
 // Bytes encodes a STORAGE_PROPERTY_QUERY, 12 bytes.
-func (q StoragePropertyQuery) Bytes() []byte {
-	b := make(buffer, sizeofStoragePropertyQuery)
-	b.putU32(0, q.PropertyID) // PropertyId
-	b.putU32(4, q.QueryType)  // QueryType; AdditionalParameters@8 stays zero
-	return b
-}
+func (q StoragePropertyQuery) Bytes() []byte { return encode(q) }
 
 // ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.
 func ParseStoragePropertyQuery(in []byte) (StoragePropertyQuery, error) {
-	b, err := need("STORAGE_PROPERTY_QUERY", in, 8)
-	if err != nil {
-		return StoragePropertyQuery{}, err
-	}
-	return StoragePropertyQuery{PropertyID: b.u32(0), QueryType: b.u32(4)}, nil
+	return parse[StoragePropertyQuery]("STORAGE_PROPERTY_QUERY", in, 8)
 }
 
 const (
