@@ -278,9 +278,9 @@ func TestReadmeCommandsExist(t *testing.T) {
 	}
 }
 
-// The agent runs as SYSTEM: it links nothing of the emulated node, its scenarios, faults, journal and page.
-func TestAgentLinksNoEmulation(t *testing.T) {
-	const internal = "github.com/kubernetes-csi/csi-proxy/internal/"
+// The agent runs as SYSTEM: it links nothing of the emulated node, its faults, journal and page, and no client.
+func TestAgentLinksNoEmulationAndNoClient(t *testing.T) {
+	const module = "github.com/kubernetes-csi/csi-proxy/"
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/csi-proxy")
 	list.Env = append(os.Environ(), "GOOS=windows", "GOWORK=off")
 	out, err := list.Output()
@@ -288,10 +288,11 @@ func TestAgentLinksNoEmulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	linked := strings.Fields(string(out))
-	for _, name := range []string{"adminclient", "emulation", "faults", "faulttext", "journal", "kernel/emulated",
-		"page", "recording", "transcript"} {
-		if slices.Contains(linked, internal+name) {
-			t.Errorf("csi-proxy.exe links %s%s", internal, name)
+	for _, name := range []string{"client/csiproxy", "client/dial", "internal/adminclient", "internal/emulation",
+		"internal/faults", "internal/faulttext", "internal/journal", "internal/kernel/emulated", "internal/page",
+		"internal/recording", "internal/transcript"} {
+		if slices.Contains(linked, module+name) {
+			t.Errorf("csi-proxy.exe links %s", name)
 		}
 	}
 }

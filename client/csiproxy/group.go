@@ -5,7 +5,6 @@ package csiproxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
@@ -35,8 +35,12 @@ const (
 // may be to an older version than the agent is about to serve.
 const settling = 500 * time.Millisecond
 
+var errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is " +
+	"running and, in a container, that its pipes are mounted")
+
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {
+	calls.NoStreams
 	table   versions.Group
 	options Options
 
@@ -78,7 +82,7 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 		if errors.As(err, new(*versions.UnsupportedError)) && g.hasNewer(ctx, l) { // nothing was called
 			continue
 		}
-		err = typed(err, g.table.Name, version, name)
+		err = calls.Failed(err, g.table.Name, version, name)
 		if !isGone(err) || ctx.Err() != nil {
 			return err
 		}
@@ -90,13 +94,8 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 	}
 }
 
-// NewStream fails: no method of the API streams.
-func (g *group) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, errNoStreams
-}
-
-// connect makes sure that there is a link to the newest version served now, and returns that version.
-func (g *group) connect(ctx context.Context) (string, error) {
+// Connect makes sure that there is a link to the newest version served now, and returns that version.
+func (g *group) Connect(ctx context.Context) (string, error) {
 	l, err := g.acquire(ctx)
 	if err != nil {
 		return "", err
@@ -119,7 +118,7 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 	case <-g.negotiating:
 		defer func() { g.negotiating <- struct{}{} }()
 	case <-ctx.Done():
-		return nil, g.unreached(ctx.Err())
+		return nil, calls.Unreached(g.table.Name, ctx.Err())
 	}
 	giveUp := time.Now().Add(g.options.Restart)
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
@@ -131,14 +130,14 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 			return g.adopt(l)
 		}
 		if !g.wasThere() || time.Now().After(giveUp) {
-			return nil, g.unreached(err)
+			return nil, calls.Unreached(g.table.Name, err)
 		}
 		pause := time.NewTimer(wait)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, g.unreached(errors.Join(ctx.Err(), err))
+			return nil, calls.Unreached(g.table.Name, errors.Join(ctx.Err(), err))
 		}
 	}
 }
@@ -148,7 +147,7 @@ func (g *group) current() (*link, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, &Error{Group: g.table.Name, Code: codes.Canceled, Message: "the client is closed"}
+		return nil, &calls.Error{Group: g.table.Name, Code: codes.Canceled, Message: "the client is closed"}
 	}
 	if g.link != nil {
 		g.link.calls.Add(1)
@@ -187,7 +186,8 @@ func (g *group) drop(l *link) {
 	l.retire()
 }
 
-func (g *group) close() error {
+// Close closes the link; running and later calls fail.
+func (g *group) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
@@ -287,15 +287,8 @@ func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// unreached returns the error of a call for which there is no connection.
-func (g *group) unreached(cause error) error {
-	e := &Error{Group: g.table.Name, Code: codes.Unavailable, err: cause, noAgent: true}
-	switch {
-	case errors.Is(cause, context.Canceled):
-		e.Code = codes.Canceled
-	case errors.Is(cause, context.DeadlineExceeded):
-		e.Code = codes.DeadlineExceeded
-	}
-	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
-	return e
+// isGone reports whether the connection broke, as opposed to an agent that reports something else as unavailable.
+func isGone(err error) bool {
+	e := (*calls.Error)(nil)
+	return errors.As(err, &e) && e.Code == codes.Unavailable && e.Reason == ""
 }

@@ -130,22 +130,3 @@ func repeatable(request any) bool {
 	rmdir, ok := request.(*filesystemapi.RmdirRequest)
 	return !ok || rmdir.GetForce()
 }
-
-// direct is a connection that serves the newest version of a group.
-type direct struct {
-	group      string
-	connection grpc.ClientConnInterface
-}
-
-// Typed returns a connection whose errors are those of a Client, for calls that a Client does not have.
-func Typed(connection grpc.ClientConnInterface, group string) grpc.ClientConnInterface {
-	return direct{group, connection}
-}
-
-func (d direct) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
-	return typedPath(d.connection.Invoke(ctx, method, request, response, opts...), d.group, method)
-}
-
-func (direct) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, errNoStreams
-}

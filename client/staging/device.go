@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // A Device is a volume and the disk that it lies on.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // A DiskDevice is what Windows' drivers say of a disk beside its marks in the API.

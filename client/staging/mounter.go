@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Where the agent serves the

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // StageOptions adjust StageDisk. The zero value stages a volume to be written.

@@ -53,7 +53,8 @@ func generate(plugin *protogen.Plugin, library string) error {
 	}
 	if len(stubs) > 0 {
 		generateImports(plugin, module, stubs)
-		generateMessages(plugin, module, newest)
+		generateMessages(plugin, module, "csiproxy", newest)
+		generateMessages(plugin, module, "calls", newest)
 	}
 	return nil
 }

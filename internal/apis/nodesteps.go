@@ -11,7 +11,7 @@ import (
 	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
@@ -26,7 +26,7 @@ import (
 func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	groups := versions.Groups()
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
-	m := staging.New(csiproxy.Over(server.NewLoopbackConn(others))).
+	m := staging.New(calls.Over(server.NewLoopbackConn(others))).
 		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
 			DiskDevices: diskDevices(n)})
 	if dir := n.Kubelet(); dir != "" {
@@ -281,13 +281,13 @@ type stepFailure struct {
 
 func stepFailures() []stepFailure {
 	return []stepFailure{
-		{csiproxy.ErrAmbiguous, errdefs.FailedPrecondition, reason.AmbiguousDisk},
-		{csiproxy.ErrNotFormatted, errdefs.FailedPrecondition, reason.NotFormatted},
-		{csiproxy.ErrDiskTooSmall, errdefs.OutOfRange, reason.DiskTooSmall},
-		{csiproxy.ErrOtherVolumeMounted, errdefs.FailedPrecondition, reason.OtherVolumeMounted},
-		{csiproxy.ErrPathExists, errdefs.AlreadyExists, reason.PathExists},
-		{csiproxy.ErrDiskNotFound, errdefs.NotFound, reason.DiskNotFound},
-		{csiproxy.ErrVolumeNotFound, errdefs.NotFound, reason.VolumeNotFound},
+		{calls.ErrAmbiguous, errdefs.FailedPrecondition, reason.AmbiguousDisk},
+		{calls.ErrNotFormatted, errdefs.FailedPrecondition, reason.NotFormatted},
+		{calls.ErrDiskTooSmall, errdefs.OutOfRange, reason.DiskTooSmall},
+		{calls.ErrOtherVolumeMounted, errdefs.FailedPrecondition, reason.OtherVolumeMounted},
+		{calls.ErrPathExists, errdefs.AlreadyExists, reason.PathExists},
+		{calls.ErrDiskNotFound, errdefs.NotFound, reason.DiskNotFound},
+		{calls.ErrVolumeNotFound, errdefs.NotFound, reason.VolumeNotFound},
 		{fs.ErrNotExist, errdefs.NotFound, reason.PathNotFound},
 		{fs.ErrInvalid, errdefs.InvalidArgument, reason.InvalidArgument},
 	}
@@ -299,7 +299,7 @@ func stepError(err error) error {
 	if err == nil || errors.As(err, &ours) {
 		return err
 	}
-	var call *csiproxy.Error
+	var call *calls.Error
 	inner := errors.As(err, &call)
 	for _, e := range stepFailures() {
 		if errors.Is(err, e.kind) && (!inner || !errors.Is(call, e.kind)) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package csiproxy
+package calls
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,23 +170,8 @@ var (
 		match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
 )
 
-var (
-	errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is " +
-		"running and, in a container, that its pipes are mounted")
-	errNoStreams = status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
-)
-
-// typedPath is typed for a full method path.
-func typedPath(err error, group, method string) error {
-	if err == nil {
-		return nil
-	}
-	version, _, _ := strings.Cut(strings.TrimPrefix(path.Dir(method), "/"), ".")
-	return typed(err, group, version, path.Base(method))
-}
-
-// typed turns the error of a call into an *Error.
-func typed(err error, group, version, method string) error {
+// Failed returns the *Error of a call that failed.
+func Failed(err error, group, version, method string) error {
 	e := &Error{Group: group, Version: version, Method: method, Code: codes.Unknown, Message: err.Error(), err: err}
 	unsupported, argument := (*versions.UnsupportedError)(nil), (*versions.ArgumentError)(nil)
 	switch s, isStatus := status.FromError(err); {
@@ -221,8 +205,15 @@ func (e *Error) fromStatus(s *status.Status) {
 	}
 }
 
-// isGone reports whether the connection broke, as opposed to an agent that reports something else as unavailable.
-func isGone(err error) bool {
-	e := (*Error)(nil)
-	return errors.As(err, &e) && e.Code == codes.Unavailable && e.Reason == ""
+// Unreached returns the *Error of a call for which there is no connection.
+func Unreached(group string, cause error) error {
+	e := &Error{Group: group, Code: codes.Unavailable, err: cause, noAgent: true}
+	switch {
+	case errors.Is(cause, context.Canceled):
+		e.Code = codes.Canceled
+	case errors.Is(cause, context.DeadlineExceeded):
+		e.Code = codes.DeadlineExceeded
+	}
+	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
+	return e
 }
