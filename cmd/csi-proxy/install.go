@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
@@ -154,7 +153,6 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	c.warn(append([]string{program, filepath.Dir(program)}, i.logs...)...)
 	c.warnOfPolicy(i.policy)
 	c.warnOfLinks(i.logs...)
-	c.warnOfPrivileges(before.Privileges)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, " +
@@ -192,21 +190,6 @@ func (c serviceCommand) warnOfPolicy(path string) {
 	}
 	if _, err := policy.Load(path); err != nil {
 		c.print("warning: the service will not start with -policy=%s: %v", path, err)
-	}
-}
-
-// warnOfPrivileges names the privileges that the service needs and lacks, if it is limited to others. Otherwise
-// LocalSystem has them all.
-func (c serviceCommand) warnOfPrivileges(limit []string) {
-	allowed := slices.Clone(limit)
-	for _, p := range node.Privileges() {
-		if len(limit) > 0 && !slices.ContainsFunc(limit, func(name string) bool { return strings.EqualFold(name, p.Name) }) {
-			c.print("warning: %s is limited to certain privileges, and lacks %s for %s", c.name, p.Name, p.NeededFor)
-			allowed = append(allowed, p.Name)
-		}
-	}
-	if len(allowed) > len(limit) {
-		c.print("warning: to allow them: sc privs %s %s", c.name, strings.Join(allowed, "/"))
 	}
 }
 

@@ -140,32 +140,6 @@ func TestLogDirs(t *testing.T) {
 	}
 }
 
-// A service that "sc privs" has limited tells which of the agent's privileges it lost.
-func TestALimitedService(t *testing.T) {
-	for _, test := range []struct {
-		limit string
-		want  string
-	}{
-		{"", ""},
-		{"SeCreateSymbolicLinkPrivilege SeLoadDriverPrivilege SeManageVolumePrivilege SeBackupPrivilege", ""},
-		{
-			"SeChangeNotifyPrivilege seloaddriverprivilege",
-			"warning: csiproxy is limited to certain privileges, and lacks SeCreateSymbolicLinkPrivilege for links: " +
-				"CreateSymlink, and NewSmbGlobalMapping with a local path\n" +
-				"warning: csiproxy is limited to certain privileges, and lacks SeManageVolumePrivilege for growing volumes: " +
-				"ResizeVolume\n" +
-				"warning: to allow them: sc privs csiproxy " +
-				"SeChangeNotifyPrivilege/seloaddriverprivilege/SeCreateSymbolicLinkPrivilege/SeManageVolumePrivilege\n",
-		},
-	} {
-		var out bytes.Buffer
-		serviceCommand{stdout: &out, name: serviceName}.warnOfPrivileges(strings.Fields(test.limit))
-		if diff := cmp.Diff(test.want, out.String()); diff != "" {
-			t.Errorf("%q: %s", test.limit, diff)
-		}
-	}
-}
-
 func TestADirectoryThatIsALinkIsReported(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "logs")

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -85,9 +86,12 @@ func notServed() error {
 
 // Local returns a connection in this process to the node that the agent serves, for every version of every group,
 // whatever the agent's selection is. It stays usable when the node reboots.
-func (a *Agent) Local() grpc.ClientConnInterface { return local{a} }
+func (a *Agent) Local() grpc.ClientConnInterface { return local{agent: a} }
 
-type local struct{ agent *Agent }
+type local struct {
+	calls.NoStreams
+	agent *Agent
+}
 
 func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	s := l.agent.serving.Load()
@@ -95,9 +99,4 @@ func (l local) Invoke(ctx context.Context, method string, request, response any,
 		return notServed()
 	}
 	return s.local.Invoke(ctx, method, request, response, opts...)
-}
-
-func (local) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return (*server.Local)(nil).NewStream(ctx, desc, method, opts...) // which fails
 }

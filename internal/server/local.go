@@ -9,11 +9,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over
 // a socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
 type Local struct {
+	calls.NoStreams
 	methods map[string]localMethod // by full path, which is different in each version
 }
 
@@ -51,11 +54,6 @@ func (l *Local) Invoke(ctx context.Context, method string, request, response any
 		return err
 	}
 	return copyMessage(response, answer)
-}
-
-// NewStream fails: no method of the API streams.
-func (*Local) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "no method streams")
 }
 
 // copyMessage copies a message by way of its bytes: the two may be of different types with the same encoding.

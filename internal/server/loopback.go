@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
@@ -16,6 +17,7 @@ import (
 // they have its id, its place among the running calls and its client's rule, which applies to what they name. They are
 // not recorded, counted or admitted by themselves.
 type LoopbackConn struct {
+	calls.NoStreams
 	methods map[string]Method // by full path
 }
 
@@ -49,10 +51,4 @@ func (i *LoopbackConn) Invoke(ctx context.Context, method string, request, respo
 // not apply.
 func WithoutClientPolicy(ctx context.Context) context.Context {
 	return winfs.WithScope(context.WithValue(ctx, callKey{}, (*call)(nil)), nil)
-}
-
-// NewStream fails: no method of the API streams.
-func (*LoopbackConn) NewStream(context.Context, *grpc.StreamDesc, string,
-	...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "no method streams")
 }

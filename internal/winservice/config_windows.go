@@ -5,7 +5,6 @@ package winservice
 import (
 	"errors"
 	"time"
-	"unicode/utf16"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -68,9 +67,6 @@ func (m scm) Query(name string) (found Installed, err error) {
 			return err
 		}
 		if err := queryMore(service, &found.Definition); err != nil {
-			return err
-		}
-		if found.Privileges, err = queryPrivileges(service, name); err != nil {
 			return err
 		}
 		var status windows.SERVICE_STATUS_PROCESS
@@ -161,27 +157,6 @@ func queryMore(service windows.Handle, d *Definition) error {
 		d.Recovery = &recovery
 	}
 	return nil
-}
-
-// queryPrivileges reads SERVICE_REQUIRED_PRIVILEGES_INFOW, which "sc privs" writes.
-// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_required_privileges_infow
-func queryPrivileges(service windows.Handle, name string) (privileges []string, err error) {
-	buffer, err := grow(func(b *byte, size uint32, needed *uint32) error {
-		return windows.QueryServiceConfig2(service, windows.SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, b, size, needed)
-	})
-	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explain("QueryServiceConfig2", name, err)
-	}
-	// The names stand one after the other, and an empty one ends them.
-	for p := *(**uint16)(unsafe.Pointer(&buffer[0])); p != nil && *p != 0; {
-		privilege := windows.UTF16PtrToString(p)
-		privileges = append(privileges, privilege)
-		p = (*uint16)(unsafe.Add(unsafe.Pointer(p), 2*(len(utf16.Encode([]rune(privilege)))+1)))
-	}
-	return privileges, nil
 }
 
 // grow calls a function with a growing buffer until its answer fits. The buffer is aligned to eight bytes, like the

@@ -20,8 +20,6 @@ type Installed struct {
 	Definition
 	State State
 	PID   uint32 // 0: no process
-	// Privileges are those that its process keeps of its account's; none: it keeps all, or Windows cannot tell.
-	Privileges []string
 	// ExitCode is how it ended last: a Win32 code; with 1066, SpecificExitCode is the service's own.
 	ExitCode, SpecificExitCode uint32
 }

@@ -12,6 +12,3 @@ func Connect() (Manager, error) { return nil, ErrNotWindows }
 
 // Own returns "": there is no service that this process works for.
 func Own() string { return "" }
-
-// Writers returns the accounts besides administrators that may change a file or directory.
-func Writers(string, ...string) ([]string, error) { return nil, ErrNotWindows }
