@@ -290,7 +290,7 @@ func TestAgentLinksNoEmulationAndNoClient(t *testing.T) {
 	linked := strings.Fields(string(out))
 	for _, name := range []string{"client/csiproxy", "client/dial", "internal/adminclient", "internal/emulation",
 		"internal/faults", "internal/faulttext", "internal/journal", "internal/kernel/emulated", "internal/page",
-		"internal/recording", "internal/transcript"} {
+		"internal/recording", "internal/transcript", "internal/win32/deviceside"} {
 		if slices.Contains(linked, module+name) {
 			t.Errorf("csi-proxy.exe links %s", name)
 		}

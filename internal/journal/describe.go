@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // padding matches the unnamed fields of a structure that is printed with %+v.
@@ -26,7 +27,7 @@ func describeInput(code uint32, in []byte) string {
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
 		decoded, err = win32.ParseSetDiskAttributes(in)
 	case win32.IOCTL_DISK_CREATE_DISK:
-		decoded, err = win32.ParseCreateDisk(in)
+		decoded, err = deviceside.ParseCreateDisk(in)
 	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
 		decoded, err = win32.ParseDriveLayout(in)
 	case win32.IOCTL_DISK_GROW_PARTITION:
@@ -37,10 +38,10 @@ func describeInput(code uint32, in []byte) string {
 	case win32.FSCTL_SET_REPARSE_POINT:
 		decoded, err = win32.ParseReparsePoint(in)
 	case win32.FSCTL_DELETE_REPARSE_POINT:
-		tag, wrong := win32.ParseDeleteReparsePoint(in)
+		tag, wrong := deviceside.ParseDeleteReparsePoint(in)
 		decoded, err = fmt.Sprintf("{Tag:0x%08x}", tag), wrong
 	case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
-		decoded, err = win32.ParseVolumeMountPoint(in)
+		decoded, err = deviceside.ParseVolumeMountPoint(in)
 	}
 	if decoded == nil || err != nil {
 		return fmt.Sprintf("(%d bytes)", len(in))

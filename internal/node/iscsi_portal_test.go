@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // scriptedISCSI is an initiator service with at most one target, whose disk comes late.
@@ -50,7 +51,7 @@ func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
 		}
 		sessions = append(sessions, s)
 	}
-	return kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, 0x1000), Base: 0x1000, Count: len(sessions)}, nil
+	return kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, 0x1000), Base: 0x1000, Count: len(sessions)}, nil
 }
 
 func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int, error) {
@@ -62,7 +63,7 @@ func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int
 	if time.Now().Before(k.disk) {
 		device.Number.DeviceNumber = 0xFFFFFFFF
 	}
-	return device.Bytes(), 1, nil
+	return deviceside.ISCSIDevice(device), 1, nil
 }
 
 func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
@@ -305,8 +306,8 @@ type toldISCSI struct {
 
 func (toldISCSI) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	for _, address := range []string{"array.example", "192.0.2.1", "192.0.2.2"} {
-		portals = append(portals, win32.ISCSITargetPortalInfo{Portal: win32.ISCSITargetPortal{Address: address,
-			Socket: 3260}}.Bytes()...)
+		portals = append(portals, deviceside.ISCSITargetPortalInfo(win32.ISCSITargetPortalInfo{
+			Portal: win32.ISCSITargetPortal{Address: address, Socket: 3260}})...)
 		count++
 	}
 	return portals, count, nil

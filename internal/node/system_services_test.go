@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // scriptedServices answers queries from a list and repeats the last answer. Otherwise it does as it is told.
@@ -199,8 +200,8 @@ func TestServiceStates(t *testing.T) {
 }
 
 func TestDamagedFirmware(t *testing.T) {
-	good := win32.SMBIOS{Structures: []win32.SMBIOSStructure{{Type: 1, Data: []byte{0, 0, 0, 1},
-		Strings: []string{"S1"}}}}.Bytes()
+	good := deviceside.SMBIOS(win32.SMBIOS{Structures: []win32.SMBIOSStructure{{Type: 1, Data: []byte{0, 0, 0, 1},
+		Strings: []string{"S1"}}}})
 	for name, c := range map[string]struct {
 		table  []byte
 		serial string
@@ -212,7 +213,7 @@ func TestDamagedFirmware(t *testing.T) {
 			2, 3, 0), "S1", 0, ""},
 		"damaged at once": {append([]byte{0, 3, 0, 0, 3, 0, 0, 0}, 1, 2, 0), "", errdefs.Internal, reason.FirmwareTableDamaged},
 		"empty":           {nil, "", errdefs.Internal, reason.FirmwareTableDamaged},
-		"no serial":       {win32.SMBIOS{}.Bytes(), "", errdefs.NotFound, reason.NoSerialNumber},
+		"no serial":       {deviceside.SMBIOS(win32.SMBIOS{}), "", errdefs.NotFound, reason.NoSerialNumber},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &scriptedServices{firmware: c.table}

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // spanned is a node one of whose volumes lies on several disks, as volumes of dynamic disks may.
@@ -37,7 +38,7 @@ func (h spannedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 	if code != win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS {
 		return h.Handle.DeviceIoControl(code, in, out)
 	}
-	answer := h.extents.Bytes()
+	answer := deviceside.VolumeDiskExtents(h.extents)
 	if len(out) < len(answer) {
 		return copy(out, answer[:8]), win32.ERROR_MORE_DATA
 	}

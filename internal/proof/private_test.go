@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // A made-up machine: what is personal to it, and must be in no report, however it is written.
@@ -75,7 +76,7 @@ func madeUp(t *testing.T) *proof.Report {
 	}
 	session := func(target string) []byte {
 		const base = 0x10000
-		return win32.ISCSISessionList([]win32.ISCSISession{{
+		return deviceside.ISCSISessionList([]win32.ISCSISession{{
 			InitiatorName: otherInitiator, TargetName: target, TargetNodeName: target,
 			Connections: []win32.ISCSIConnection{{TargetAddress: otherPortal}},
 		}}, base)
@@ -98,14 +99,14 @@ func madeUp(t *testing.T) *proof.Report {
 	add(recording.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
 		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
 		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(),
-		Out:      win32.StorageDevice{SerialNumber: "  " + diskSerial}.Bytes()})
+		Out:      deviceside.StorageDevice(win32.StorageDevice{SerialNumber: "  " + diskSerial})})
 	ids := win32.StorageDeviceID{Identifiers: []win32.StorageIdentifier{
 		{CodeSet: 1, Type: 3, Identifier: naa(t)}, {CodeSet: 2, Type: 1, Identifier: []byte(identifierText)},
 		{CodeSet: 1, Type: 4, Identifier: []byte{0, 0, 0, 1}},
 	}}
 	add(recording.Call{Function: "DeviceIoControl", Code: win32.IOCTL_STORAGE_QUERY_PROPERTY,
 		CodeName: "IOCTL_STORAGE_QUERY_PROPERTY",
-		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: ids.Bytes()})
+		In:       win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), Out: deviceside.StorageDeviceID(ids)})
 	add(recording.Call{Function: "ISCSIDiscoveryMechanisms", Object: ownTarget,
 		Result: result([]string{"SendTargets:*" + otherArray + " 0003260 " + otherInitiator})})
 	add(recording.Call{Function: "OpenFile", Object: `\\?\C:\Users\` + otherUser + `\x`})

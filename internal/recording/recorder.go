@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // A Recorder writes the calls of a test. It is safe for concurrent use. A failure to write ends the recording and
@@ -153,7 +154,7 @@ func systemOnly(table []byte) []byte {
 			clear(s.Data[uuid:min(len(s.Data), uuid+sizeofUUID)])
 		}
 	}
-	return smbios.Bytes()
+	return deviceside.SMBIOS(smbios)
 }
 
 func encoded(v any) []byte {

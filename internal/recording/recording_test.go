@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func open(t *testing.T) *emulated.Node {
@@ -183,7 +184,7 @@ type persistent struct {
 }
 
 func (p persistent) ISCSIPersistentLogins() ([]byte, int, error) {
-	return append(win32.PersistentISCSILogin{TargetName: "iqn.x"}.Bytes(), p.secret...), 1, nil
+	return append(deviceside.PersistentISCSILogin(win32.PersistentISCSILogin{TargetName: "iqn.x"}), p.secret...), 1, nil
 }
 
 type broken struct{ left int }

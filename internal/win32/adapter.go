@@ -9,18 +9,9 @@ type StorageAdapter struct {
 }
 
 const (
-	sizeofStorageAdapter = 32
+	SizeofStorageAdapter = 32
 	leastStorageAdapter  = 25 // old drivers leave out the end
 )
-
-// Bytes encodes a STORAGE_ADAPTER_DESCRIPTOR, 32 bytes.
-func (a StorageAdapter) Bytes() []byte {
-	b := make(buffer, sizeofStorageAdapter)
-	b.putU32(0, sizeofStorageAdapter) // Version
-	b.putU32(4, sizeofStorageAdapter) // Size
-	b[24] = a.BusType                 // BusType
-	return b
-}
 
 // ParseStorageAdapter decodes the answer to StorageAdapterProperty.
 func ParseStorageAdapter(in []byte) (StorageAdapter, error) {

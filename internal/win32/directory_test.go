@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func TestDirectoryEntriesLimit(t *testing.T) {
@@ -13,7 +15,7 @@ func TestDirectoryEntriesLimit(t *testing.T) {
 	for _, test := range []struct{ limit, used, length int }{
 		{0, 0, 0}, {69, 0, 0}, {70, 1, 70}, {143, 1, 70}, {144, 2, 144}, {217, 2, 144}, {218, 3, 218}, {1000, 3, 218},
 	} {
-		b, used := DirectoryEntries(entries, test.limit)
+		b, used := deviceside.DirectoryEntries(entries, test.limit)
 		if used != test.used || len(b) != test.length {
 			t.Errorf("limit %d: %d entries, %d bytes, want %d, %d", test.limit, used, len(b), test.used, test.length)
 		}

@@ -2,6 +2,8 @@
 
 package win32
 
+import "github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+
 // FixedMedia is the MediaType of hard disks in DiskGeometry.
 const FixedMedia = 12
 
@@ -17,11 +19,11 @@ type DiskGeometry struct {
 }
 
 // Bytes encodes a DISK_GEOMETRY, 24 bytes.
-func (g DiskGeometry) Bytes() []byte { return encode(g) }
+func (g DiskGeometry) Bytes() []byte { return cstruct.Encode(g) }
 
 // ParseDiskGeometry decodes a DISK_GEOMETRY.
 func ParseDiskGeometry(in []byte) (DiskGeometry, error) {
-	return parse[DiskGeometry]("DISK_GEOMETRY", in, 24)
+	return cstruct.Parse[DiskGeometry]("DISK_GEOMETRY", in, 24)
 }
 
 // DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes.
@@ -37,11 +39,11 @@ type DiskGeometryEx struct {
 }
 
 // Bytes encodes a DISK_GEOMETRY_EX, 40 bytes, with an empty Data.
-func (g DiskGeometryEx) Bytes() []byte { return encode(g) }
+func (g DiskGeometryEx) Bytes() []byte { return cstruct.Encode(g) }
 
 // ParseDiskGeometryEx decodes the output of IOCTL_DISK_GET_DRIVE_GEOMETRY_EX; it needs the 32 bytes before Data.
 func ParseDiskGeometryEx(in []byte) (DiskGeometryEx, error) {
-	return parse[DiskGeometryEx]("DISK_GEOMETRY_EX", in, 32)
+	return cstruct.Parse[DiskGeometryEx]("DISK_GEOMETRY_EX", in, 32)
 }
 
 // LengthInformation is GET_LENGTH_INFORMATION, the size of a disk or volume in bytes.
@@ -51,11 +53,11 @@ type LengthInformation struct {
 }
 
 // Bytes encodes a GET_LENGTH_INFORMATION, 8 bytes.
-func (l LengthInformation) Bytes() []byte { return encode(l) }
+func (l LengthInformation) Bytes() []byte { return cstruct.Encode(l) }
 
 // ParseLengthInformation decodes the output of IOCTL_DISK_GET_LENGTH_INFO.
 func ParseLengthInformation(in []byte) (LengthInformation, error) {
-	return parse[LengthInformation]("GET_LENGTH_INFORMATION", in, 8)
+	return cstruct.Parse[LengthInformation]("GET_LENGTH_INFORMATION", in, 8)
 }
 
 // Disk attributes.
@@ -76,11 +78,11 @@ type GetDiskAttributes struct {
 const SizeofGetDiskAttributes = 16
 
 // Bytes encodes a GET_DISK_ATTRIBUTES, 16 bytes.
-func (a GetDiskAttributes) Bytes() []byte { return encode(a) }
+func (a GetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }
 
 // ParseGetDiskAttributes decodes the output of IOCTL_DISK_GET_DISK_ATTRIBUTES.
 func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {
-	return parse[GetDiskAttributes]("GET_DISK_ATTRIBUTES", in, SizeofGetDiskAttributes)
+	return cstruct.Parse[GetDiskAttributes]("GET_DISK_ATTRIBUTES", in, SizeofGetDiskAttributes)
 }
 
 // SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the
@@ -99,9 +101,9 @@ type SetDiskAttributes struct {
 const SizeofSetDiskAttributes = 40
 
 // Bytes encodes a SET_DISK_ATTRIBUTES, 40 bytes.
-func (a SetDiskAttributes) Bytes() []byte { return encode(a) }
+func (a SetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }
 
 // ParseSetDiskAttributes decodes the input of IOCTL_DISK_SET_DISK_ATTRIBUTES.
 func ParseSetDiskAttributes(in []byte) (SetDiskAttributes, error) {
-	return parse[SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, SizeofSetDiskAttributes)
+	return cstruct.Parse[SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, SizeofSetDiskAttributes)
 }

@@ -6,7 +6,7 @@
 // (testdata/abi).
 //
 // Names are spelled as in Microsoft's headers. Every layout is that of 64-bit Windows, little-endian; x64 and arm64
-// agree. Each structure has a method Bytes, which encodes it, and a function ParseX, which decodes it. A parser takes
-// exactly the bytes that Windows returned, checks every count and offset against them, copies what it keeps, never
-// panics, and fails with *LayoutError.
+// agree. A structure that is sent has a method Bytes, which encodes it, and one that is received a function ParseX,
+// which decodes it; package deviceside has the reverse. A parser takes exactly the bytes that Windows returned, checks
+// every count and offset against them, copies what it keeps, never panics, and fails with *cstruct.LayoutError.
 package win32

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"slices"
 	"testing"
 )
@@ -36,23 +37,21 @@ func TestErrno(t *testing.T) {
 
 // TestErrnoTable: the table is sorted for binary search, and each row repeats a constant's name.
 func TestErrnoTable(t *testing.T) {
-	if !slices.IsSortedFunc(errnoTable[:], func(a, b errnoEntry) int { return cmp.Compare(a.code, b.code) }) {
+	if !slices.IsSortedFunc(ErrnoRows(), func(a, b ErrnoRow) int { return cmp.Compare(a.Code, b.Code) }) {
 		t.Error("not sorted")
 	}
 	ours := packageConstants(t)
 	rows := map[string]bool{}
-	for _, e := range errnoTable {
-		if got, want := fmt.Sprint(uint32(e.code)), ours[e.name]; want == nil || got != want.ExactString() {
-			t.Errorf("%s = %s, want %v", e.name, got, want)
+	for _, e := range ErrnoRows() {
+		if got, want := fmt.Sprint(uint32(e.Code)), ours[e.Name]; want == nil || got != want.ExactString() {
+			t.Errorf("%s = %s, want %v", e.Name, got, want)
 		}
-		if e.text == "" || rows[e.name] || e.Name() != e.name {
+		if e.Text == "" || rows[e.Name] || e.Code.Name() != e.Name {
 			t.Errorf("row %+v", e)
 		}
-		rows[e.name] = true
+		rows[e.Name] = true
 	}
 }
-
-func (e errnoEntry) Name() string { return e.code.Name() }
 
 func TestControlCodeName(t *testing.T) {
 	if got, want := ControlCodeName(IOCTL_DISK_GET_LENGTH_INFO), "IOCTL_DISK_GET_LENGTH_INFO"; got != want {
@@ -62,7 +61,7 @@ func TestControlCodeName(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	ours := packageConstants(t)
-	for code, name := range controlCodeNames {
+	for code, name := range ControlCodeNames {
 		if got, want := fmt.Sprint(code), ours[name]; want == nil || got != want.ExactString() {
 			t.Errorf("%s = %s, want %v", name, got, want)
 		}
@@ -75,7 +74,7 @@ func TestControlCodeName(t *testing.T) {
 }
 
 func controlNames() (names []string) {
-	for _, name := range controlCodeNames {
+	for _, name := range ControlCodeNames {
 		names = append(names, name)
 	}
 	return names

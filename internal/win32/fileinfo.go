@@ -2,6 +2,8 @@
 
 package win32
 
+import "github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+
 // FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the attributes
 // unchanged.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_basic_info
@@ -15,10 +17,12 @@ type FileBasic struct {
 }
 
 // Bytes encodes a FILE_BASIC_INFO, 40 bytes.
-func (f FileBasic) Bytes() []byte { return encode(f) }
+func (f FileBasic) Bytes() []byte { return cstruct.Encode(f) }
 
 // ParseFileBasic decodes a FILE_BASIC_INFO.
-func ParseFileBasic(in []byte) (FileBasic, error) { return parse[FileBasic]("FILE_BASIC_INFO", in, 40) }
+func ParseFileBasic(in []byte) (FileBasic, error) {
+	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, 40)
+}
 
 // FileStandard is FILE_STANDARD_INFO.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
@@ -32,11 +36,11 @@ type FileStandard struct {
 }
 
 // Bytes encodes a FILE_STANDARD_INFO, 24 bytes.
-func (f FileStandard) Bytes() []byte { return encode(f) }
+func (f FileStandard) Bytes() []byte { return cstruct.Encode(f) }
 
 // ParseFileStandard decodes a FILE_STANDARD_INFO; it needs the 22 bytes before the padding.
 func ParseFileStandard(in []byte) (FileStandard, error) {
-	return parse[FileStandard]("FILE_STANDARD_INFO", in, 22)
+	return cstruct.Parse[FileStandard]("FILE_STANDARD_INFO", in, 22)
 }
 
 // FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
@@ -48,11 +52,11 @@ type FileAttributeTag struct {
 }
 
 // Bytes encodes a FILE_ATTRIBUTE_TAG_INFO, 8 bytes.
-func (f FileAttributeTag) Bytes() []byte { return encode(f) }
+func (f FileAttributeTag) Bytes() []byte { return cstruct.Encode(f) }
 
 // ParseFileAttributeTag decodes a FILE_ATTRIBUTE_TAG_INFO.
 func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
-	return parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
+	return cstruct.Parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
 }
 
 // FileID is FILE_ID_INFO. Two handles with the same value are open on the same file.
@@ -63,28 +67,28 @@ type FileID struct {
 }
 
 // Bytes encodes a FILE_ID_INFO, 24 bytes.
-func (f FileID) Bytes() []byte { return encode(f) }
+func (f FileID) Bytes() []byte { return cstruct.Encode(f) }
 
 // ParseFileID decodes a FILE_ID_INFO.
-func ParseFileID(in []byte) (FileID, error) { return parse[FileID]("FILE_ID_INFO", in, 24) }
+func ParseFileID(in []byte) (FileID, error) { return cstruct.Parse[FileID]("FILE_ID_INFO", in, 24) }
 
 // FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
 // handle is closed.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
-func FileDisposition(remove bool) []byte { return encode(remove) }
+func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }
 
 // ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
 func ParseFileDisposition(in []byte) (remove bool, err error) {
-	return parse[bool]("FILE_DISPOSITION_INFO", in, 1)
+	return cstruct.Parse[bool]("FILE_DISPOSITION_INFO", in, 1)
 }
 
 // FileDispositionEx encodes FILE_DISPOSITION_INFO_EX for FileDispositionInfoEx: FILE_DISPOSITION_FLAG_DELETE and so on.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
-func FileDispositionEx(flags uint32) []byte { return encode(flags) }
+func FileDispositionEx(flags uint32) []byte { return cstruct.Encode(flags) }
 
 // ParseFileDispositionEx decodes a FILE_DISPOSITION_INFO_EX into its flags.
 func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
-	return parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
+	return cstruct.Parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
 }
 
 // FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never
@@ -100,10 +104,10 @@ const sizeofFileRename = 24
 // Bytes encodes a FILE_RENAME_INFORMATION: the whole structure, and the name from its last field on.
 func (f FileRename) Bytes() []byte {
 	const offsetName = 20 // FileName
-	name := encodeUTF16(f.Name)
-	b := make(buffer, sizeofFileRename+len(name)) // the least that Windows takes
-	b.putU64(8, f.RootDirectory)                  // RootDirectory
-	b.putU32(16, uint32(len(name)))               // FileNameLength
+	name := cstruct.EncodeUTF16(f.Name)
+	b := make(cstruct.Buffer, sizeofFileRename+len(name)) // the least that Windows takes
+	b.PutU64(8, f.RootDirectory)                          // RootDirectory
+	b.PutU32(16, uint32(len(name)))                       // FileNameLength
 	copy(b[offsetName:], name)
 	return b
 }

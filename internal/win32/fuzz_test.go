@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // FuzzParsers feeds every parser with every input: none may panic or fail with an error other than *LayoutError, and a
@@ -22,11 +25,11 @@ func FuzzParsers(f *testing.F) {
 		before := bytes.Clone(in)
 		roundTrip(t, in, ParseStorageDeviceNumber)
 		roundTrip(t, in, ParseStoragePropertyQuery)
-		roundTrip(t, in, ParseStorageDevice)
-		roundTrip(t, in, ParseStorageAdapter)
-		roundTrip(t, in, ParseStorageDeviceID)
-		roundTrip(t, in, ParseStorageUniqueID)
-		roundTrip(t, in, ParseSCSIAddress)
+		roundTripBy(t, in, ParseStorageDevice, deviceside.StorageDevice)
+		roundTripBy(t, in, ParseStorageAdapter, deviceside.StorageAdapter)
+		roundTripBy(t, in, ParseStorageDeviceID, deviceside.StorageDeviceID)
+		roundTripBy(t, in, ParseStorageUniqueID, deviceside.StorageUniqueID)
+		roundTripBy(t, in, ParseSCSIAddress, deviceside.SCSIAddress)
 		roundTrip(t, in, ParseDiskGeometry)
 		roundTrip(t, in, ParseDiskGeometryEx)
 		roundTrip(t, in, ParseLengthInformation)
@@ -34,9 +37,9 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, ParseSetDiskAttributes)
 		roundTrip(t, in, ParseDriveLayout)
 		roundTrip(t, in, ParsePartition)
-		roundTrip(t, in, ParseCreateDisk)
+		roundTrip(t, in, deviceside.ParseCreateDisk)
 		roundTrip(t, in, ParseGrowPartition)
-		roundTrip(t, in, ParseVolumeDiskExtents)
+		roundTripBy(t, in, ParseVolumeDiskExtents, deviceside.VolumeDiskExtents)
 		roundTrip(t, in, ParseNTFSVolumeData)
 		roundTrip(t, in, ParseFileBasic)
 		roundTrip(t, in, ParseFileStandard)
@@ -47,15 +50,15 @@ func FuzzParsers(f *testing.F) {
 		accepts(t, in, ParseExtendVolume)
 		accepts(t, in, ParseFileDisposition)
 		accepts(t, in, ParseFileDispositionEx)
-		accepts(t, in, ParseDeleteReparsePoint)
+		accepts(t, in, deviceside.ParseDeleteReparsePoint)
 		if entries, ok := accepts(t, in, ParseDirectoryEntries); ok {
 			again, err := ParseDirectoryEntries(encodeEntries(entries))
 			if diff := cmp.Diff(again, entries); err != nil || diff != "" {
 				t.Errorf("%v, -again +first:\n%s", err, diff)
 			}
 		}
-		if p, ok := accepts(t, in, ParseVolumeMountPoint); ok && p.Bytes() != nil {
-			roundTrip(t, p.Bytes(), ParseVolumeMountPoint)
+		if p, ok := accepts(t, in, deviceside.ParseVolumeMountPoint); ok && p.Bytes() != nil {
+			roundTrip(t, p.Bytes(), deviceside.ParseVolumeMountPoint)
 		}
 		if len(in) <= MAXIMUM_REPARSE_DATA_BUFFER_SIZE {
 			if r, ok := accepts(t, in, ParseReparsePoint); ok && r.Bytes() != nil {
@@ -87,7 +90,7 @@ func FuzzParsers(f *testing.F) {
 func accepts[T any](t *testing.T, in []byte, parse func([]byte) (T, error)) (T, bool) {
 	t.Helper()
 	value, err := parse(in)
-	if layout := (*LayoutError)(nil); err != nil && !errors.As(err, &layout) {
+	if layout := (*cstruct.LayoutError)(nil); err != nil && !errors.As(err, &layout) {
 		t.Errorf("error %v is a %T, want *LayoutError", err, err)
 	}
 	return value, err == nil
@@ -95,11 +98,16 @@ func accepts[T any](t *testing.T, in []byte, parse func([]byte) (T, error)) (T, 
 
 func roundTrip[T interface{ Bytes() []byte }](t *testing.T, in []byte, parse func([]byte) (T, error)) {
 	t.Helper()
+	roundTripBy(t, in, parse, T.Bytes)
+}
+
+func roundTripBy[T any](t *testing.T, in []byte, parse func([]byte) (T, error), encode func(T) []byte) {
+	t.Helper()
 	first, ok := accepts(t, in, parse)
 	if !ok {
 		return
 	}
-	again, err := parse(first.Bytes())
+	again, err := parse(encode(first))
 	if err != nil {
 		t.Errorf("%+v encodes to bytes that do not parse: %v", first, err)
 	} else if diff := cmp.Diff(again, first); diff != "" {
@@ -113,10 +121,10 @@ func FuzzUTF16(f *testing.F) {
 	f.Add([]byte("\xFD\xFF\x00\xD8"), "\xED\xA0\x80\xFF\xC3")
 	f.Fuzz(func(t *testing.T, units []byte, text string) {
 		units = units[:len(units)&^1]
-		if got := encodeUTF16(decodeUTF16(units)); !bytes.Equal(got, units) {
+		if got := cstruct.EncodeUTF16(cstruct.DecodeUTF16(units)); !bytes.Equal(got, units) {
 			t.Errorf("units % x became % x", units, got)
 		}
-		if got := decodeUTF16(encodeUTF16(text)); utf8.ValidString(text) && got != text {
+		if got := cstruct.DecodeUTF16(cstruct.EncodeUTF16(text)); utf8.ValidString(text) && got != text {
 			t.Errorf("text %q became %q", text, got)
 		}
 	})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"encoding/hex"
@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +21,9 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // golden holds the C compilers' values: testdata/golden/layout.txt, made by testdata/abi/make.sh.
@@ -93,6 +97,11 @@ func is[T interface{ Bytes() []byte }](object string, value T, parse func([]byte
 	return goldenValue{object, value, value.Bytes(), func(b []byte) (any, error) { return parse(b) }}
 }
 
+// as makes a goldenValue of a type that package deviceside encodes.
+func as[T any](object string, value T, encode func(T) []byte, parse func([]byte) (T, error)) goldenValue {
+	return number(object, value, encode(value), parse)
+}
+
 // number makes a goldenValue of a structure that is a plain number in Go.
 func number[T any](object string, value T, bytes []byte, parse func([]byte) (T, error)) goldenValue {
 	return goldenValue{object, value, bytes, func(b []byte) (any, error) { return parse(b) }}
@@ -103,26 +112,27 @@ var goldenValues = []goldenValue{
 	is("storage_property_query", StoragePropertyQuery{PropertyID: StorageDeviceIdProperty,
 		QueryType: PropertyExistsQuery},
 		ParseStoragePropertyQuery),
-	is("storage_device", StorageDevice{
+	as("storage_device", StorageDevice{
 		DeviceType: 0x11, DeviceTypeModifier: 0x12, Removable: true, CommandQueueing: true, BusType: BusTypeNvme,
 		VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
-	}, ParseStorageDevice),
-	is("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, ParseStorageDevice),
-	is("storage_adapter", StorageAdapter{BusType: BusTypeSas}, ParseStorageAdapter),
-	is("storage_device_id", StorageDeviceID{Identifiers: []StorageIdentifier{
+	}, deviceside.StorageDevice, ParseStorageDevice),
+	as("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, deviceside.StorageDevice,
+		ParseStorageDevice),
+	as("storage_adapter", StorageAdapter{BusType: BusTypeSas}, deviceside.StorageAdapter, ParseStorageAdapter),
+	as("storage_device_id", StorageDeviceID{Identifiers: []StorageIdentifier{
 		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
 		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
 		{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
-	}}, ParseStorageDeviceID),
-	is("storage_device_unique_id", StorageUniqueID{
-		DeviceID: StorageDeviceID{Identifiers: []StorageIdentifier{
+	}}, deviceside.StorageDeviceID, ParseStorageDeviceID),
+	as("storage_device_unique_id", StorageUniqueID{
+		DeviceID: deviceside.StorageDeviceID(StorageDeviceID{Identifiers: []StorageIdentifier{
 			{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
 			{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
 			{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
-		}}.Bytes(),
-		Device: StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}.Bytes(),
-	}, ParseStorageUniqueID),
-	is("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, ParseSCSIAddress),
+		}}),
+		Device: deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
+	}, deviceside.StorageUniqueID, ParseStorageUniqueID),
+	as("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, deviceside.SCSIAddress, ParseSCSIAddress),
 	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344,
 		0x51525354}, ParseDiskGeometry),
 	is("disk_geometry_ex", DiskGeometryEx{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
@@ -162,13 +172,13 @@ var goldenValues = []goldenValue{
 		},
 	}, ParseDriveLayout),
 	is("create_disk_gpt", CreateDisk{Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1, MaxPartitionCount: 0x11121314},
-		ParseCreateDisk),
-	is("create_disk_mbr", CreateDisk{Style: PARTITION_STYLE_MBR, Signature: 0x21222324}, ParseCreateDisk),
+		deviceside.ParseCreateDisk),
+	is("create_disk_mbr", CreateDisk{Style: PARTITION_STYLE_MBR, Signature: 0x21222324}, deviceside.ParseCreateDisk),
 	is("grow_partition", GrowPartition{Number: 0x11121314, BytesToGrow: 0x2122232425262728}, ParseGrowPartition),
-	is("volume_disk_extents", VolumeDiskExtents{
+	as("volume_disk_extents", VolumeDiskExtents{
 		{DiskNumber: 0x11121314, StartingOffset: 0x2122232425262728, Length: 0x3132333435363738},
 		{DiskNumber: 0x41424344, StartingOffset: 0x5152535455565758, Length: 0x6162636465666768},
-	}, ParseVolumeDiskExtents),
+	}, deviceside.VolumeDiskExtents, ParseVolumeDiskExtents),
 	is("ntfs_volume_data", NTFSVolumeData{
 		0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x5152535455565758,
 		0x61626364, 0x65666768, 0x71727374, 0x75767778,
@@ -187,9 +197,9 @@ var goldenValues = []goldenValue{
 	is("reparse_foreign", ReparsePoint{Tag: 0x42, GUID: exampleGUID1, Raw: []byte{1, 2, 3, 4, 5, 6, 7, 8}},
 		ParseReparsePoint),
 	number("delete_reparse_point", uint32(IO_REPARSE_TAG_MOUNT_POINT), DeleteReparsePoint(IO_REPARSE_TAG_MOUNT_POINT),
-		ParseDeleteReparsePoint),
+		deviceside.ParseDeleteReparsePoint),
 	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`},
-		ParseVolumeMountPoint),
+		deviceside.ParseVolumeMountPoint),
 	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
 		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
 	is("file_standard_pending", FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
@@ -219,7 +229,7 @@ var goldenEntries = []DirectoryEntry{
 }
 
 func encodeEntries(entries []DirectoryEntry) []byte {
-	b, _ := DirectoryEntries(entries, 1<<20)
+	b, _ := deviceside.DirectoryEntries(entries, 1<<20)
 	return b
 }
 
@@ -273,7 +283,7 @@ func TestShortBuffers(t *testing.T) {
 			for n := range needed {
 				if got, err := v.parse(v.bytes[:n:n]); err == nil {
 					t.Fatalf("%d bytes parsed as %+v, needs %d", n, got, needed)
-				} else if layout := (*LayoutError)(nil); !errors.As(err, &layout) {
+				} else if layout := (*cstruct.LayoutError)(nil); !errors.As(err, &layout) {
 					t.Fatalf("%d bytes: error %v is a %T, want *LayoutError", n, err, err)
 				}
 			}
@@ -286,7 +296,7 @@ func packageConstants(t *testing.T) map[string]constant.Value {
 	t.Helper()
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range sourceFiles(t) {
+	for _, name := range sourceFiles(t, "*.go") {
 		file, err := parser.ParseFile(fset, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -311,16 +321,15 @@ func (noImports) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("no %s here", path)
 }
 
-func sourceFiles(t *testing.T) (names []string) {
+func sourceFiles(t *testing.T, patterns ...string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
-			names = append(names, e.Name())
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
+		names = append(names, slices.DeleteFunc(found,
+			func(name string) bool { return strings.HasSuffix(name, "_test.go") })...)
 	}
 	return names
 }
@@ -352,33 +361,7 @@ func TestGoldenConstants(t *testing.T) {
 
 func TestGoldenSizes(t *testing.T) {
 	g := readGolden(t)
-	got := map[string]int{
-		"STORAGE_DEVICE_NUMBER":     len(StorageDeviceNumber{}.Bytes()),
-		"STORAGE_PROPERTY_QUERY":    len(StoragePropertyQuery{}.Bytes()),
-		"STORAGE_DESCRIPTOR_HEADER": sizeofStorageDescriptorHeader, "STORAGE_DEVICE_DESCRIPTOR": sizeofStorageDevice,
-		"STORAGE_ADAPTER_DESCRIPTOR": sizeofStorageAdapter, "STORAGE_DEVICE_UNIQUE_IDENTIFIER": sizeofStorageUniqueID,
-		"STORAGE_DEVICE_ID_DESCRIPTOR": sizeofStorageDeviceID, "STORAGE_IDENTIFIER": align(offsetIdentifier+1, 4),
-		"SCSI_ADDRESS": sizeofSCSIAddress, "DISK_GEOMETRY": len(DiskGeometry{}.Bytes()),
-		"DISK_GEOMETRY_EX":       len(DiskGeometryEx{}.Bytes()),
-		"GET_LENGTH_INFORMATION": len(LengthInformation{}.Bytes()), "GET_DISK_ATTRIBUTES": SizeofGetDiskAttributes,
-		"SET_DISK_ATTRIBUTES": SizeofSetDiskAttributes, "DRIVE_LAYOUT_INFORMATION_EX": SizeofDriveLayout(1),
-		"PARTITION_INFORMATION_EX": sizeofPartition, "CREATE_DISK": sizeofCreateDisk,
-		"DISK_GROW_PARTITION": len(GrowPartition{}.Bytes()),
-		"VOLUME_DISK_EXTENTS": SizeofVolumeDiskExtents(1), "DISK_EXTENT": sizeofDiskExtent,
-		"NTFS_VOLUME_DATA_BUFFER":  len(NTFSVolumeData{}.Bytes()),
-		"REPARSE_GUID_DATA_BUFFER": align(offsetReparseGUIDData+1, 4),
-		"FILE_BASIC_INFO":          len(FileBasic{}.Bytes()), "FILE_STANDARD_INFO": len(FileStandard{}.Bytes()),
-		"FILE_ATTRIBUTE_TAG_INFO": len(FileAttributeTag{}.Bytes()), "FILE_ID_INFO": len(FileID{}.Bytes()),
-		"FILE_DISPOSITION_INFO": len(FileDisposition(true)), "FILE_DISPOSITION_INFO_EX": len(FileDispositionEx(0)),
-		"FILE_RENAME_INFO":        sizeofFileRename,
-		"FILE_FULL_DIR_INFO":      align(offsetFileName+2, 8),
-		"ISCSI_UNIQUE_SESSION_ID": len(ISCSIUniqueID{}.Bytes()), "ISCSI_TARGET_PORTALW": SizeofISCSITargetPortal,
-		"ISCSI_TARGET_PORTAL_INFOW": SizeofISCSITargetPortalInfo, "ISCSI_SESSION_INFOW": sizeofISCSISession,
-		"ISCSI_CONNECTION_INFOW": sizeofISCSIConnection, "ISCSI_DEVICE_ON_SESSIONW": SizeofISCSIDevice,
-		"PERSISTENT_ISCSI_LOGIN_INFOW": sizeofPersistentISCSILogin,
-		"MOUNTMGR_VOLUME_MOUNT_POINT":  sizeofVolumeMountPoint,
-	}
-	if diff := cmp.Diff(got, g.sizes); diff != "" {
+	if diff := cmp.Diff(Sizes, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)
 	}
 }
@@ -392,10 +375,10 @@ func TestGoldenOffsets(t *testing.T) {
 		_, field, _ := strings.Cut(name, ".")
 		fields[field] = append(fields[field], offset)
 	}
-	// b.putU32(8, x) // Field, e[8] = x // Field, {12, x}, // Field, b.u32(8) // Field
-	write := regexp.MustCompile(`(?:put\w+\((?:at\+)?|u\d\d\(|b\[|^\s*\{)(\d+)\b.*// ([A-Z][\w.]+)`)
+	// b.PutU32(8, x) // Field, e[8] = x // Field, {12, x}, // Field, b.u32(8) // Field
+	write := regexp.MustCompile(`(?:Put\w+\((?:at\+)?|U\d\d\(|b\[|^\s*\{)(\d+)\b.*// ([A-Z][\w.]+)`)
 	checked := 0
-	for _, name := range sourceFiles(t) {
+	for _, name := range sourceFiles(t, "*.go", "deviceside/*.go") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ package win32
 
 import (
 	"encoding/hex"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"slices"
 	"strings"
 )
@@ -47,38 +48,10 @@ type StorageDeviceID struct {
 }
 
 const (
-	sizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
+	SizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
 	offsetIdentifiers     = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
 	offsetIdentifier      = 16 // STORAGE_IDENTIFIER.Identifier
-	maxIdentifier         = 0xFFFC - offsetIdentifier
 )
-
-// Bytes encodes a STORAGE_DEVICE_ID_DESCRIPTOR. Identifiers begin at multiples of 4 bytes from the first one. An
-// identifier of more bytes than NextOffset can skip, far more than the 255 that SCSI allows, is cut.
-func (d StorageDeviceID) Bytes() []byte {
-	b := make(buffer, offsetIdentifiers)
-	b.putU32(0, sizeofStorageDeviceID)      // Version
-	b.putU32(8, uint32(len(d.Identifiers))) // NumberOfIdentifiers
-	for i, id := range d.Identifiers {
-		value := id.Identifier[:min(len(id.Identifier), maxIdentifier)]
-		size := align(offsetIdentifier+len(value), 4)
-		e := make(buffer, size)
-		e.putU32(0, id.CodeSet)         // CodeSet
-		e.putU32(4, id.Type)            // Type
-		e.putU16(8, uint16(len(value))) // IdentifierSize
-		if i < len(d.Identifiers)-1 {
-			e.putU16(10, uint16(size)) // NextOffset, from the start of this one; 0 in the last
-		}
-		e.putU32(12, id.Association) // Association
-		copy(e[offsetIdentifier:], value)
-		b = append(b, e...)
-	}
-	for len(b) < sizeofStorageDeviceID {
-		b = append(b, 0)
-	}
-	b.putU32(4, uint32(len(b))) // Size
-	return b
-}
 
 // ParseStorageDeviceID decodes the answer to StorageDeviceIdProperty.
 func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
@@ -88,27 +61,27 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 		return StorageDeviceID{}, err
 	}
 	var d StorageDeviceID
-	count := b.u32(8) // NumberOfIdentifiers
+	count := b.U32(8) // NumberOfIdentifiers
 	rest := b[offsetIdentifiers:]
 	for i := range count {
 		if len(rest) < offsetIdentifier {
-			return StorageDeviceID{}, malformed(structure,
+			return StorageDeviceID{}, cstruct.Malformed(structure,
 				"identifier %d of %d begins %d bytes before the end", i, count, len(rest))
 		}
-		size, next := int(rest.u16(8)), int(rest.u16(10)) // IdentifierSize, NextOffset
+		size, next := int(rest.U16(8)), int(rest.U16(10)) // IdentifierSize, NextOffset
 		if size > len(rest)-offsetIdentifier {
-			return StorageDeviceID{}, malformed(structure, "identifier %d of %d bytes, %d left", i, size,
+			return StorageDeviceID{}, cstruct.Malformed(structure, "identifier %d of %d bytes, %d left", i, size,
 				len(rest)-offsetIdentifier)
 		}
 		d.Identifiers = append(d.Identifiers, StorageIdentifier{
-			CodeSet: rest.u32(0), Type: rest.u32(4), Association: rest.u32(12),
+			CodeSet: rest.U32(0), Type: rest.U32(4), Association: rest.U32(12),
 			Identifier: slices.Clone(rest[offsetIdentifier : offsetIdentifier+size]),
 		})
 		if next == 0 {
 			break
 		}
 		if next < offsetIdentifier || next > len(rest) {
-			return StorageDeviceID{}, malformed(structure, "identifier %d: next at %d, %d left", i, next, len(rest))
+			return StorageDeviceID{}, cstruct.Malformed(structure, "identifier %d: next at %d, %d left", i, next, len(rest))
 		}
 		rest = rest[next:]
 	}

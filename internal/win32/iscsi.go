@@ -3,6 +3,7 @@
 package win32
 
 import (
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"strconv"
 	"strings"
 
@@ -57,11 +58,11 @@ type ISCSIUniqueID struct {
 }
 
 // Bytes encodes an ISCSI_UNIQUE_SESSION_ID, 16 bytes.
-func (i ISCSIUniqueID) Bytes() []byte { return encode(i) }
+func (i ISCSIUniqueID) Bytes() []byte { return cstruct.Encode(i) }
 
 // ParseISCSIUniqueID decodes an ISCSI_UNIQUE_SESSION_ID.
 func ParseISCSIUniqueID(in []byte) (ISCSIUniqueID, error) {
-	return parse[ISCSIUniqueID]("ISCSI_UNIQUE_SESSION_ID", in, 16)
+	return cstruct.Parse[ISCSIUniqueID]("ISCSI_UNIQUE_SESSION_ID", in, 16)
 }
 
 // ISCSITargetPortal is ISCSI_TARGET_PORTALW: where a target answers.
@@ -77,31 +78,31 @@ const SizeofISCSITargetPortal = 1026
 
 // Bytes encodes an ISCSI_TARGET_PORTALW, 1026 bytes.
 func (p ISCSITargetPortal) Bytes() []byte {
-	b := make(buffer, SizeofISCSITargetPortal)
+	b := make(cstruct.Buffer, SizeofISCSITargetPortal)
 	p.put(b)
 	return b
 }
 
-func (p ISCSITargetPortal) put(b buffer) {
-	b.putText(0, maxISCSIText, p.SymbolicName) // SymbolicName
-	b.putText(512, maxISCSIText, p.Address)    // Address
-	b.putU16(1024, p.Socket)                   // Socket
+func (p ISCSITargetPortal) put(b cstruct.Buffer) {
+	b.PutText(0, maxISCSIText, p.SymbolicName) // SymbolicName
+	b.PutText(512, maxISCSIText, p.Address)    // Address
+	b.PutU16(1024, p.Socket)                   // Socket
 }
 
 // ParseISCSITargetPortal decodes an ISCSI_TARGET_PORTALW.
 func ParseISCSITargetPortal(in []byte) (ISCSITargetPortal, error) {
-	b, err := need("ISCSI_TARGET_PORTALW", in, SizeofISCSITargetPortal)
+	b, err := cstruct.Need("ISCSI_TARGET_PORTALW", in, SizeofISCSITargetPortal)
 	if err != nil {
 		return ISCSITargetPortal{}, err
 	}
 	return ISCSITargetPortal{
-		SymbolicName: b.text(0, maxISCSIText), Address: b.text(512, maxISCSIText), Socket: b.u16(1024),
+		SymbolicName: b.Text(0, maxISCSIText), Address: b.Text(512, maxISCSIText), Socket: b.U16(1024),
 	}, nil
 }
 
 // ParseISCSITargetPortals decodes count ISCSI_TARGET_PORTALW, as ReportIScsiTargetPortalsW returns them.
 func ParseISCSITargetPortals(in []byte, count int) ([]ISCSITargetPortal, error) {
-	return parseArray("ISCSI_TARGET_PORTALW", in, count, SizeofISCSITargetPortal, ParseISCSITargetPortal)
+	return cstruct.ParseArray("ISCSI_TARGET_PORTALW", in, count, SizeofISCSITargetPortal, ParseISCSITargetPortal)
 }
 
 // ISCSITargetPortalInfo is ISCSI_TARGET_PORTAL_INFOW: a registered portal, and the initiator that asks it for targets.
@@ -115,33 +116,23 @@ type ISCSITargetPortalInfo struct {
 // SizeofISCSITargetPortalInfo is the size in bytes of an ISCSI_TARGET_PORTAL_INFOW.
 const SizeofISCSITargetPortalInfo = 1544
 
-// Bytes encodes an ISCSI_TARGET_PORTAL_INFOW, 1544 bytes.
-func (p ISCSITargetPortalInfo) Bytes() []byte {
-	b := make(buffer, SizeofISCSITargetPortalInfo)
-	b.putText(0, maxISCSIText, p.InitiatorName)         // InitiatorName
-	b.putU32(512, p.InitiatorPort)                      // InitiatorPortNumber
-	b.putText(516, maxISCSIText, p.Portal.SymbolicName) // SymbolicName
-	b.putText(1028, maxISCSIText, p.Portal.Address)     // Address
-	b.putU16(1540, p.Portal.Socket)                     // Socket
-	return b
-}
-
 // ParseISCSITargetPortalInfo decodes an ISCSI_TARGET_PORTAL_INFOW.
 func ParseISCSITargetPortalInfo(in []byte) (ISCSITargetPortalInfo, error) {
-	b, err := need("ISCSI_TARGET_PORTAL_INFOW", in, SizeofISCSITargetPortalInfo)
+	b, err := cstruct.Need("ISCSI_TARGET_PORTAL_INFOW", in, SizeofISCSITargetPortalInfo)
 	if err != nil {
 		return ISCSITargetPortalInfo{}, err
 	}
 	return ISCSITargetPortalInfo{
-		InitiatorName: b.text(0, maxISCSIText), InitiatorPort: b.u32(512),
-		Portal: ISCSITargetPortal{SymbolicName: b.text(516, maxISCSIText),
-			Address: b.text(1028, maxISCSIText), Socket: b.u16(1540)},
+		InitiatorName: b.Text(0, maxISCSIText), InitiatorPort: b.U32(512),
+		Portal: ISCSITargetPortal{SymbolicName: b.Text(516, maxISCSIText),
+			Address: b.Text(1028, maxISCSIText), Socket: b.U16(1540)},
 	}, nil
 }
 
 // ParseISCSITargetPortalInfos decodes count ISCSI_TARGET_PORTAL_INFOW, as ReportIScsiSendTargetPortalsW returns them.
 func ParseISCSITargetPortalInfos(in []byte, count int) ([]ISCSITargetPortalInfo, error) {
-	return parseArray("ISCSI_TARGET_PORTAL_INFOW", in, count, SizeofISCSITargetPortalInfo, ParseISCSITargetPortalInfo)
+	return cstruct.ParseArray("ISCSI_TARGET_PORTAL_INFOW", in, count, SizeofISCSITargetPortalInfo,
+		ParseISCSITargetPortalInfo)
 }
 
 // ISCSIDevice is ISCSI_DEVICE_ON_SESSIONW: a device that an iSCSI session gave the node.
@@ -160,23 +151,9 @@ type ISCSIDevice struct {
 // SizeofISCSIDevice is the size in bytes of an ISCSI_DEVICE_ON_SESSIONW.
 const SizeofISCSIDevice = 2040
 
-// Bytes encodes an ISCSI_DEVICE_ON_SESSIONW, 2040 bytes.
-func (d ISCSIDevice) Bytes() []byte {
-	b := make(buffer, SizeofISCSIDevice)
-	b.putText(0, maxISCSIText, d.InitiatorName)      // InitiatorName
-	b.putText(512, maxISCSITargetName, d.TargetName) // TargetName
-	copy(b[960:], d.Address.Bytes())                 // ScsiAddress
-	b.putGUID(968, d.InterfaceType)                  // DeviceInterfaceType
-	b.putText(984, maxDevicePath, d.InterfaceName)   // DeviceInterfaceName
-	b.putText(1504, maxDevicePath, d.LegacyName)     // LegacyName
-	copy(b[2024:], d.Number.Bytes())                 // StorageDeviceNumber
-	b.putU32(2036, d.Instance)                       // DeviceInstance
-	return b
-}
-
 // ParseISCSIDevice decodes an ISCSI_DEVICE_ON_SESSIONW.
 func ParseISCSIDevice(in []byte) (ISCSIDevice, error) {
-	b, err := need("ISCSI_DEVICE_ON_SESSIONW", in, SizeofISCSIDevice)
+	b, err := cstruct.Need("ISCSI_DEVICE_ON_SESSIONW", in, SizeofISCSIDevice)
 	if err != nil {
 		return ISCSIDevice{}, err
 	}
@@ -189,15 +166,15 @@ func ParseISCSIDevice(in []byte) (ISCSIDevice, error) {
 		return ISCSIDevice{}, err
 	}
 	return ISCSIDevice{
-		InitiatorName: b.text(0, maxISCSIText), TargetName: b.text(512, maxISCSITargetName), Address: address,
-		InterfaceType: b.guid(968), InterfaceName: b.text(984, maxDevicePath), LegacyName: b.text(1504, maxDevicePath),
-		Number: number, Instance: b.u32(2036),
+		InitiatorName: b.Text(0, maxISCSIText), TargetName: b.Text(512, maxISCSITargetName), Address: address,
+		InterfaceType: b.GUID(968), InterfaceName: b.Text(984, maxDevicePath), LegacyName: b.Text(1504, maxDevicePath),
+		Number: number, Instance: b.U32(2036),
 	}, nil
 }
 
 // ParseISCSIDevices decodes count ISCSI_DEVICE_ON_SESSIONW, as GetDevicesForIScsiSessionW returns them.
 func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
-	return parseArray("ISCSI_DEVICE_ON_SESSIONW", in, count, SizeofISCSIDevice, ParseISCSIDevice)
+	return cstruct.ParseArray("ISCSI_DEVICE_ON_SESSIONW", in, count, SizeofISCSIDevice, ParseISCSIDevice)
 }
 
 // PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without its login options: a login that Windows repeats after
@@ -212,24 +189,12 @@ type PersistentISCSILogin struct {
 	SecurityFlags uint64
 }
 
-const sizeofPersistentISCSILogin = 2080
-
-// Bytes encodes a PERSISTENT_ISCSI_LOGIN_INFOW, 2080 bytes, with empty mappings and login options.
-func (l PersistentISCSILogin) Bytes() []byte {
-	b := make(buffer, sizeofPersistentISCSILogin)
-	b.putText(0, maxISCSITargetName, l.TargetName) // TargetName
-	b.putFlag(448, l.Informational)                // IsInformationalSession
-	b.putText(450, maxISCSIText, l.Initiator)      // InitiatorInstance
-	b.putU32(964, l.InitiatorPort)                 // InitiatorPortNumber
-	l.Portal.put(b[968:])                          // TargetPortal
-	b.putU64(2000, l.SecurityFlags)                // SecurityFlags
-	return b
-}
+const SizeofPersistentISCSILogin = 2080
 
 // ParsePersistentISCSILogin decodes a PERSISTENT_ISCSI_LOGIN_INFOW. It follows no pointers, so it never reads the user
 // name and the secret.
 func ParsePersistentISCSILogin(in []byte) (PersistentISCSILogin, error) {
-	b, err := need("PERSISTENT_ISCSI_LOGIN_INFOW", in, sizeofPersistentISCSILogin)
+	b, err := cstruct.Need("PERSISTENT_ISCSI_LOGIN_INFOW", in, SizeofPersistentISCSILogin)
 	if err != nil {
 		return PersistentISCSILogin{}, err
 	}
@@ -238,12 +203,13 @@ func ParsePersistentISCSILogin(in []byte) (PersistentISCSILogin, error) {
 		return PersistentISCSILogin{}, err
 	}
 	return PersistentISCSILogin{
-		TargetName: b.text(0, maxISCSITargetName), Informational: b.flag(448), Initiator: b.text(450, maxISCSIText),
-		InitiatorPort: b.u32(964), Portal: portal, SecurityFlags: b.u64(2000),
+		TargetName: b.Text(0, maxISCSITargetName), Informational: b.Flag(448), Initiator: b.Text(450, maxISCSIText),
+		InitiatorPort: b.U32(964), Portal: portal, SecurityFlags: b.U64(2000),
 	}, nil
 }
 
 // ParsePersistentISCSILogins decodes count PERSISTENT_ISCSI_LOGIN_INFOW, as ReportIScsiPersistentLoginsW returns them.
 func ParsePersistentISCSILogins(in []byte, count int) ([]PersistentISCSILogin, error) {
-	return parseArray("PERSISTENT_ISCSI_LOGIN_INFOW", in, count, sizeofPersistentISCSILogin, ParsePersistentISCSILogin)
+	return cstruct.ParseArray("PERSISTENT_ISCSI_LOGIN_INFOW", in, count, SizeofPersistentISCSILogin,
+		ParsePersistentISCSILogin)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"errors"
@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // sessionsBase is the address of the buffer of the golden session list.
@@ -57,18 +60,21 @@ func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
 		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, ParseISCSIUniqueID),
 		is("iscsi_target_portal", ISCSITargetPortal{"rack 1", "192.0.2.10", 3260}, ParseISCSITargetPortal),
-		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos),
+		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos, deviceside.ISCSITargetPortalInfo),
 			counted(2, ParseISCSITargetPortalInfos)),
-		number("iscsi_session_list", goldenSessions, ISCSISessionList(goldenSessions, sessionsBase), parseSessions),
-		number("iscsi_devices", goldenISCSIDevices, encodeArray(goldenISCSIDevices), counted(2, ParseISCSIDevices)),
-		number("iscsi_persistent_logins", goldenPersistentLogins, encodeArray(goldenPersistentLogins),
+		number("iscsi_session_list", goldenSessions, deviceside.ISCSISessionList(goldenSessions, sessionsBase),
+			parseSessions),
+		number("iscsi_devices", goldenISCSIDevices, encodeArray(goldenISCSIDevices, deviceside.ISCSIDevice),
+			counted(2, ParseISCSIDevices)),
+		number("iscsi_persistent_logins", goldenPersistentLogins,
+			encodeArray(goldenPersistentLogins, deviceside.PersistentISCSILogin),
 			counted(2, ParsePersistentISCSILogins)),
 	}
 }
 
-func encodeArray[T interface{ Bytes() []byte }](all []T) (b []byte) {
+func encodeArray[T any](all []T, encode func(T) []byte) (b []byte) {
 	for _, one := range all {
-		b = append(b, one.Bytes()...)
+		b = append(b, encode(one)...)
 	}
 	return b
 }
@@ -83,27 +89,27 @@ func parseSessions(b []byte) ([]ISCSISession, error) {
 
 func TestISCSISessionListPointers(t *testing.T) {
 	const target, connections = 32, 56 // offsets of pointers in the first session
-	whole := ISCSISessionList(goldenSessions, sessionsBase)
-	for name, edit := range map[string]func(b buffer){
-		"before the buffer": func(b buffer) { b.putU64(target, sessionsBase-2) },
-		"behind the buffer": func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))+2) },
-		"at the end":        func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))) },
-		"at the last byte":  func(b buffer) { b.putU64(target, sessionsBase+uint64(len(b))-1) },
+	whole := deviceside.ISCSISessionList(goldenSessions, sessionsBase)
+	for name, edit := range map[string]func(b cstruct.Buffer){
+		"before the buffer": func(b cstruct.Buffer) { b.PutU64(target, sessionsBase-2) },
+		"behind the buffer": func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))+2) },
+		"at the end":        func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))) },
+		"at the last byte":  func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))-1) },
 		"no NUL until the end": func(
-			b buffer) {
-			b.putU64(target, sessionsBase+uint64(len(b))-2)
-			b.putU16(len(b)-2, 'x')
+			b cstruct.Buffer) {
+			b.PutU64(target, sessionsBase+uint64(len(b))-2)
+			b.PutU16(len(b)-2, 'x')
 		},
-		"connections elsewhere":    func(b buffer) { b.putU64(connections, 1) },
-		"connections over the end": func(b buffer) { b.putU64(connections, sessionsBase+uint64(len(b))-16) },
-		"many connections":         func(b buffer) { b.putU32(48, 1<<31) },
-		"more than fit":            func(b buffer) { b.putU32(48, 6) },
-		"null, and a connection":   func(b buffer) { b.putU64(connections, 0) },
+		"connections elsewhere":    func(b cstruct.Buffer) { b.PutU64(connections, 1) },
+		"connections over the end": func(b cstruct.Buffer) { b.PutU64(connections, sessionsBase+uint64(len(b))-16) },
+		"many connections":         func(b cstruct.Buffer) { b.PutU32(48, 1<<31) },
+		"more than fit":            func(b cstruct.Buffer) { b.PutU32(48, 6) },
+		"null, and a connection":   func(b cstruct.Buffer) { b.PutU64(connections, 0) },
 	} {
 		b := slices.Clone(whole)
 		edit(b)
 		got, err := parseSessions(b)
-		if layout := (*LayoutError)(nil); !errors.As(err, &layout) {
+		if layout := (*cstruct.LayoutError)(nil); !errors.As(err, &layout) {
 			t.Errorf("%s: got %+v, %v, want a *LayoutError", name, got, err)
 		}
 	}
@@ -113,9 +119,9 @@ func TestISCSISessionListPointers(t *testing.T) {
 	if got, err := ParseISCSISessionList(nil, 0, 0); err != nil || got != nil {
 		t.Errorf("no sessions: %v, %v", got, err)
 	}
-	endless := append(buffer(nil), whole...)
+	endless := append(cstruct.Buffer(nil), whole...)
 	endless = append(endless, []byte(strings.Repeat("x\x00", 300)+"\x00\x00")...)
-	endless.putU64(target, sessionsBase+uint64(len(whole)))
+	endless.PutU64(target, sessionsBase+uint64(len(whole)))
 	if got, err := parseSessions(endless); err == nil {
 		t.Errorf("a name of 300 units: %+v", got)
 	}
@@ -179,9 +185,9 @@ func FuzzISCSI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, base uint64, count int) {
 		roundTrip(t, in, ParseISCSIUniqueID)
 		roundTrip(t, in, ParseISCSITargetPortal)
-		roundTrip(t, in, ParseISCSITargetPortalInfo)
-		roundTrip(t, in, ParseISCSIDevice)
-		roundTrip(t, in, ParsePersistentISCSILogin)
+		roundTripBy(t, in, ParseISCSITargetPortalInfo, deviceside.ISCSITargetPortalInfo)
+		roundTripBy(t, in, ParseISCSIDevice, deviceside.ISCSIDevice)
+		roundTripBy(t, in, ParsePersistentISCSILogin, deviceside.PersistentISCSILogin)
 		accepts(t, in, counted(count, ParseISCSITargetPortals))
 		accepts(t, in, counted(count, ParseISCSITargetPortalInfos))
 		accepts(t, in, counted(count, ParseISCSIDevices))
@@ -192,7 +198,7 @@ func FuzzISCSI(f *testing.F) {
 			return
 		}
 		const elsewhere = 0x10000
-		again, err := ParseISCSISessionList(ISCSISessionList(sessions, elsewhere), elsewhere, len(sessions))
+		again, err := ParseISCSISessionList(deviceside.ISCSISessionList(sessions, elsewhere), elsewhere, len(sessions))
 		if diff := cmp.Diff(again, sessions); err != nil || diff != "" {
 			t.Errorf("%v, -again +first:\n%s", err, diff)
 		}

@@ -2,7 +2,11 @@
 
 package win32
 
-import "github.com/Microsoft/go-winio/pkg/guid"
+import (
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+)
 
 // DriveLayout is DRIVE_LAYOUT_INFORMATION_EX: the partition table of a disk.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-drive_layout_information_ex
@@ -32,18 +36,18 @@ func SizeofDriveLayout(partitions int) int {
 
 // Bytes encodes a DRIVE_LAYOUT_INFORMATION_EX, 48 bytes and 144 for each partition.
 func (l DriveLayout) Bytes() []byte {
-	b := make(buffer, SizeofDriveLayout(len(l.Partitions)))
-	b.putU32(0, uint32(l.Style))           // PartitionStyle
-	b.putU32(4, uint32(len(l.Partitions))) // PartitionCount
+	b := make(cstruct.Buffer, SizeofDriveLayout(len(l.Partitions)))
+	b.PutU32(0, uint32(l.Style))           // PartitionStyle
+	b.PutU32(4, uint32(len(l.Partitions))) // PartitionCount
 	switch l.Style {
 	case PARTITION_STYLE_GPT:
-		b.putGUID(8, l.DiskID)               // Gpt.DiskId
-		b.putI64(24, l.StartingUsableOffset) // Gpt.StartingUsableOffset
-		b.putI64(32, l.UsableLength)         // Gpt.UsableLength
-		b.putU32(40, l.MaxPartitionCount)    // Gpt.MaxPartitionCount
+		b.PutGUID(8, l.DiskID)               // Gpt.DiskId
+		b.PutI64(24, l.StartingUsableOffset) // Gpt.StartingUsableOffset
+		b.PutI64(32, l.UsableLength)         // Gpt.UsableLength
+		b.PutU32(40, l.MaxPartitionCount)    // Gpt.MaxPartitionCount
 	case PARTITION_STYLE_MBR:
-		b.putU32(8, l.Signature) // Mbr.Signature
-		b.putU32(12, l.CheckSum) // Mbr.CheckSum
+		b.PutU32(8, l.Signature) // Mbr.Signature
+		b.PutU32(12, l.CheckSum) // Mbr.CheckSum
 	}
 	for i, p := range l.Partitions {
 		at := SizeofDriveLayout(i)
@@ -56,25 +60,25 @@ func (l DriveLayout) Bytes() []byte {
 // IOCTL_DISK_SET_DRIVE_LAYOUT_EX.
 func ParseDriveLayout(in []byte) (DriveLayout, error) {
 	const structure = "DRIVE_LAYOUT_INFORMATION_EX"
-	b, err := need(structure, in, offsetPartitionEntry)
+	b, err := cstruct.Need(structure, in, offsetPartitionEntry)
 	if err != nil {
 		return DriveLayout{}, err
 	}
-	l := DriveLayout{Style: PartitionStyle(b.u32(0))}
+	l := DriveLayout{Style: PartitionStyle(b.U32(0))}
 	switch l.Style {
 	case PARTITION_STYLE_GPT:
-		l.DiskID = b.guid(8)
-		l.StartingUsableOffset, l.UsableLength = b.i64(24), b.i64(32)
-		l.MaxPartitionCount = b.u32(40)
+		l.DiskID = b.GUID(8)
+		l.StartingUsableOffset, l.UsableLength = b.I64(24), b.I64(32)
+		l.MaxPartitionCount = b.U32(40)
 	case PARTITION_STYLE_MBR:
-		l.Signature, l.CheckSum = b.u32(8), b.u32(12)
+		l.Signature, l.CheckSum = b.U32(8), b.U32(12)
 	case PARTITION_STYLE_RAW:
 	default:
-		return DriveLayout{}, malformed(structure, "partition style %d", l.Style)
+		return DriveLayout{}, cstruct.Malformed(structure, "partition style %d", l.Style)
 	}
-	count := b.u32(4) // PartitionCount
+	count := b.U32(4) // PartitionCount
 	if fit := (len(b) - offsetPartitionEntry) / sizeofPartition; int64(count) > int64(fit) {
-		return DriveLayout{}, malformed(structure, "%d partitions in a buffer for %d", count, fit)
+		return DriveLayout{}, cstruct.Malformed(structure, "%d partitions in a cstruct.Buffer for %d", count, fit)
 	}
 	for i := range int(count) {
 		at := SizeofDriveLayout(i)
@@ -96,39 +100,20 @@ type CreateDisk struct {
 	Signature         uint32    // MBR
 }
 
-const sizeofCreateDisk = 24
+const SizeofCreateDisk = 24
 
 // Bytes encodes a CREATE_DISK, 24 bytes.
 func (c CreateDisk) Bytes() []byte {
-	b := make(buffer, sizeofCreateDisk)
-	b.putU32(0, uint32(c.Style)) // PartitionStyle
+	b := make(cstruct.Buffer, SizeofCreateDisk)
+	b.PutU32(0, uint32(c.Style)) // PartitionStyle
 	switch c.Style {
 	case PARTITION_STYLE_GPT:
-		b.putGUID(4, c.DiskID)            // Gpt.DiskId: a GUID is aligned to 4 bytes only
-		b.putU32(20, c.MaxPartitionCount) // Gpt.MaxPartitionCount
+		b.PutGUID(4, c.DiskID)            // Gpt.DiskId: a GUID is aligned to 4 bytes only
+		b.PutU32(20, c.MaxPartitionCount) // Gpt.MaxPartitionCount
 	case PARTITION_STYLE_MBR:
-		b.putU32(4, c.Signature) // Mbr.Signature
+		b.PutU32(4, c.Signature) // Mbr.Signature
 	}
 	return b
-}
-
-// ParseCreateDisk decodes a CREATE_DISK.
-func ParseCreateDisk(in []byte) (CreateDisk, error) {
-	b, err := need("CREATE_DISK", in, sizeofCreateDisk)
-	if err != nil {
-		return CreateDisk{}, err
-	}
-	c := CreateDisk{Style: PartitionStyle(b.u32(0))}
-	switch c.Style {
-	case PARTITION_STYLE_GPT:
-		c.DiskID, c.MaxPartitionCount = b.guid(4), b.u32(20)
-	case PARTITION_STYLE_MBR:
-		c.Signature = b.u32(4)
-	case PARTITION_STYLE_RAW:
-	default:
-		return CreateDisk{}, malformed("CREATE_DISK", "partition style %d", c.Style)
-	}
-	return c, nil
 }
 
 // GrowPartition is DISK_GROW_PARTITION.
@@ -140,9 +125,9 @@ type GrowPartition struct {
 }
 
 // Bytes encodes a DISK_GROW_PARTITION, 16 bytes.
-func (g GrowPartition) Bytes() []byte { return encode(g) }
+func (g GrowPartition) Bytes() []byte { return cstruct.Encode(g) }
 
 // ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
 func ParseGrowPartition(in []byte) (GrowPartition, error) {
-	return parse[GrowPartition]("DISK_GROW_PARTITION", in, 16)
+	return cstruct.Parse[GrowPartition]("DISK_GROW_PARTITION", in, 16)
 }

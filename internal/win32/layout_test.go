@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
+)
 
 func TestLayoutCounts(t *testing.T) {
 	layout := DriveLayout{Style: PARTITION_STYLE_GPT, Partitions: make([]Partition, 2)}.Bytes()
-	extents := make(VolumeDiskExtents, 2).Bytes()
+	extents := deviceside.VolumeDiskExtents(make(VolumeDiskExtents, 2))
 	for _, count := range []uint32{3, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF} {
 		if got, err := ParseDriveLayout(patched(layout, 4, count)); err == nil {
 			t.Errorf("%d partitions in a buffer for 2 parsed as %d", count, len(got.Partitions))
@@ -21,7 +26,7 @@ func TestLayoutCounts(t *testing.T) {
 	for name, parse := range map[string]func([]byte) error{
 		"layout":      func(b []byte) error { _, err := ParseDriveLayout(b); return err },
 		"partition":   func(b []byte) error { _, err := ParsePartition(b); return err },
-		"create disk": func(b []byte) error { _, err := ParseCreateDisk(b); return err },
+		"create disk": func(b []byte) error { _, err := deviceside.ParseCreateDisk(b); return err },
 	} {
 		if err := parse(patched(make([]byte, 200), 0, 3)); err == nil {
 			t.Errorf("%s: partition style 3 parsed", name)

@@ -4,6 +4,7 @@ package win32
 
 import (
 	"fmt"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -72,54 +73,54 @@ const (
 
 // Bytes encodes a PARTITION_INFORMATION_EX, 144 bytes. A longer name is cut.
 func (p Partition) Bytes() []byte {
-	b := make(buffer, sizeofPartition)
+	b := make(cstruct.Buffer, sizeofPartition)
 	p.put(b)
 	return b
 }
 
-func (p Partition) put(b buffer) {
-	b.putU32(0, uint32(p.Style))  // PartitionStyle
-	b.putI64(8, p.StartingOffset) // StartingOffset
-	b.putI64(16, p.Length)        // PartitionLength
-	b.putU32(24, p.Number)        // PartitionNumber
-	b.putFlag(28, p.Rewrite)      // RewritePartition
-	b.putFlag(29, p.Service)      // IsServicePartition
+func (p Partition) put(b cstruct.Buffer) {
+	b.PutU32(0, uint32(p.Style))  // PartitionStyle
+	b.PutI64(8, p.StartingOffset) // StartingOffset
+	b.PutI64(16, p.Length)        // PartitionLength
+	b.PutU32(24, p.Number)        // PartitionNumber
+	b.PutFlag(28, p.Rewrite)      // RewritePartition
+	b.PutFlag(29, p.Service)      // IsServicePartition
 	switch p.Style {
 	case PARTITION_STYLE_GPT:
-		b.putGUID(32, p.Type)                        // Gpt.PartitionType
-		b.putGUID(48, p.ID)                          // Gpt.PartitionId
-		b.putU64(64, p.Attributes)                   // Gpt.Attributes
-		copy(b[offsetGPTName:], encodeUTF16(p.Name)) // Gpt.Name
+		b.PutGUID(32, p.Type)                                // Gpt.PartitionType
+		b.PutGUID(48, p.ID)                                  // Gpt.PartitionId
+		b.PutU64(64, p.Attributes)                           // Gpt.Attributes
+		copy(b[offsetGPTName:], cstruct.EncodeUTF16(p.Name)) // Gpt.Name
 	case PARTITION_STYLE_MBR:
 		b[32] = p.MBRType             // Mbr.PartitionType
-		b.putFlag(33, p.Boot)         // Mbr.BootIndicator
-		b.putFlag(34, p.Recognized)   // Mbr.RecognizedPartition
-		b.putU32(36, p.HiddenSectors) // Mbr.HiddenSectors
-		b.putGUID(40, p.MBRID)        // Mbr.PartitionId
+		b.PutFlag(33, p.Boot)         // Mbr.BootIndicator
+		b.PutFlag(34, p.Recognized)   // Mbr.RecognizedPartition
+		b.PutU32(36, p.HiddenSectors) // Mbr.HiddenSectors
+		b.PutGUID(40, p.MBRID)        // Mbr.PartitionId
 	}
 }
 
 // ParsePartition decodes a PARTITION_INFORMATION_EX.
 func ParsePartition(in []byte) (Partition, error) {
 	const structure = "PARTITION_INFORMATION_EX"
-	b, err := need(structure, in, sizeofPartition)
+	b, err := cstruct.Need(structure, in, sizeofPartition)
 	if err != nil {
 		return Partition{}, err
 	}
 	p := Partition{
-		Style: PartitionStyle(b.u32(0)), StartingOffset: b.i64(8), Length: b.i64(16), Number: b.u32(24),
-		Rewrite: b.flag(28), Service: b.flag(29),
+		Style: PartitionStyle(b.U32(0)), StartingOffset: b.I64(8), Length: b.I64(16), Number: b.U32(24),
+		Rewrite: b.Flag(28), Service: b.Flag(29),
 	}
 	switch p.Style {
 	case PARTITION_STYLE_GPT:
-		p.Type, p.ID, p.Attributes = b.guid(32), b.guid(48), b.u64(64)
-		p.Name = decodeUTF16(untilNUL(b[offsetGPTName:sizeofPartition]))
+		p.Type, p.ID, p.Attributes = b.GUID(32), b.GUID(48), b.U64(64)
+		p.Name = cstruct.DecodeUTF16(cstruct.UntilNUL(b[offsetGPTName:sizeofPartition]))
 	case PARTITION_STYLE_MBR:
-		p.MBRType, p.Boot, p.Recognized = b[32], b.flag(33), b.flag(34)
-		p.HiddenSectors, p.MBRID = b.u32(36), b.guid(40)
+		p.MBRType, p.Boot, p.Recognized = b[32], b.Flag(33), b.Flag(34)
+		p.HiddenSectors, p.MBRID = b.U32(36), b.GUID(40)
 	case PARTITION_STYLE_RAW:
 	default:
-		return Partition{}, malformed(structure, "partition style %d", p.Style)
+		return Partition{}, cstruct.Malformed(structure, "partition style %d", p.Style)
 	}
 	return p, nil
 }

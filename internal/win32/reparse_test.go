@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func TestReparseLimits(t *testing.T) {
-	longest := (MAXIMUM_REPARSE_DATA_BUFFER_SIZE - offsetSymlinkNames - 4) / 2
+	longest := (MAXIMUM_REPARSE_DATA_BUFFER_SIZE - OffsetSymlinkNames - 4) / 2
 	fits := ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: strings.Repeat("a", longest)}
 	got, err := ParseReparsePoint(fits.Bytes())
 	if diff := cmp.Diff(got, fits); err != nil || diff != "" {
@@ -43,7 +45,7 @@ func TestReparseMalformed(t *testing.T) {
 			t.Errorf("%s: parsed as %+v", name, got)
 		}
 	}
-	if tag, err := ParseDeleteReparsePoint(link); err == nil {
+	if tag, err := deviceside.ParseDeleteReparsePoint(link); err == nil {
 		t.Errorf("data in a request to delete: parsed as tag %#x", tag)
 	}
 }

@@ -4,6 +4,7 @@ package win32
 
 import (
 	"bytes"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"strings"
 )
 
@@ -28,12 +29,11 @@ type SMBIOSStructure struct {
 }
 
 const (
-	sizeofRawSMBIOSData    = 8 // without SMBIOSTableData
-	sizeofSMBIOSHeader     = 4 // Type, Length, Handle
-	smbiosSystem           = 1
-	smbiosEnd              = 127
-	smbiosSystemSerial     = 7 // offset of Serial Number in the structure, header included
-	maxSMBIOSStructureData = 255 - sizeofSMBIOSHeader
+	sizeofRawSMBIOSData = 8 // without SMBIOSTableData
+	sizeofSMBIOSHeader  = 4 // Type, Length, Handle
+	smbiosSystem        = 1
+	smbiosEnd           = 127
+	smbiosSystemSerial  = 7 // offset of Serial Number in the structure, header included
 )
 
 // SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if
@@ -61,45 +61,20 @@ func (s SMBIOSStructure) text(offset int) string {
 	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
 }
 
-// Bytes encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty string,
-// which would end the list, becomes a blank.
-func (s SMBIOS) Bytes() []byte {
-	b := buffer{s.CallingMethod, s.MajorVersion, s.MinorVersion, s.DMIRevision, 0, 0, 0, 0}
-	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)],
-		SMBIOSStructure{Type: smbiosEnd}) {
-		data := structure.Data[:min(len(structure.Data), maxSMBIOSStructureData)]
-		b = append(b, structure.Type, byte(sizeofSMBIOSHeader+len(data)), byte(structure.Handle), byte(structure.Handle>>8))
-		b = append(b, data...)
-		for _, text := range structure.Strings {
-			text, _, _ = strings.Cut(text, "\x00")
-			if text == "" {
-				text = " "
-			}
-			b = append(append(b, text...), 0)
-		}
-		if len(structure.Strings) == 0 {
-			b = append(b, 0)
-		}
-		b = append(b, 0)
-	}
-	b.putU32(4, uint32(len(b)-sizeofRawSMBIOSData))
-	return b
-}
-
 // ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. If it finds
 // damage, it returns an error together with the structures before the damage: firmware that is wrong about a fan may
 // still be right about the machine.
 func ParseSMBIOS(in []byte) (SMBIOS, error) {
 	const name = "RawSMBIOSData"
-	b, err := need(name, in, sizeofRawSMBIOSData)
+	b, err := cstruct.Need(name, in, sizeofRawSMBIOSData)
 	if err != nil {
 		return SMBIOS{}, err
 	}
 	s := SMBIOS{CallingMethod: b[0], MajorVersion: b[1], MinorVersion: b[2], DMIRevision: b[3]}
-	length := b.u32(4)
+	length := b.U32(4)
 	rest := b[sizeofRawSMBIOSData:]
 	if uint64(length) > uint64(len(rest)) {
-		return s, malformed(name, "the table has %d bytes, of which %d are there", length, len(rest))
+		return s, cstruct.Malformed(name, "the table has %d bytes, of which %d are there", length, len(rest))
 	}
 	rest = rest[:length]
 	for len(rest) > 0 {
@@ -116,21 +91,22 @@ func ParseSMBIOS(in []byte) (SMBIOS, error) {
 }
 
 // nextSMBIOSStructure takes one structure with its strings from the table.
-func nextSMBIOSStructure(table buffer) (s SMBIOSStructure, rest buffer, err error) {
+func nextSMBIOSStructure(table cstruct.Buffer) (s SMBIOSStructure, rest cstruct.Buffer, err error) {
 	const name = "SMBIOS structure"
-	if _, err := need(name, table, sizeofSMBIOSHeader); err != nil {
+	if _, err := cstruct.Need(name, table, sizeofSMBIOSHeader); err != nil {
 		return s, nil, err
 	}
 	length := int(table[1])
 	if length < sizeofSMBIOSHeader || length > len(table) {
-		return s, nil, malformed(name, "type %d is %d bytes long, of which %d are there", table[0], length, len(table))
+		return s, nil, cstruct.Malformed(name, "type %d is %d bytes long, of which %d are there", table[0], length,
+			len(table))
 	}
-	s = SMBIOSStructure{Type: table[0], Handle: table.u16(2), Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
+	s = SMBIOSStructure{Type: table[0], Handle: table.U16(2), Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
 	rest = table[length:]
 	for {
 		text, after, found := bytes.Cut(rest, []byte{0})
 		if !found {
-			return s, nil, malformed(name, "the strings of type %d have no end", s.Type)
+			return s, nil, cstruct.Malformed(name, "the strings of type %d have no end", s.Type)
 		}
 		rest = after
 		if len(text) > 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"encoding/hex"
@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // goldenSMBIOS was written by hand after DSP0134 3.7, chapters 6.1, 7.1, 7.2 and 7.45, field by field.
@@ -62,7 +65,7 @@ func TestSMBIOSGolden(t *testing.T) {
 	}
 	// The firmware chooses the handle of the end-of-table structure; ours is 0.
 	golden[len(golden)-4], golden[len(golden)-3] = 0, 0
-	if diff := cmp.Diff(hex.Dump(want.Bytes()), hex.Dump(golden)); diff != "" {
+	if diff := cmp.Diff(hex.Dump(deviceside.SMBIOS(want)), hex.Dump(golden)); diff != "" {
 		t.Errorf("encoded, -got +want:\n%s", diff)
 	}
 }
@@ -71,8 +74,8 @@ func TestSMBIOSGolden(t *testing.T) {
 func table(t testing.TB, text string) []byte {
 	t.Helper()
 	body := fromHex(t, text)
-	head := buffer{0, 3, 0, 0, 0, 0, 0, 0}
-	head.putU32(4, uint32(len(body)))
+	head := cstruct.Buffer{0, 3, 0, 0, 0, 0, 0, 0}
+	head.PutU32(4, uint32(len(body)))
 	return append(head, body...)
 }
 
@@ -101,7 +104,7 @@ func TestSMBIOSOddTables(t *testing.T) {
 		"bytes behind the table":           {append(table(t, ""), 1, 2, 3), "", false},
 	} {
 		got, err := ParseSMBIOS(c.in)
-		if layout := (*LayoutError)(nil); c.damaged != errors.As(err, &layout) || c.damaged != (err != nil) {
+		if layout := (*cstruct.LayoutError)(nil); c.damaged != errors.As(err, &layout) || c.damaged != (err != nil) {
 			t.Errorf("%s: error %v, want a *LayoutError: %v", name, err, c.damaged)
 		}
 		if serial := got.SystemSerialNumber(); serial != c.serial {
@@ -113,7 +116,7 @@ func TestSMBIOSOddTables(t *testing.T) {
 // Values that cannot be encoded are changed into ones that can.
 func TestSMBIOSEncodesWhatItCan(t *testing.T) {
 	in := SMBIOS{Structures: []SMBIOSStructure{{Type: 1, Data: make([]byte, 300), Strings: []string{"a\x00b", ""}}}}
-	got, err := ParseSMBIOS(in.Bytes())
+	got, err := ParseSMBIOS(deviceside.SMBIOS(in))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func FuzzSMBIOS(f *testing.F) {
 	f.Add(table(f, "01 08 0000 00000001 4100 42"))
 	f.Add(table(f, "7F 04 0000 00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		roundTrip(t, in, ParseSMBIOS)
+		roundTripBy(t, in, ParseSMBIOS, deviceside.SMBIOS)
 		s, _ := ParseSMBIOS(in)
 		if serial := s.SystemSerialNumber(); serial != strings.ToValidUTF8(serial, "") || strings.HasSuffix(serial, " ") {
 			t.Errorf("serial number %q", serial)

@@ -4,6 +4,7 @@ package win32
 
 import (
 	"bytes"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"unicode/utf8"
 )
 
@@ -20,11 +21,11 @@ type StorageDeviceNumber struct {
 }
 
 // Bytes encodes a STORAGE_DEVICE_NUMBER, 12 bytes.
-func (n StorageDeviceNumber) Bytes() []byte { return encode(n) }
+func (n StorageDeviceNumber) Bytes() []byte { return cstruct.Encode(n) }
 
 // ParseStorageDeviceNumber decodes the output of IOCTL_STORAGE_GET_DEVICE_NUMBER.
 func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
-	return parse[StorageDeviceNumber]("STORAGE_DEVICE_NUMBER", in, 12)
+	return cstruct.Parse[StorageDeviceNumber]("STORAGE_DEVICE_NUMBER", in, 12)
 }
 
 // Properties and kinds of query for StoragePropertyQuery.
@@ -47,11 +48,11 @@ type StoragePropertyQuery struct {
 }
 
 // Bytes encodes a STORAGE_PROPERTY_QUERY, 12 bytes.
-func (q StoragePropertyQuery) Bytes() []byte { return encode(q) }
+func (q StoragePropertyQuery) Bytes() []byte { return cstruct.Encode(q) }
 
 // ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.
 func ParseStoragePropertyQuery(in []byte) (StoragePropertyQuery, error) {
-	return parse[StoragePropertyQuery]("STORAGE_PROPERTY_QUERY", in, 8)
+	return cstruct.Parse[StoragePropertyQuery]("STORAGE_PROPERTY_QUERY", in, 8)
 }
 
 const (
@@ -63,20 +64,20 @@ const (
 // STORAGE_DESCRIPTOR_HEADER of 8 bytes. A size below 8 bytes or above 1 MiB is an error.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_descriptor_header
 func DescriptorSize(header []byte) (size uint32, err error) {
-	b, err := need("STORAGE_DESCRIPTOR_HEADER", header, sizeofStorageDescriptorHeader)
+	b, err := cstruct.Need("STORAGE_DESCRIPTOR_HEADER", header, sizeofStorageDescriptorHeader)
 	if err != nil {
 		return 0, err
 	}
-	size = b.u32(4) // Size
+	size = b.U32(4) // Size
 	if size < sizeofStorageDescriptorHeader || size > maxDescriptor {
-		return 0, malformed("STORAGE_DESCRIPTOR_HEADER", "size %d", size)
+		return 0, cstruct.Malformed("STORAGE_DESCRIPTOR_HEADER", "size %d", size)
 	}
 	return size, nil
 }
 
 // descriptor returns in, cut to the size in its header.
-func descriptor(structure string, in []byte, fixed int) (buffer, error) {
-	if _, err := need(structure, in, fixed); err != nil {
+func descriptor(structure string, in []byte, fixed int) (cstruct.Buffer, error) {
+	if _, err := cstruct.Need(structure, in, fixed); err != nil {
 		return nil, err
 	}
 	size, err := DescriptorSize(in)
@@ -84,7 +85,7 @@ func descriptor(structure string, in []byte, fixed int) (buffer, error) {
 		return nil, err
 	}
 	if int(size) < fixed || int(size) > len(in) {
-		return nil, malformed(structure, "size %d, fixed part %d, buffer %d", size, fixed, len(in))
+		return nil, cstruct.Malformed(structure, "size %d, fixed part %d, cstruct.Buffer %d", size, fixed, len(in))
 	}
 	return in[:size], nil
 }
@@ -122,37 +123,10 @@ type StorageDevice struct {
 }
 
 const (
-	sizeofStorageDevice = 40         // with padding
+	SizeofStorageDevice = 40         // with padding
 	offsetRawProperties = 36         // RawDeviceProperties
 	absentString        = 0xFFFFFFFF // 0 means absent, too
 )
-
-// Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
-func (d StorageDevice) Bytes() []byte {
-	b := make(buffer, sizeofStorageDevice)
-	b.putU32(0, sizeofStorageDevice) // Version
-	b[8] = d.DeviceType              // DeviceType
-	b[9] = d.DeviceTypeModifier      // DeviceTypeModifier
-	b.putFlag(10, d.Removable)       // RemovableMedia
-	b.putFlag(11, d.CommandQueueing) // CommandQueueing
-	b.putU32(28, d.BusType)          // BusType; RawPropertiesLength@32 stays zero
-	for _, s := range []struct {
-		at   int
-		text string
-	}{
-		{12, d.VendorID},        // VendorIdOffset
-		{16, d.ProductID},       // ProductIdOffset
-		{20, d.ProductRevision}, // ProductRevisionOffset
-		{24, d.SerialNumber},    // SerialNumberOffset
-	} {
-		if s.text != "" {
-			b.putU32(s.at, uint32(len(b)))
-			b = append(append(b, s.text...), 0)
-		}
-	}
-	b.putU32(4, uint32(len(b))) // Size
-	return b
-}
 
 // ParseStorageDevice decodes the answer to StorageDeviceProperty. A string that the end of the descriptor cuts off is
 // accepted as it is.
@@ -163,8 +137,8 @@ func ParseStorageDevice(in []byte) (StorageDevice, error) {
 		return StorageDevice{}, err
 	}
 	d := StorageDevice{
-		DeviceType: b[8], DeviceTypeModifier: b[9], Removable: b.flag(10), CommandQueueing: b.flag(11),
-		BusType: b.u32(28),
+		DeviceType: b[8], DeviceTypeModifier: b[9], Removable: b.Flag(10), CommandQueueing: b.Flag(11),
+		BusType: b.U32(28),
 	}
 	for _, s := range []struct {
 		at   int
@@ -176,12 +150,12 @@ func ParseStorageDevice(in []byte) (StorageDevice, error) {
 		{20, "ProductRevisionOffset", &d.ProductRevision},
 		{24, "SerialNumberOffset", &d.SerialNumber},
 	} {
-		offset := b.u32(s.at)
+		offset := b.U32(s.at)
 		if offset == 0 || offset == absentString {
 			continue
 		}
 		if offset < offsetRawProperties || int64(offset) >= int64(len(b)) {
-			return StorageDevice{}, malformed(structure, "%s %d outside 36..%d", s.name, offset, len(b))
+			return StorageDevice{}, cstruct.Malformed(structure, "%s %d outside 36..%d", s.name, offset, len(b))
 		}
 		text, _, _ := bytes.Cut(b[offset:], []byte{0})
 		*s.text = string(text)
@@ -211,22 +185,11 @@ type SCSIAddress struct {
 	LUN        uint8
 }
 
-const sizeofSCSIAddress = 8
-
-// Bytes encodes a SCSI_ADDRESS, 8 bytes.
-func (a SCSIAddress) Bytes() []byte {
-	b := make(buffer, sizeofSCSIAddress)
-	b.putU32(0, sizeofSCSIAddress) // Length
-	b[4] = a.PortNumber            // PortNumber
-	b[5] = a.PathID                // PathId
-	b[6] = a.TargetID              // TargetId
-	b[7] = a.LUN                   // Lun
-	return b
-}
+const SizeofSCSIAddress = 8
 
 // ParseSCSIAddress decodes the output of IOCTL_SCSI_GET_ADDRESS.
 func ParseSCSIAddress(in []byte) (SCSIAddress, error) {
-	b, err := need("SCSI_ADDRESS", in, sizeofSCSIAddress)
+	b, err := cstruct.Need("SCSI_ADDRESS", in, SizeofSCSIAddress)
 	if err != nil {
 		return SCSIAddress{}, err
 	}

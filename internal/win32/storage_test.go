@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package win32_test
 
 import (
 	"encoding/binary"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func TestPage83(t *testing.T) {
@@ -51,7 +53,7 @@ func TestDescriptorSize(t *testing.T) {
 		want   uint32
 		fails  bool
 	}{
-		{"of an example", StorageDevice{SerialNumber: "1"}.Bytes(), 42, false},
+		{"of an example", deviceside.StorageDevice(StorageDevice{SerialNumber: "1"}), 42, false},
 		{"header only", binary.LittleEndian.AppendUint32(make([]byte, 4), 8), 8, false},
 		{"largest", binary.LittleEndian.AppendUint32(make([]byte, 4), 1<<20), 1 << 20, false},
 		{"too large", binary.LittleEndian.AppendUint32(make([]byte, 4), 1<<20+1), 0, true},
@@ -76,7 +78,7 @@ func patched(b []byte, at int, v uint32) []byte {
 
 func TestStorageDeviceStrings(t *testing.T) {
 	d := StorageDevice{VendorID: "EMU", SerialNumber: "S1"}
-	b := d.Bytes()
+	b := deviceside.StorageDevice(d)
 	t.Run("both ways to say absent", func(t *testing.T) {
 		got, err := ParseStorageDevice(patched(b, 16, 0xFFFFFFFF))
 		if diff := cmp.Diff(got, d); diff != "" || err != nil {
@@ -111,7 +113,7 @@ func TestStorageDeviceIDChains(t *testing.T) {
 		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocDevice, []byte("12345678")},
 		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("EMU")},
 	}}
-	b := d.Bytes()
+	b := deviceside.StorageDeviceID(d)
 	const first, second = 12, 12 + 24
 	for _, test := range []struct {
 		name  string

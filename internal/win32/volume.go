@@ -2,7 +2,11 @@
 
 package win32
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+)
 
 // DiskExtent is DISK_EXTENT, a range of bytes on a disk.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_extent
@@ -25,27 +29,22 @@ const (
 // SizeofVolumeDiskExtents is the size in bytes of a VOLUME_DISK_EXTENTS with that many extents.
 func SizeofVolumeDiskExtents(extents int) int { return offsetExtents + extents*sizeofDiskExtent }
 
-// Bytes encodes a VOLUME_DISK_EXTENTS, 8 bytes and 24 for each extent.
-func (v VolumeDiskExtents) Bytes() []byte {
-	return append(encode(uint64(len(v))), encode(v)...) // NumberOfDiskExtents with padding, Extents
-}
-
 // VolumeDiskExtentsCount returns the number of extents from the partial answer that came with ERROR_MORE_DATA, at least
 // 4 bytes.
 func VolumeDiskExtentsCount(in []byte) (uint32, error) {
-	return parse[uint32]("VOLUME_DISK_EXTENTS", in, 4)
+	return cstruct.Parse[uint32]("VOLUME_DISK_EXTENTS", in, 4)
 }
 
 // ParseVolumeDiskExtents decodes the output of IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS.
 func ParseVolumeDiskExtents(in []byte) (VolumeDiskExtents, error) {
 	const structure = "VOLUME_DISK_EXTENTS"
-	b, err := need(structure, in, offsetExtents)
+	b, err := cstruct.Need(structure, in, offsetExtents)
 	if err != nil {
 		return nil, err
 	}
-	count := b.u32(0) // NumberOfDiskExtents
+	count := b.U32(0) // NumberOfDiskExtents
 	if fit := (len(b) - offsetExtents) / sizeofDiskExtent; int64(count) > int64(fit) {
-		return nil, malformed(structure, "%d extents in a buffer for %d", count, fit)
+		return nil, cstruct.Malformed(structure, "%d extents in a cstruct.Buffer for %d", count, fit)
 	}
 	v := make(VolumeDiskExtents, count)
 	_, err = binary.Decode(b[offsetExtents:], binary.LittleEndian, v)
@@ -72,19 +71,19 @@ type NTFSVolumeData struct {
 }
 
 // Bytes encodes an NTFS_VOLUME_DATA_BUFFER, 96 bytes.
-func (d NTFSVolumeData) Bytes() []byte { return encode(d) }
+func (d NTFSVolumeData) Bytes() []byte { return cstruct.Encode(d) }
 
 // ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after
 // it.
 func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
-	return parse[NTFSVolumeData]("NTFS_VOLUME_DATA_BUFFER", in, 96)
+	return cstruct.Parse[NTFSVolumeData]("NTFS_VOLUME_DATA_BUFFER", in, 96)
 }
 
 // ExtendVolume encodes the input of FSCTL_EXTEND_VOLUME: the new total size in sectors.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_extend_volume
-func ExtendVolume(sectors int64) []byte { return encode(sectors) }
+func ExtendVolume(sectors int64) []byte { return cstruct.Encode(sectors) }
 
 // ParseExtendVolume returns the number of sectors from the input of FSCTL_EXTEND_VOLUME.
 func ParseExtendVolume(in []byte) (sectors int64, err error) {
-	return parse[int64]("LARGE_INTEGER", in, 8)
+	return cstruct.Parse[int64]("LARGE_INTEGER", in, 8)
 }

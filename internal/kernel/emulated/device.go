@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // DiskInterfaces implements kernel.Devices.
@@ -269,5 +270,5 @@ func (a AdapterSpec) queryProperty(in, out []byte) (int, error) {
 	if query.PropertyID != win32.StorageAdapterProperty || query.QueryType != win32.PropertyStandardQuery {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	return copy(out, win32.StorageAdapter{BusType: uint8(a.BusType)}.Bytes()), nil
+	return copy(out, deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(a.BusType)})), nil
 }

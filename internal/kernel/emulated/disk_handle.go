@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // diskHandle is an open disk.
@@ -68,7 +69,7 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
 		return d.queryProperty(in, out)
 	case win32.IOCTL_SCSI_GET_ADDRESS:
-		return put(out, d.address().Bytes())
+		return put(out, deviceside.SCSIAddress(d.address()))
 	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
 		return d.getLayout(out)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
@@ -137,11 +138,11 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 		if unique.DeviceID == nil && unique.Device == nil {
 			return 0, win32.ERROR_NOT_FOUND
 		}
-		descriptor = unique.Bytes()
+		descriptor = deviceside.StorageUniqueID(unique)
 	case query.PropertyID == win32.StorageAdapterProperty:
-		descriptor = win32.StorageAdapter{BusType: uint8(d.record.BusType)}.Bytes()
+		descriptor = deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(d.record.BusType)})
 	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
-		descriptor = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
+		descriptor = deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: d.record.Identifiers})
 	case query.PropertyID == win32.StorageDeviceIdProperty:
 		return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
 	default:
@@ -162,10 +163,10 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 
 func (d *disk) deviceDescriptor() []byte {
 	vendor, product := d.made()
-	return win32.StorageDevice{
+	return deviceside.StorageDevice(win32.StorageDevice{
 		BusType: uint32(d.record.BusType), VendorID: vendor, ProductID: product, ProductRevision: "1.0",
 		SerialNumber: d.record.SerialNumber,
-	}.Bytes()
+	})
 }
 
 // made returns the vendor and the product that the disk reports. Of an NVMe disk with a model, Windows makes the vendor
@@ -181,7 +182,7 @@ func (d *disk) made() (vendor, product string) {
 // number.
 func (d *disk) uniqueID() (u win32.StorageUniqueID) {
 	if len(d.record.Identifiers) > 0 {
-		u.DeviceID = win32.StorageDeviceID{Identifiers: d.record.Identifiers}.Bytes()
+		u.DeviceID = deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: d.record.Identifiers})
 	}
 	if d.record.SerialNumber != "" {
 		u.Device = d.deviceDescriptor()

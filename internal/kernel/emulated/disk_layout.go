@@ -10,11 +10,12 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
 func (d *disk) createDisk(in, _ []byte) (int, error) {
-	want, err := parsed(win32.ParseCreateDisk(in))
+	want, err := parsed(deviceside.ParseCreateDisk(in))
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // entry is one name in a directory of a volume.
@@ -241,7 +242,7 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 	if len(h.listing.entries) == 0 {
 		return win32.ERROR_NO_MORE_FILES
 	}
-	b, used := win32.DirectoryEntries(h.listing.entries, len(out))
+	b, used := deviceside.DirectoryEntries(h.listing.entries, len(out))
 	if used == 0 {
 		return win32.ERROR_MORE_DATA
 	}

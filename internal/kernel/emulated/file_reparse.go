@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // fileSystem is FILE_DEVICE_FILE_SYSTEM, the device type in the control codes of file systems.
@@ -109,7 +110,7 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	if err != nil {
 		return err
 	}
-	tag, err := win32.ParseDeleteReparsePoint(in)
+	tag, err := deviceside.ParseDeleteReparsePoint(in)
 	switch {
 	case err != nil:
 		return win32.ERROR_INVALID_REPARSE_DATA

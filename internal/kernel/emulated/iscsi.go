@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
@@ -86,8 +87,8 @@ func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsiState) error {
 		for _, p := range s.Registered {
-			portals = append(portals, win32.ISCSITargetPortalInfo{InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
-				Portal: p.portal()}.Bytes()...)
+			portals = append(portals, deviceside.ISCSITargetPortalInfo(win32.ISCSITargetPortalInfo{
+				InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: p.portal()})...)
 		}
 		count = len(s.Registered)
 		return nil
@@ -204,10 +205,10 @@ func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err
 func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsiState) error {
 		for _, k := range s.Persistent {
-			logins = append(logins, win32.PersistentISCSILogin{
+			logins = append(logins, deviceside.PersistentISCSILogin(win32.PersistentISCSILogin{
 				TargetName: k.Target, Initiator: iscsiAdapter, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
 				Portal: k.Portal.portal(),
-			}.Bytes()...)
+			})...)
 		}
 		count = len(s.Persistent)
 		return nil

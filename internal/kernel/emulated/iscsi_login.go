@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // ISCSISessionList implements kernel.ISCSI. Each session has one connection, or none.
@@ -29,7 +30,7 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 					how.LostSessions == LostSessionsConnected))
 			}
 		}
-		list = kernel.ISCSISessions{Buffer: win32.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
+		list = kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
 		return nil
 	})
 	return list, err
@@ -75,7 +76,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 			} else {
 				device.Number.DeviceNumber = 0xFFFFFFFF
 			}
-			devices = append(devices, device.Bytes()...)
+			devices = append(devices, deviceside.ISCSIDevice(device)...)
 			count++
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
@@ -38,7 +39,8 @@ func smbios(serial string) []byte {
 		// Vendor 1; version, start segment, release date and ROM size none; characteristics not supported.
 		Data: []byte{1, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0},
 	}
-	return win32.SMBIOS{MajorVersion: 3, MinorVersion: 7, Structures: []win32.SMBIOSStructure{bios, system}}.Bytes()
+	return deviceside.SMBIOS(win32.SMBIOS{MajorVersion: 3, MinorVersion: 7,
+		Structures: []win32.SMBIOSStructure{bios, system}})
 }
 
 // The privileges of the agent's process that the node knows. As in the token of LocalSystem or of an administrator,

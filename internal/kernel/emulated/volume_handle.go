@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // volumeHandle is a volume opened as a device.
@@ -125,7 +126,8 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 
 // extents returns only the count if the extent does not fit.
 func (v *volume) extents(out []byte) (int, error) {
-	b := win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}}.Bytes()
+	b := deviceside.VolumeDiskExtents(
+		win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}})
 	const header = 8
 	if len(out) < header {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
@@ -347,7 +348,7 @@ func (h *mountManager) DeviceIoControl(code uint32, in, _ []byte) (int, error) {
 		if code != win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED {
 			return 0, win32.ERROR_INVALID_FUNCTION
 		}
-		gone, err := parsed(win32.ParseVolumeMountPoint(in))
+		gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
 		if err != nil {
 			return 0, err
 		}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32
+package cstruct
 
 import (
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Windows names are sequences of 16-bit units that need not be valid UTF-16. In Go strings they are WTF-8: UTF-8 in
+// Windows names are sequences of 16-bit units that Need not be valid UTF-16. In Go strings they are WTF-8: UTF-8 in
 // which an unpaired surrogate is encoded as three bytes of its own, so that every name survives the round trip
 // (https://simonsapin.github.io/wtf-8/).
 
@@ -16,17 +16,17 @@ const (
 	surrogateMax = 0xDFFF
 )
 
-// decodeUTF16 turns UTF-16LE bytes, an even number of them, into WTF-8.
-func decodeUTF16(b []byte) string {
+// DecodeUTF16 turns UTF-16LE bytes, an even number of them, into WTF-8.
+func DecodeUTF16(b []byte) string {
 	s := make([]byte, 0, len(b)/2)
 	for i := 0; i+1 < len(b); i += 2 {
-		u := rune(buffer(b).u16(i))
+		u := rune(Buffer(b).U16(i))
 		if u < surrogateMin || u > surrogateMax {
 			s = utf8.AppendRune(s, u)
 			continue
 		}
 		if i+3 < len(b) {
-			if r := utf16.DecodeRune(u, rune(buffer(b).u16(i+2))); r != utf8.RuneError {
+			if r := utf16.DecodeRune(u, rune(Buffer(b).U16(i+2))); r != utf8.RuneError {
 				s = utf8.AppendRune(s, r)
 				i += 2
 				continue
@@ -37,8 +37,8 @@ func decodeUTF16(b []byte) string {
 	return string(s)
 }
 
-// encodeUTF16 is the inverse of decodeUTF16. Bytes that are not WTF-8 become U+FFFD.
-func encodeUTF16(s string) []byte {
+// EncodeUTF16 is the inverse of DecodeUTF16. Bytes that are not WTF-8 become U+FFFD.
+func EncodeUTF16(s string) []byte {
 	b := make([]byte, 0, 2*len(s))
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
@@ -66,8 +66,8 @@ func surrogate(s string) (rune, bool) {
 	return rune(s[0]&0x0F)<<12 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
 }
 
-// untilNUL returns the UTF-16LE bytes before the first NUL unit.
-func untilNUL(b []byte) []byte {
+// UntilNUL returns the UTF-16LE bytes before the first NUL unit.
+func UntilNUL(b []byte) []byte {
 	for i := 0; i+1 < len(b); i += 2 {
 		if b[i] == 0 && b[i+1] == 0 {
 			return b[:i]

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cstruct reads and writes C structures as bytes, little-endian and with the padding of 64-bit Windows.
+package cstruct
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+)
+
+// LayoutError reports bytes that contradict the structure's documentation: too short, or with a count or offset that
+// points outside.
+type LayoutError struct {
+	Structure string // the C name: "DRIVE_LAYOUT_INFORMATION_EX"
+	Problem   string
+}
+
+func (e *LayoutError) Error() string { return e.Structure + ": " + e.Problem }
+
+// Malformed returns a LayoutError.
+func Malformed(structure, format string, args ...any) error {
+	return &LayoutError{Structure: structure, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Buffer is a C structure in memory. The accessors take the field's byte offset; parsers first check the length with
+// Need.
+type Buffer []byte
+
+// Need returns b as a Buffer if it holds at least size bytes.
+func Need(structure string, b []byte, size int) (Buffer, error) {
+	if len(b) < size {
+		return nil, Malformed(structure, "%d bytes, needs %d", len(b), size)
+	}
+	return b, nil
+}
+
+func (b Buffer) Flag(at int) bool  { return b[at] != 0 }
+func (b Buffer) U16(at int) uint16 { return binary.LittleEndian.Uint16(b[at:]) }
+func (b Buffer) U32(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
+func (b Buffer) U64(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+func (b Buffer) I64(at int) int64  { return int64(b.U64(at)) }
+
+func (b Buffer) GUID(at int) guid.GUID {
+	return guid.FromWindowsArray([16]byte(b[at : at+16]))
+}
+
+func (b Buffer) PutFlag(at int, v bool) {
+	if v {
+		b[at] = 1
+	}
+}
+func (b Buffer) PutU16(at int, v uint16) { binary.LittleEndian.PutUint16(b[at:], v) }
+func (b Buffer) PutU32(at int, v uint32) { binary.LittleEndian.PutUint32(b[at:], v) }
+func (b Buffer) PutU64(at int, v uint64) { binary.LittleEndian.PutUint64(b[at:], v) }
+func (b Buffer) PutI64(at int, v int64)  { b.PutU64(at, uint64(v)) }
+
+func (b Buffer) PutGUID(at int, g guid.GUID) {
+	bytes := g.ToWindowsArray()
+	copy(b[at:], bytes[:])
+}
+
+// Align rounds n up to a multiple of to, a power of two.
+func Align(n, to int) int { return (n + to - 1) &^ (to - 1) }
