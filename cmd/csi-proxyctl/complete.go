@@ -16,7 +16,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 )
@@ -65,7 +65,7 @@ func completeBy(c *cobra.Command, flag string, values func() []string) {
 
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
-	completeBy(c, "function", kernel.Functions)
+	completeBy(c, "function", functions.All)
 	completeBy(c, "method", func() []string { return methods.Masks(policy.Methods()) })
 }
 
@@ -271,8 +271,8 @@ func (a *connection) suggestion(ctx context.Context) string {
 // if there are such calls.
 func unknownCalls(function, method string) (text, suggestion string) {
 	isFunction := func(f string) bool { return strings.EqualFold(f, function) }
-	if function != "" && !slices.ContainsFunc(kernel.Functions(), isFunction) {
-		return fmt.Sprintf("there is no kernel function %q", function), didYouMean(function, kernel.Functions())
+	if function != "" && !slices.ContainsFunc(functions.All(), isFunction) {
+		return fmt.Sprintf("there is no kernel function %q", function), didYouMean(function, functions.All())
 	}
 	mask, err := methods.Parse(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {

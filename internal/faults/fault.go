@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -91,7 +92,7 @@ func (f Fault) problem() string {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && !known(f.Function):
-		meant := cmp.Or(similar.Meant(f.Function, kernel.Functions()), "; the journal shows the functions of calls")
+		meant := cmp.Or(similar.Meant(f.Function, functions.All()), "; the journal shows the functions of calls")
 		return fmt.Sprintf("there is no kernel function %q", f.Function) + meant
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()
@@ -114,7 +115,7 @@ func (f Fault) problem() string {
 }
 
 // known reports whether calls of a function pass an interceptor.
-func known(function string) bool { return slices.Contains(kernel.Functions(), function) }
+func known(function string) bool { return slices.Contains(functions.All(), function) }
 
 // of reports whether the fault is for a kernel call.
 func (f Fault) of(call kernel.Call) bool {

@@ -23,17 +23,17 @@ func describeInput(code uint32, in []byte) string {
 	err := error(nil)
 	switch code {
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
-		decoded, err = win32.ParseStoragePropertyQuery(in)
+		decoded, err = deviceside.ParseStoragePropertyQuery(in)
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
-		decoded, err = win32.ParseSetDiskAttributes(in)
+		decoded, err = deviceside.ParseSetDiskAttributes(in)
 	case win32.IOCTL_DISK_CREATE_DISK:
 		decoded, err = deviceside.ParseCreateDisk(in)
 	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
 		decoded, err = win32.ParseDriveLayout(in)
 	case win32.IOCTL_DISK_GROW_PARTITION:
-		decoded, err = win32.ParseGrowPartition(in)
+		decoded, err = deviceside.ParseGrowPartition(in)
 	case win32.FSCTL_EXTEND_VOLUME:
-		sectors, wrong := win32.ParseExtendVolume(in)
+		sectors, wrong := deviceside.ParseExtendVolume(in)
 		decoded, err = struct{ Sectors int64 }{sectors}, wrong
 	case win32.FSCTL_SET_REPARSE_POINT:
 		decoded, err = win32.ParseReparsePoint(in)

@@ -87,25 +87,20 @@ func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 	case "NTFS":
 		return o.eraseNeeded(id)
 	case "":
-		return true, o.blankVolume(id)
+		holds, err := o.volumeContent(id)
+		if err != nil {
+			return false, errdefs.Errorf(err, "looking at what volume %s holds", id)
+		}
+		if holds != "" {
+			return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
+				"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not "+
+					"needed, overwrite all of it with zeros", id, holds)
+		}
+		return true, nil
 	default:
 		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
 			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
 	}
-}
-
-// blankVolume refuses a volume that is not blank.
-func (o *op) blankVolume(id winpath.VolumeID) error {
-	found, err := o.volumeContent(id)
-	if err != nil {
-		return errdefs.Errorf(err, "looking at what volume %s holds", id)
-	}
-	if found != "" {
-		return errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
-			"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
-				"overwrite all of it with zeros", id, found)
-	}
-	return nil
 }
 
 // volumeContent names the content of a volume, or returns "" when it is blank.
@@ -203,8 +198,7 @@ func (o *op) holdsDeletedFiles(root *winfs.File, name string) (bool, error) {
 
 // childHas reports whether a directory in a directory has an entry for which f is true.
 func (o *op) childHas(parent *winfs.File, name string,
-	f func(in *winfs.File, entry win32.DirectoryEntry) (bool, error)) (bool,
-	error) {
+	f func(in *winfs.File, entry win32.DirectoryEntry) (bool, error)) (bool, error) {
 	h, err := o.Kernel.OpenFile(parent.Handle, name, toList())
 	if err != nil {
 		return false, err

@@ -18,8 +18,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -82,7 +82,7 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if has.After == 0 {
-		s.Functions = kernel.Functions()
+		s.Functions = functions.All()
 	}
 	s.Clock, s.Stopped = e.Node.Clock()
 	active, err := e.ListFaults(r.Context(), nil)

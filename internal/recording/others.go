@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // Others are what a call shows of a machine beside what was made for the recording.
@@ -114,7 +115,7 @@ func (c *Call) Others(own func(name string) bool) Others {
 
 // disk adds how a disk is known from all others.
 func (o *Others) disk(c *Call) {
-	asked, err := win32.ParseStoragePropertyQuery(c.In)
+	asked, err := deviceside.ParseStoragePropertyQuery(c.In)
 	if err != nil || c.Code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
 		return
 	}

@@ -21,11 +21,6 @@ type DiskGeometry struct {
 // Bytes encodes a DISK_GEOMETRY, 24 bytes.
 func (g DiskGeometry) Bytes() []byte { return cstruct.Encode(g) }
 
-// ParseDiskGeometry decodes a DISK_GEOMETRY.
-func ParseDiskGeometry(in []byte) (DiskGeometry, error) {
-	return cstruct.Parse[DiskGeometry]("DISK_GEOMETRY", in, 24)
-}
-
 // DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry_ex
 type DiskGeometryEx struct {
@@ -102,8 +97,3 @@ const SizeofSetDiskAttributes = 40
 
 // Bytes encodes a SET_DISK_ATTRIBUTES, 40 bytes.
 func (a SetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }
-
-// ParseSetDiskAttributes decodes the input of IOCTL_DISK_SET_DISK_ATTRIBUTES.
-func ParseSetDiskAttributes(in []byte) (SetDiskAttributes, error) {
-	return cstruct.Parse[SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, SizeofSetDiskAttributes)
-}

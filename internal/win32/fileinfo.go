@@ -19,11 +19,6 @@ type FileBasic struct {
 // Bytes encodes a FILE_BASIC_INFO, 40 bytes.
 func (f FileBasic) Bytes() []byte { return cstruct.Encode(f) }
 
-// ParseFileBasic decodes a FILE_BASIC_INFO.
-func ParseFileBasic(in []byte) (FileBasic, error) {
-	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, 40)
-}
-
 // FileStandard is FILE_STANDARD_INFO.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
 type FileStandard struct {
@@ -77,19 +72,9 @@ func ParseFileID(in []byte) (FileID, error) { return cstruct.Parse[FileID]("FILE
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
 func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }
 
-// ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
-func ParseFileDisposition(in []byte) (remove bool, err error) {
-	return cstruct.Parse[bool]("FILE_DISPOSITION_INFO", in, 1)
-}
-
 // FileDispositionEx encodes FILE_DISPOSITION_INFO_EX for FileDispositionInfoEx: FILE_DISPOSITION_FLAG_DELETE and so on.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func FileDispositionEx(flags uint32) []byte { return cstruct.Encode(flags) }
-
-// ParseFileDispositionEx decodes a FILE_DISPOSITION_INFO_EX into its flags.
-func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
-	return cstruct.Parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
-}
 
 // FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never
 // replaces what has the name already.

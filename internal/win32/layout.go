@@ -126,8 +126,3 @@ type GrowPartition struct {
 
 // Bytes encodes a DISK_GROW_PARTITION, 16 bytes.
 func (g GrowPartition) Bytes() []byte { return cstruct.Encode(g) }
-
-// ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
-func ParseGrowPartition(in []byte) (GrowPartition, error) {
-	return cstruct.Parse[GrowPartition]("DISK_GROW_PARTITION", in, 16)
-}

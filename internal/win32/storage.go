@@ -50,11 +50,6 @@ type StoragePropertyQuery struct {
 // Bytes encodes a STORAGE_PROPERTY_QUERY, 12 bytes.
 func (q StoragePropertyQuery) Bytes() []byte { return cstruct.Encode(q) }
 
-// ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.
-func ParseStoragePropertyQuery(in []byte) (StoragePropertyQuery, error) {
-	return cstruct.Parse[StoragePropertyQuery]("STORAGE_PROPERTY_QUERY", in, 8)
-}
-
 const (
 	sizeofStorageDescriptorHeader = 8
 	maxDescriptor                 = 1 << 20

@@ -82,8 +82,3 @@ func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 // ExtendVolume encodes the input of FSCTL_EXTEND_VOLUME: the new total size in sectors.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_extend_volume
 func ExtendVolume(sectors int64) []byte { return cstruct.Encode(sectors) }
-
-// ParseExtendVolume returns the number of sectors from the input of FSCTL_EXTEND_VOLUME.
-func ParseExtendVolume(in []byte) (sectors int64, err error) {
-	return cstruct.Parse[int64]("LARGE_INTEGER", in, 8)
-}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // A question is what an answer is compared by.
@@ -144,7 +145,7 @@ var (
 		win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:     as(win32.ParseDiskGeometryEx),
 		win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:       as(win32.ParseDriveLayout),
 		win32.IOCTL_DISK_GET_LENGTH_INFO:           as(win32.ParseLengthInformation),
-		win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:         as(win32.ParseDiskGeometry),
+		win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:         as(deviceside.ParseDiskGeometry),
 		win32.IOCTL_SCSI_GET_ADDRESS:               as(win32.ParseSCSIAddress),
 		win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:      as(win32.ParseStorageDeviceNumber),
 		win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS: as(win32.ParseVolumeDiskExtents),
@@ -155,7 +156,7 @@ var (
 		win32.StorageDeviceIdProperty: as(win32.ParseStorageDeviceID),
 	}
 	classes = map[uint32]decoder{
-		win32.FileBasicInfo:                as(win32.ParseFileBasic),
+		win32.FileBasicInfo:                as(deviceside.ParseFileBasic),
 		win32.FileStandardInfo:             as(win32.ParseFileStandard),
 		win32.FileAttributeTagInfo:         as(win32.ParseFileAttributeTag),
 		win32.FileIdInfo:                   as(win32.ParseFileID),
@@ -169,7 +170,7 @@ func decoderOf(c *recording.Call) decoder {
 	switch c.Function {
 	case "DeviceIoControl":
 		if c.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY {
-			query, _ := win32.ParseStoragePropertyQuery(c.In)
+			query, _ := deviceside.ParseStoragePropertyQuery(c.In)
 			return properties[query.PropertyID]
 		}
 		return controls[c.Code]
@@ -195,7 +196,7 @@ func kindOf(c *recording.Call) string {
 	switch c.Function {
 	case "DeviceIoControl":
 		if c.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY {
-			query, _ := win32.ParseStoragePropertyQuery(c.In)
+			query, _ := deviceside.ParseStoragePropertyQuery(c.In)
 			return fmt.Sprintf("%s property %d", c.CodeName, query.PropertyID)
 		}
 		return c.CodeName

@@ -263,7 +263,7 @@ func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error
 }
 
 func (a AdapterSpec) queryProperty(in, out []byte) (int, error) {
-	query, err := parsed(win32.ParseStoragePropertyQuery(in))
+	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
 	if err != nil {
 		return 0, err
 	}

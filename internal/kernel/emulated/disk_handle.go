@@ -123,7 +123,7 @@ func (d *disk) geometry() win32.DiskGeometry {
 
 // queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
 func (d *disk) queryProperty(in, out []byte) (int, error) {
-	query, err := parsed(win32.ParseStoragePropertyQuery(in))
+	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
 	if err != nil {
 		return 0, err
 	}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or
 // not.
 func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
-	want, err := parsed(win32.ParseSetDiskAttributes(in))
+	want, err := parsed(deviceside.ParseSetDiskAttributes(in))
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +73,7 @@ func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error 
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
 func (d *disk) growPartition(in, _ []byte) (int, error) {
-	want, err := parsed(win32.ParseGrowPartition(in))
+	want, err := parsed(deviceside.ParseGrowPartition(in))
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func (h *fileHandle) Information(class uint32, out []byte) error {
@@ -95,19 +96,19 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
-			basic, err := win32.ParseFileBasic(in)
+			basic, err := deviceside.ParseFileBasic(in)
 			if err != nil {
 				return win32.ERROR_BAD_LENGTH
 			}
 			return h.setAttributes(basic.Attributes)
 		case win32.FileDispositionInfo:
-			remove, err := win32.ParseFileDisposition(in)
+			remove, err := deviceside.ParseFileDisposition(in)
 			if err != nil {
 				return win32.ERROR_BAD_LENGTH
 			}
 			return h.disposeAtClose(remove)
 		case win32.FileDispositionInfoEx:
-			flags, err := win32.ParseFileDispositionEx(in)
+			flags, err := deviceside.ParseFileDispositionEx(in)
 			if err != nil {
 				return win32.ERROR_BAD_LENGTH
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
@@ -203,7 +204,7 @@ func (n *Node) format(name, fileSystem string) error {
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
 func (v *volume) extend(in []byte) error {
-	sectors, err := parsed(win32.ParseExtendVolume(in))
+	sectors, err := parsed(deviceside.ParseExtendVolume(in))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kernel_test
+package functions_test
 
 import (
 	"reflect"
@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 )
 
-// TestFunctions: a method missing from the list could not have faults or a metric.
-func TestFunctions(t *testing.T) {
+// TestAll: a method missing from the list could not have faults or a metric.
+func TestAll(t *testing.T) {
 	var want []string
 	for _, methods := range []reflect.Type{reflect.TypeFor[kernel.Kernel](), reflect.TypeFor[kernel.Handle]()} {
 		for i := range methods.NumMethod() {
@@ -23,8 +24,8 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	got := slices.Sorted(slices.Values(kernel.Functions()))
+	got := slices.Sorted(slices.Values(functions.All()))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Functions differs from the interfaces (-methods +listed):\n%s", diff)
+		t.Errorf("All differs from the interfaces (-methods +listed):\n%s", diff)
 	}
 }
