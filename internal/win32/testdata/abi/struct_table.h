@@ -75,7 +75,7 @@ MEMBER(OVERLAPPED, "OVERLAPPED", Offset),
 MEMBER(OVERLAPPED, "OVERLAPPED", OffsetHigh),
 MEMBER(OVERLAPPED, "OVERLAPPED", hEvent),
 
-/* internal/kernel/windows/winapitest */
+/* kernel/windows/winapitest */
 STRUCT(USER_INFO_1, "USER_INFO_1"),
 MEMBER(USER_INFO_1, "USER_INFO_1", usri1_name),
 MEMBER(USER_INFO_1, "USER_INFO_1", usri1_password),
