@@ -36,6 +36,13 @@ func (n *Node) AddSMBShare(server, share string, users ...string) {
 	n.must("adding a share", n.agent.Emulated().AddSMBShare(server, share, users))
 }
 
+// SetSMBShareSpace sets the size of a share, 1 TiB at first, and the quota of each account there, in bytes; quota 0 is
+// none.
+func (n *Node) SetSMBShareSpace(server, share string, size, quota int64) {
+	n.t.Helper()
+	n.must("setting the size of a share", n.agent.Emulated().SetSMBShareSpace(server, share, size, quota))
+}
+
 // RemoveSMBShare removes a share, whatever is open there. Its files are kept for a share of the same name.
 func (n *Node) RemoveSMBShare(server, share string) {
 	n.t.Helper()

@@ -15,6 +15,10 @@ type (
 	Match = staging.Match
 	// StageOptions adjust StageDisk. The zero value stages a volume to be written.
 	StageOptions = staging.StageOptions
+	// Access is what an account may do in the root directory of a new volume and in all that is made there later.
+	Access = staging.Access
+	// Rights are a set of rights. The zero value is not valid.
+	Rights = staging.Rights
 	// An ISCSIDisk is a logical unit of an iSCSI target.
 	ISCSIDisk = staging.ISCSIDisk
 	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
@@ -33,6 +37,13 @@ type (
 	ShareStatus = staging.ShareStatus
 	// Credentials are the credentials for an SMB server.
 	Credentials = staging.Credentials
+)
+
+// The sets of rights, with the names that icacls has for them: RX, M and F.
+const (
+	RightsRead   = staging.RightsRead
+	RightsModify = staging.RightsModify
+	RightsFull   = staging.RightsFull
 )
 
 // The kinds of failures of the steps. Those of the agent's calls are package csiproxy's.

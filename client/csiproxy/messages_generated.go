@@ -84,6 +84,7 @@ const (
 type (
 	NodestepsClient    = v1alpha1.NodestepsClient
 	StageDiskRequest   = v1alpha1.StageDiskRequest
+	AccessEntry        = v1alpha1.AccessEntry
 	ISCSIDisk          = v1alpha1.ISCSIDisk
 	StageDiskResponse  = v1alpha1.StageDiskResponse
 	StageShareRequest  = v1alpha1.StageShareRequest
@@ -96,6 +97,17 @@ type (
 	ExpandResponse     = v1alpha1.ExpandResponse
 	GetVolumeRequest   = v1alpha1.GetVolumeRequest
 	GetVolumeResponse  = v1alpha1.GetVolumeResponse
+	GetUsageRequest    = v1alpha1.GetUsageRequest
+	GetUsageResponse   = v1alpha1.GetUsageResponse
+	AccessRights       = v1alpha1.AccessRights
+)
+
+// The values of AccessRights.
+const (
+	AccessRights_ACCESS_RIGHTS_UNSPECIFIED = v1alpha1.AccessRights_ACCESS_RIGHTS_UNSPECIFIED
+	AccessRights_ACCESS_RIGHTS_READ        = v1alpha1.AccessRights_ACCESS_RIGHTS_READ
+	AccessRights_ACCESS_RIGHTS_MODIFY      = v1alpha1.AccessRights_ACCESS_RIGHTS_MODIFY
+	AccessRights_ACCESS_RIGHTS_FULL        = v1alpha1.AccessRights_ACCESS_RIGHTS_FULL
 )
 
 // SmbClient is the type of a field of [Client], and these are the messages of its methods.

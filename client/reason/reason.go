@@ -83,6 +83,8 @@ const (
 	DiskTooSmall = "DISK_TOO_SMALL"
 	// EmptyName: the disk name is empty.
 	EmptyName = "EMPTY_NAME"
+	// InvalidAccess: an entry for an access list has no SID or no rights, or there are too many.
+	InvalidAccess = "INVALID_ACCESS"
 	// InvalidVolumeID: the text is not a volume id.
 	InvalidVolumeID = "INVALID_VOLUME_ID"
 	// NegativeSize: the size is negative.

@@ -59,8 +59,8 @@ func (c Condition) Reason() string {
 //   - a volume without a file system, or with one that Windows says is damaged,
 //   - a volume that is nearly full.
 //
-// The API has no call that shows a read-only disk or file system, NTFS that is marked dirty but still answers, or how
-// full a share is: such volumes are normal here. A path that does not exist is fs.ErrNotExist, as NodeGetVolumeStats
+// The API has no call that shows a read-only disk or file system, or NTFS that is marked dirty but still answers. Such
+// volumes are normal here, and so is a full share, which Usage shows. A path that does not exist is fs.ErrNotExist, as NodeGetVolumeStats
 // must tell it from an abnormal volume. Other errors say that the condition is not known. It changes nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
 	path = windowsPath(path)

@@ -109,10 +109,21 @@ type Usage struct {
 	Total, Used, Available int64
 }
 
-// Usage returns the usage of the volume that a path leads to. Windows has no inodes. A path that leads to a share is
-// csiproxy.ErrNotMounted: the API does not say how full a share is.
+// Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
+// is mapped counts. Windows has no inodes. With an agent that does not know how full a share is, a link that leads to
+// no volume is csiproxy.ErrUnsupported.
 func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
-	volume, err := m.volumeAt(ctx, windowsPath(path))
+	path = windowsPath(path)
+	if usage, done, err := m.usageInOneCall(ctx, path); done {
+		return usage, err
+	}
+	volume, err := m.volumeAt(ctx, path)
+	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink) || withoutReason(err) {
+		link, lookErr := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: path})
+		if lookErr == nil && link.GetIsSymlink() {
+			return Usage{}, fmt.Errorf("%w: how full a share is: %w", csiproxy.ErrUnsupported, err)
+		}
+	}
 	if err != nil {
 		return Usage{}, err
 	}

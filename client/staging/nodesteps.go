@@ -30,6 +30,9 @@ func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string
 	}
 	request := &nodestepsapi.StageDiskRequest{TargetPath: target, ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
 	match.describe(request)
+	for _, a := range options.Access {
+		request.Access = append(request.Access, &nodestepsapi.AccessEntry{Sid: a.SID, Rights: nodestepsapi.AccessRights(a.Rights)})
+	}
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
 	// the agent waits for it until the call's deadline, and answers just before
 	if errors.Is(err, csiproxy.ErrDiskNotFound) {
@@ -67,4 +70,10 @@ func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condit
 		condition.Cause = causes()[answer.GetReason()]
 	}
 	return condition, served(err), err
+}
+
+func (m *Mounter) usageInOneCall(ctx context.Context, path string) (_ Usage, done bool, err error) {
+	answer, err := m.client.NodeSteps.GetUsage(ctx, &nodestepsapi.GetUsageRequest{TargetPath: path})
+	return Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes()},
+		served(err), err
 }

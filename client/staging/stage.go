@@ -19,7 +19,26 @@ type StageOptions struct {
 	ReadOnly bool
 	// KeepSize leaves a volume that is smaller than its disk as it is.
 	KeepSize bool
+	// Access is added to the access list of the root directory of a volume that holds nothing yet. Only an agent that
+	// serves the group nodesteps can do that; with others, and with a Match of Where, it is csiproxy.ErrUnsupported.
+	Access []Access
 }
+
+// Access is what an account may do in the root directory of a new volume and in all that is made there later.
+type Access struct {
+	SID    string // S-1-5-93-2-2 is ContainerUser
+	Rights Rights
+}
+
+// Rights are a set of rights. The zero value is not valid.
+type Rights int32
+
+// The sets of rights, with the names that icacls has for them.
+const (
+	RightsRead   Rights = 1 + iota // RX: list, read and run
+	RightsModify                   // M: also make, write and delete
+	RightsFull                     // F: also change access lists and owners
+)
 
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
 // partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
@@ -36,6 +55,9 @@ type StageOptions struct {
 func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
 	if device, done, err := m.stageInOneCall(ctx, match, windowsPath(target), options); done {
 		return device, err
+	}
+	if len(options.Access) > 0 {
+		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", csiproxy.ErrUnsupported)
 	}
 	disk, err := m.WaitForDisk(ctx, match)
 	if err != nil {
@@ -87,6 +109,12 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	}
 	if err := m.format(ctx, volume, options.ReadOnly); err != nil {
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
+	}
+	// Before the mount, so that no workload has written anything. A repeated call finds the root still empty.
+	if m.agent.AddAccess != nil && len(options.Access) > 0 && !options.ReadOnly {
+		if err := m.agent.AddAccess(ctx, volume, options.Access); err != nil {
+			return Device{}, err
+		}
 	}
 	if there.gone && there.volume != volume {
 		if _, err := m.unmountVolume(ctx, there.volume, target); err != nil {

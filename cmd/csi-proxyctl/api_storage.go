@@ -43,6 +43,7 @@ func diskGroup(a *connection) *cobra.Command {
 			csiproxy.DiskClient.PartitionDisk, "DISK"),
 			"An offline disk is brought online. A disk that has a partition is left as it is, and one that is not blank is "+
 				"refused."),
+		stageCommand(a),
 		change(a, "rescan", "Make Windows look for new, removed and grown disks", csiproxy.DiskClient.Rescan),
 	)
 }
@@ -212,6 +213,7 @@ func fsGroup(a *connection) *cobra.Command {
 	rmdir.Flags().BoolVar(&remove.Force, "force", false,
 		"remove a directory with all its content, and do nothing if the path is missing")
 	c := group("fs", "Make and remove directories and links",
+		usageCommand(a),
 		query(a, "exists", "Print whether there is anything at a path", csiproxy.FilesystemClient.PathExists,
 			func(args []string, r *csiproxy.PathExistsResponse) answer {
 				return yesNo(args[0], "exists", r.GetExists())

@@ -73,7 +73,8 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
 	client := a.client()
-	for _, group := range []any{client.Disk, client.Filesystem, client.ISCSI, client.SMB, client.System, client.Volume} {
+	for _, group := range []any{client.Disk, client.Filesystem, client.ISCSI, client.NodeSteps, client.SMB, client.System,
+		client.Volume} {
 		if of, ok := group.(C); ok {
 			if response, err = m(of, ctx, request); err != nil {
 				err = failure{explain(err)}

@@ -35,7 +35,7 @@ agent goes on as after the death of this one. It holds the node's secrets, and i
 	restore.Long = restore.Short + `, which stays as it is. Calls are cut off as by a
 reboot, and all that the node had is gone, its detached disks too.`
 	return group("node", "Control an emulated node: its hardware, its cloud and its administrator",
-		diskCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), faultCommand(a), path,
+		diskCommand(a), accessCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), faultCommand(a), path,
 		query(a, "readlink", "Print the target of a link or mount point", nodeClient.Readlink, nil, "WINPATH"),
 		change(a, "reboot", "Reboot the node; returns when the agent serves it again", nodeClient.Reboot),
 		save, restore)
@@ -54,6 +54,9 @@ func smbCommand(a *connection) *cobra.Command {
 		nodeClient.AddSMBShare, "SERVER", "SHARE")
 	addShare.Flags().StringArrayVar(&share.Users, "user", nil,
 		"`account` that may use it; may be repeated (default: all)")
+	addShare.Flags().Var((*size)(&share.SizeBytes), "size", "of the share; `bytes`, or with a unit: 20Gi (default: 1Ti)")
+	addShare.Flags().Var((*size)(&share.QuotaBytes), "quota",
+		"of each account; `bytes`, or with a unit: 20Gi (default: none)")
 	return group("smb", "Change file servers, their shares and accounts, and drop sessions",
 		query(a, "list", "List the file servers with their shares", nodeClient.ListNetwork, showServers),
 		setPassword,

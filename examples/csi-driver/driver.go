@@ -67,9 +67,10 @@ func (d *driver) NodeGetCapabilities(context.Context,
 	*csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
 	types := []csi.NodeServiceCapability_RPC_Type{
 		csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH,
+		csi.NodeServiceCapability_RPC_GET_VOLUME_STATS,
 	}
 	if !d.sharesOnly {
-		types = append(types, csi.NodeServiceCapability_RPC_GET_VOLUME_STATS, csi.NodeServiceCapability_RPC_EXPAND_VOLUME)
+		types = append(types, csi.NodeServiceCapability_RPC_EXPAND_VOLUME)
 	}
 	answer := &csi.NodeGetCapabilitiesResponse{}
 	for _, t := range types {

@@ -18,7 +18,7 @@ import (
 // TestSanity runs csi-sanity on the plugin, with disks and with shares. The numbers of specs that apply are those of
 // csi-test 5.6: fewer would mean that the plugin or the controller claims less than before.
 func TestSanity(t *testing.T) {
-	want := []int{54, 35}
+	want := []int{54, 39}
 	if testnode.OnWine() && !testnode.Long() { // where they take minutes
 		want = []int{1, 1}
 		if err := flag.Set("ginkgo.focus", "Service should work"); err != nil {

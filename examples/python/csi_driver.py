@@ -122,12 +122,9 @@ class Driver:
 
     def NodeGetVolumeStats(self, request, seconds):
         need(request, "volume_id", "volume_path")
-        volume = self.steps.GetVolume(seconds, target_path=request.volume_path)
-        if volume.reason in ("NOT_MOUNTED", "DISK_NOT_FOUND"):
-            raise Refused(CODE.NOT_FOUND, volume.message)
+        volume = self.steps.GetUsage(seconds, target_path=request.volume_path)
         usage = csi.VolumeUsage(
-            unit=csi.VolumeUsage.BYTES, total=volume.total_bytes, used=volume.used_bytes,
-            available=volume.total_bytes - volume.used_bytes)
+            unit=csi.VolumeUsage.BYTES, total=volume.total_bytes, used=volume.used_bytes, available=volume.available_bytes)
         return csi.NodeGetVolumeStatsResponse(usage=[usage])
 
     def NodeExpandVolume(self, request, seconds):

@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package staging, which
@@ -28,7 +29,7 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
 	m := staging.New(calls.Over(server.NewLoopbackConn(others))).
 		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
-			DiskDevices: diskDevices(n)})
+			DiskDevices: diskDevices(n), AddAccess: addAccess(n)})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
 	}
@@ -98,6 +99,12 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 				response, err := getVolume(ctx, n, m, r)
 				return response, stepError(err)
 			}),
+		server.Unary("GetUsage", server.LimitRead,
+			func(ctx context.Context, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
+				usage, err := n.Filesystem.Usage(ctx, r.GetTargetPath())
+				return &api.GetUsageResponse{TotalBytes: usage.Total, UsedBytes: usage.Used,
+					AvailableBytes: usage.Available}, err
+			}),
 	}
 }
 
@@ -114,6 +121,13 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 		return nil, err
 	}
 	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
+	for _, e := range r.GetAccess() {
+		options.Access = append(options.Access, staging.Access{SID: e.GetSid(), Rights: staging.Rights(e.GetRights())})
+	}
+	access, err := accessOf(options.Access)
+	if err != nil {
+		return nil, err
+	}
 	target, err := n.ParsePath(r.GetTargetPath())
 	if err != nil {
 		return nil, err
@@ -130,6 +144,9 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 		Verb: "StageDisk", Target: target,
 		Arguments: fmt.Sprintf("%s, read-only=%t, keep-size=%t", match.String(), options.ReadOnly, options.KeepSize),
 	}
+	if len(access) > 0 {
+		step.Arguments += fmt.Sprintf(", access=%v", access)
+	}
 	return node.Run(ctx, n, step, func(ctx context.Context, target string) (*api.StageDiskResponse, error) {
 		device, err := m.StageAttached(ctx, match, target, options)
 		if err != nil {
@@ -139,6 +156,27 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 		return &api.StageDiskResponse{DiskNumber: device.Disk, VolumeId: device.Volume, DiskBytes: size.Disk,
 			TotalBytes: size.FileSystem}, err
 	})
+}
+
+// accessOf returns the entries of an access list.
+func accessOf(access []staging.Access) ([]win32.AccessEntry, error) {
+	masks := map[staging.Rights]uint32{staging.RightsRead: node.AccessRead, staging.RightsModify: node.AccessModify,
+		staging.RightsFull: node.AccessFull}
+	var list []node.Access
+	for _, a := range access {
+		list = append(list, node.Access{SID: a.SID, Mask: masks[a.Rights]})
+	}
+	return node.ParseAccess(list)
+}
+
+func addAccess(n *node.Node) func(ctx context.Context, volume string, access []staging.Access) error {
+	return func(ctx context.Context, volume string, access []staging.Access) error {
+		entries, err := accessOf(access)
+		if err != nil {
+			return err
+		}
+		return n.Volumes.AddAccess(ctx, volume, entries)
+	}
 }
 
 // stageShare records the users of a share in the agent's own directory, for all drivers.
@@ -260,7 +298,7 @@ func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
 	}
 	response := &api.GetVolumeResponse{Abnormal: condition.Abnormal, Message: condition.Message,
 		Reason: condition.Reason()}
-	// An abnormal volume may have no size, a share has none.
+	// An abnormal volume may have no size; that of a share is left to GetUsage.
 	device, err := m.DeviceOf(ctx, target)
 	response.VolumeId = device.Volume
 	if err != nil {

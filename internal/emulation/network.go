@@ -40,7 +40,11 @@ func networkMethods(n *emulated.Node) []server.Method {
 			}),
 		server.Unary("AddSMBShare", server.LimitWrite,
 			func(_ context.Context, r *api.AddSMBShareRequest) (*api.AddSMBShareResponse, error) {
-				return &api.AddSMBShareResponse{}, controlError(n.AddSMBShare(r.GetServer(), r.GetShare(), r.GetUsers()))
+				err := n.AddSMBShare(r.GetServer(), r.GetShare(), r.GetUsers())
+				if err == nil {
+					err = n.SetSMBShareSpace(r.GetServer(), r.GetShare(), r.GetSizeBytes(), r.GetQuotaBytes())
+				}
+				return &api.AddSMBShareResponse{}, controlError(err)
 			}),
 		server.Unary("RemoveSMBShare", server.LimitWrite,
 			func(_ context.Context, r *api.RemoveSMBShareRequest) (*api.RemoveSMBShareResponse, error) {

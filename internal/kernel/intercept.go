@@ -261,6 +261,22 @@ func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
 	return h.k.call(call, func() error { return h.handle.SetInformation(class, in) })
 }
 
+func (h *interceptedHandle) FsInformation(class uint32, out []byte) error {
+	call := h.call("FsInformation", class)
+	call.Parameters, call.Output = []any{len(out)}, func() any { return out }
+	return h.k.call(call, func() error { return h.handle.FsInformation(class, out) })
+}
+
+func (h *interceptedHandle) AccessList() ([]byte, error) {
+	return returned(h.k, h.call("AccessList", 0), h.handle.AccessList)
+}
+
+func (h *interceptedHandle) SetAccessList(descriptor []byte) error {
+	call := h.call("SetAccessList", 0)
+	call.Input = descriptor
+	return h.k.call(call, func() error { return h.handle.SetAccessList(descriptor) })
+}
+
 func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	to := name
 	if d, ok := dir.(*interceptedHandle); ok {

@@ -132,6 +132,18 @@ type Handle interface {
 	// SetInformation sets an information class (SetFileInformationByHandle).
 	SetInformation(class uint32, in []byte) error
 
+	// FsInformation fills out with an information class of the file system on which the file is
+	// (NtQueryVolumeInformationFile), that of a file server for a file on a share.
+	FsInformation(class uint32, out []byte) error
+
+	// AccessList returns the access list of a file or directory, as a self-relative security descriptor. The handle needs
+	// win32.READ_CONTROL. (GetSecurityInfo with DACL_SECURITY_INFORMATION)
+	AccessList() ([]byte, error)
+
+	// SetAccessList sets it, and changes nothing below a directory. The handle needs win32.WRITE_DAC.
+	// (SetKernelObjectSecurity with DACL_SECURITY_INFORMATION; SetSecurityInfo would change what is below)
+	SetAccessList(descriptor []byte) error
+
 	// Rename moves the file or directory into an open directory of the same volume, under a name that is free there. The
 	// handle needs win32.DELETE. (NtSetInformationFile with FileRenameInformation; SetFileInformationByHandle reads the
 	// new name as a path.) ERROR_ALREADY_EXISTS: the name is taken. ERROR_ACCESS_DENIED: something below is open.

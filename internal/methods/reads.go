@@ -22,7 +22,7 @@ func Reads(path string) bool {
 		// DiscoverTargetPortal asks a server, and Windows keeps the answer
 		names = []string{"listtargetportals", "gettargetdisks"}
 	case "nodesteps":
-		names = []string{"getvolume"}
+		names = []string{"getvolume", "getusage"}
 	case "system":
 		names = []string{"getbiosserialnumber", "getservice"}
 	case "volume":

@@ -105,6 +105,11 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 			}
 			return err
 		}},
+		"while its size is asked for": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
+			func(ctx context.Context, n *Node) error {
+				_, err := n.Filesystem.Usage(ctx, testLink+`share`)
+				return err
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -169,6 +169,10 @@ func (o *op) holdsFiles(id winpath.VolumeID) (bool, error) {
 	}
 	root := &winfs.File{Handle: h}
 	defer root.Close()
+	return o.rootHoldsFiles(root)
+}
+
+func (o *op) rootHoldsFiles(root *winfs.File) (bool, error) {
 	return root.Has(func(entry win32.DirectoryEntry) (bool, error) {
 		if !isPlainDirectory(entry) {
 			return true, nil

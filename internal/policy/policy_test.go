@@ -204,8 +204,8 @@ func eachRequest(t *testing.T, f func(method string, request protoreflect.Messag
 		f(path, found.(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(method)).Input())
 		count++
 	}
-	if count != 139+6 { // the original's and ours
-		t.Errorf("there are %d methods, not 145; is this test still complete?", count)
+	if count != 139+7 { // the original's and ours
+		t.Errorf("there are %d methods, not 146; is this test still complete?", count)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestEveryTextOfEveryRequestIsClassified(t *testing.T) {
 		for i := range m.Fields().Len() {
 			field := m.Fields().Get(i)
 			switch {
-			case field.IsList() || field.IsMap():
+			case (field.IsList() && field.Message() == nil) || field.IsMap():
 				t.Errorf("%s: %s is a list, which no rule lets pass", method, field.FullName())
 			case field.Message() != nil:
 				look(method, field.Message())

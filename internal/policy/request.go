@@ -41,7 +41,7 @@ func MeaningOf(field protoreflect.Name) Meaning {
 	case "iqn":
 		return Target
 	case "volume_id", "disk_name", "serial_number", "page83_id", "ebs_volume_id", "gce_device_name", "vsphere_uuid",
-		"model", "username", "password", "chap_username", "chap_secret", "MutualChapSecret":
+		"model", "sid", "username", "password", "chap_username", "chap_secret", "MutualChapSecret":
 		return free
 	}
 	return 0
@@ -54,6 +54,10 @@ func (r *Rule) Request(request proto.Message) error { return r.message(request.P
 func (r *Rule) message(m protoreflect.Message) (refusal error) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
+		case field.IsList() && field.Message() != nil:
+			for i := 0; i < value.List().Len() && refusal == nil; i++ {
+				refusal = r.message(value.List().Get(i).Message())
+			}
 		case field.IsMap() || field.IsList():
 			refusal = r.refuse("does not know the meaning of the field %s", field.Name())
 		case field.Message() != nil:

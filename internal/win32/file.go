@@ -77,6 +77,10 @@ const (
 	FileDispositionInfoEx        = 21 // FileDispositionEx
 )
 
+// FileFsFullSizeInformation is an information class of NtQueryVolumeInformationFile: FileFsFullSize.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/ne-wdm-_fsinfoclass
+const FileFsFullSizeInformation = 7
+
 // Flags of FileDispositionInfoEx.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 const (

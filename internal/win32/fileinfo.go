@@ -2,7 +2,11 @@
 
 package win32
 
-import "github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+import (
+	"math"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
+)
 
 // FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the attributes
 // unchanged.
@@ -95,4 +99,37 @@ func (f FileRename) Bytes() []byte {
 	b.PutU32(16, uint32(len(name)))                       // FileNameLength
 	copy(b[offsetName:], name)
 	return b
+}
+
+// FileFsFullSize is FILE_FS_FULL_SIZE_INFORMATION: the size of a file system, in allocation units. The total and what
+// is available to the caller obey a quota.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_fs_full_size_information
+type FileFsFullSize struct {
+	TotalAllocationUnits           int64
+	CallerAvailableAllocationUnits int64
+	ActualAvailableAllocationUnits int64
+	SectorsPerAllocationUnit       uint32
+	BytesPerSector                 uint32
+}
+
+// SizeofFileFsFullSize is the size in bytes of a FILE_FS_FULL_SIZE_INFORMATION.
+const SizeofFileFsFullSize = 32
+
+// Bytes encodes a FILE_FS_FULL_SIZE_INFORMATION, 32 bytes.
+func (f FileFsFullSize) Bytes() []byte { return cstruct.Encode(f) }
+
+// ParseFileFsFullSize decodes a FILE_FS_FULL_SIZE_INFORMATION.
+func ParseFileFsFullSize(in []byte) (FileFsFullSize, error) {
+	return cstruct.Parse[FileFsFullSize]("FILE_FS_FULL_SIZE_INFORMATION", in, SizeofFileFsFullSize)
+}
+
+// Space returns the size and what is available to the caller, in bytes. It reports false for sizes that contradict each
+// other: a file server decides on them.
+func (f FileFsFullSize) Space() (total, available int64, ok bool) {
+	unit := uint64(f.SectorsPerAllocationUnit) * uint64(f.BytesPerSector)
+	if unit == 0 || f.CallerAvailableAllocationUnits < 0 || f.TotalAllocationUnits < f.CallerAvailableAllocationUnits ||
+		uint64(f.TotalAllocationUnits) > math.MaxInt64/unit {
+		return 0, 0, false
+	}
+	return f.TotalAllocationUnits * int64(unit), f.CallerAvailableAllocationUnits * int64(unit), true
 }

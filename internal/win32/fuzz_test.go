@@ -45,6 +45,7 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, ParseFileStandard)
 		roundTrip(t, in, ParseFileAttributeTag)
 		roundTrip(t, in, ParseFileID)
+		roundTrip(t, in, ParseFileFsFullSize)
 		accepts(t, in, DescriptorSize)
 		accepts(t, in, VolumeDiskExtentsCount)
 		accepts(t, in, deviceside.ParseExtendVolume)

@@ -209,6 +209,8 @@ var goldenValues = []goldenValue{
 	is("file_id", FileID{0x1112131415161718, [16]byte([]byte("!\"#$%&'()*+,-./0"))}, ParseFileID),
 	number("file_disposition", true, FileDisposition(true), deviceside.ParseFileDisposition),
 	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.ParseFileDispositionEx),
+	is("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
+		0x51525354}, ParseFileFsFullSize),
 	// the agent writes it only
 	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),

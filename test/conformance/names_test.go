@@ -63,6 +63,7 @@ const (
 	volumes   meaning = "volume ids"
 	total     meaning = "total bytes"
 	used      meaning = "used bytes"
+	available meaning = "available bytes"
 	formatted meaning = "formatted"
 	exists    meaning = "exists"
 	symlink   meaning = "is a link"
@@ -79,6 +80,7 @@ const (
 	iscsiDisk  meaning = "logical unit of a target"
 	readOnly   meaning = "read-only"
 	keepSize   meaning = "size is kept"
+	access     meaning = "entries of an access list"
 	diskTotal  meaning = "total bytes of the disk"
 	abnormal   meaning = "something is wrong"
 	condition  meaning = "condition in words"
@@ -102,7 +104,7 @@ func meaningOf(field string) meaning {
 		"diskIDs":        ids,
 		"volume_ids":     volumes,
 		"total_bytes":    total, "diskSize": total, "volumeSize": total,
-		"used_bytes": used, "volumeUsedSize": used,
+		"used_bytes": used, "volumeUsedSize": used, "available_bytes": available,
 		"formatted":  formatted,
 		"exists":     exists,
 		"is_symlink": symlink, "is_mount_point": symlink,
@@ -112,7 +114,7 @@ func meaningOf(field string) meaning {
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
 		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice,
 		"eui64": eui64, "vsphere_uuid": diskUUID, "model": model,
-		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "disk_bytes": diskTotal,
+		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "access": access, "disk_bytes": diskTotal,
 		"abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,
 	}[field]

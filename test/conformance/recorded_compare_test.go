@@ -128,7 +128,8 @@ var free = strings.Fields(`
 	Cylinders TracksPerCylinder SectorsPerTrack DiskID CheckSum DeviceNumber DiskNumber
 	PortNumber PathID TargetID LUN Free Total
 	DiskSize Length UsableLength NumberSectors TotalClusters FreeClusters TotalReserved MftValidDataLength
-	MftStartLCN Mft2StartLCN MftZoneStart MftZoneEnd`)
+	MftStartLCN Mft2StartLCN MftZoneStart MftZoneEnd
+	TotalAllocationUnits CallerAvailableAllocationUnits ActualAvailableAllocationUnits SectorsPerAllocationUnit`)
 
 // A decoder reads an output.
 type decoder func(out []byte) (any, error)
@@ -179,6 +180,8 @@ func decoderOf(c *recording.Call) decoder {
 			const zeros = 64 // at the end, which a recording leaves out
 			return classes[c.Code](slices.Concat(out, make([]byte, zeros)))
 		}
+	case "FsInformation":
+		return as(win32.ParseFileFsFullSize)
 	case "ISCSISessionList":
 		return func(out []byte) (any, error) { return win32.ParseISCSISessionList(out, c.Base, c.Count) }
 	case "DevicesForISCSISession":
@@ -200,7 +203,7 @@ func kindOf(c *recording.Call) string {
 			return fmt.Sprintf("%s property %d", c.CodeName, query.PropertyID)
 		}
 		return c.CodeName
-	case "Information", "SetInformation":
+	case "Information", "SetInformation", "FsInformation":
 		return fmt.Sprintf("%s class %d", c.Function, c.Code)
 	case "FinalPath":
 		return fmt.Sprintf("FinalPath %d", c.Code)

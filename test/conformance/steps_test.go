@@ -38,6 +38,16 @@ func (d *driver) volumeState(at string) (string, error) {
 	return ask[string](d, "GetVolume", values{path: at}, conditions)
 }
 
+// usage returns how full the volume or share at a path is.
+func (d *driver) usage(at string) (of [3]int64, err error) {
+	d.t.Helper()
+	r, err := d.call("GetUsage", values{path: at})
+	if err == nil {
+		of = [3]int64{r.get(total).Int(), r.get(used).Int(), r.get(available).Int()}
+	}
+	return of, err
+}
+
 // stepScenarios returns the scenarios of the steps of a CSI node service.
 func stepScenarios() map[string]scenario {
 	return map[string]scenario{
@@ -221,6 +231,57 @@ func stepScenarios() map[string]scenario {
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
 				_, err = d.volumeState(at)
 				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+			},
+		},
+		"GetUsage": {
+			success: func(d *driver) {
+				_, _, at := d.mounted()
+				for _, at := range []string{at, d.linked(at)} {
+					of, err := d.usage(at)
+					noError(d.t, err)
+					if of[0] < gib-32<<20 || of[0] > gib || of[1] <= 0 || of[2] <= 0 || of[1]+of[2] != of[0] {
+						d.t.Errorf("total, used and available of a volume: %d", of)
+					}
+				}
+				at = d.fresh()
+				noError(d.t, d.node.Emulated.AddSMBShare("fs.emulated", "usage", nil))
+				noError(d.t, d.node.Emulated.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 0))
+				noError(d.t, d.stageShare(`\\fs.emulated\usage`, at, "csi", "csi-password"))
+				d.write(at+`\data`, "less than a unit")
+				for _, at := range []string{at, d.linked(at)} {
+					of, err := d.usage(at)
+					noError(d.t, err)
+					same(d.t, of, [3]int64{10 << 30, 4096, 10<<30 - 4096})
+				}
+				noError(d.t, d.node.Emulated.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 1<<30))
+				of, err := d.usage(at)
+				noError(d.t, err)
+				same(d.t, of, [3]int64{1 << 30, 4096, 1<<30 - 4096})
+				noError(d.t, d.unstage(at))
+				noError(d.t, d.node.Emulated.RemoveSMBShare("fs.emulated", "usage"))
+			},
+			repeat: func(d *driver) {
+				_, _, at := d.mounted()
+				twice(d, func(d *driver) ([3]int64, error) { return d.usage(at) })
+			},
+			failure: func(d *driver) {
+				_, err := d.usage(d.fresh())
+				wantCode(d.t, "a missing path", err, codes.NotFound)
+				_, err = d.usage(d.directory())
+				wantCode(d.t, "a directory", err, codes.NotFound)
+				at := d.fresh()
+				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				noError(d.t, d.node.Emulated.StopSMBServer("fs.emulated"))
+				_, err = d.usage(at)
+				wantCode(d.t, "a server that does not answer", err, codes.Unavailable)
+				noError(d.t, d.node.Emulated.StartSMBServer("fs.emulated"))
+				d.node.Faults.Add(testnode.Fault{Function: "FsInformation", Times: 1, Error: win32.ERROR_ACCESS_DENIED})
+				_, err = d.usage(at)
+				wantCode(d.t, "a server that refuses", err, codes.PermissionDenied)
+				noError(d.t, d.node.Emulated.RemoveSMBGlobalMapping(share))
+				_, err = d.usage(at)
+				wantCode(d.t, "a share that is not mapped", err, codes.FailedPrecondition)
+				noError(d.t, d.unstage(at))
 			},
 		},
 	}

@@ -20,6 +20,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -43,6 +44,7 @@ type kernelGroup struct {
 	// varies holds, for methods whose calls are not always exactly these, the cause of the difference.
 	varies   map[string]string
 	examples []kernelExample
+	only     []string // the methods that have examples; nil: all
 }
 
 // exampleNode is the node of one example.
@@ -54,12 +56,13 @@ type exampleNode struct {
 
 func TestKernelCalls(t *testing.T) {
 	groups := map[string]kernelGroup{
-		"disk":       {diskapi.File_client_api_disk_v1_api_proto, diskVaries(), diskExamples()},
-		"filesystem": {filesystemapi.File_client_api_filesystem_v2alpha1_api_proto, filesystemVaries(), filesystemExamples()},
-		"volume":     {volumeapi.File_client_api_volume_v2alpha1_api_proto, volumeVaries(), volumeExamples()},
-		"smb":        {smbapi.File_client_api_smb_v1_api_proto, smbVaries(), smbExamples()},
-		"iscsi":      {iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, iscsiVaries(), iscsiExamples()},
-		"system":     {systemapi.File_client_api_system_v1alpha1_api_proto, systemVaries(), systemExamples()},
+		"disk":       {diskapi.File_client_api_disk_v1_api_proto, diskVaries(), diskExamples(), nil},
+		"filesystem": {filesystemapi.File_client_api_filesystem_v2alpha1_api_proto, filesystemVaries(), filesystemExamples(), nil},
+		"volume":     {volumeapi.File_client_api_volume_v2alpha1_api_proto, volumeVaries(), volumeExamples(), nil},
+		"smb":        {smbapi.File_client_api_smb_v1_api_proto, smbVaries(), smbExamples(), nil},
+		"iscsi":      {iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, iscsiVaries(), iscsiExamples(), nil},
+		"system":     {systemapi.File_client_api_system_v1alpha1_api_proto, systemVaries(), systemExamples(), nil},
+		"nodesteps":  {nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto, nil, stepExamples(), []string{"StageDisk", "GetUsage"}},
 	}
 	for i, name := range slices.Sorted(maps.Keys(groups)) {
 		if !testnode.Sampled(t, i, 0, 1) && !*updateKernelCalls {
@@ -81,6 +84,9 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 		methods := g.file.Services().Get(i).Methods()
 		for i := range methods.Len() {
 			method := string(methods.Get(i).Name())
+			if g.only != nil && !slices.Contains(g.only, method) {
+				continue
+			}
 			fmt.Fprintf(&text, "== %s\n", method)
 			if note := g.varies[method]; note != "" {
 				fmt.Fprintf(&text, "# Varies: %s\n", note)

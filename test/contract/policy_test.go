@@ -54,7 +54,8 @@ func TestStepsUnderTheExample(t *testing.T) {
 	const staging, publish = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi.k8s.io\volume`,
 		`C:\var\lib\kubelet\pods\pod`
 	_, err = steps.StageDisk(t.Context(),
-		&nodesteps.StageDiskRequest{TargetPath: staging, Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 1}})
+		&nodesteps.StageDiskRequest{TargetPath: staging, Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 1},
+			Access: []*nodesteps.AccessEntry{{Sid: "S-1-5-93-2-2", Rights: nodesteps.AccessRights_ACCESS_RIGHTS_MODIFY}}})
 	noError(t, err)
 	_, err = steps.Publish(t.Context(), &nodesteps.PublishRequest{SourcePath: staging, TargetPath: publish})
 	noError(t, err)
@@ -64,6 +65,8 @@ func TestStepsUnderTheExample(t *testing.T) {
 	noError(t, err)
 	_, err = steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\share`,
 		TargetPath: staging + `-share`, Username: "csi", Password: "csi-password"})
+	noError(t, err)
+	_, err = steps.GetUsage(t.Context(), &nodesteps.GetUsageRequest{TargetPath: staging + `-share`})
 	noError(t, err)
 	for _, path := range []string{publish, staging, staging + `-share`} {
 		_, err = steps.Unstage(t.Context(), &nodesteps.UnstageRequest{TargetPath: path})

@@ -53,6 +53,10 @@ func (g *target) stepPaths() map[string]func(ctx context.Context, path string) e
 			_, err := c.GetVolume(ctx, &steps.GetVolumeRequest{TargetPath: path})
 			return err
 		},
+		"GetUsage": func(ctx context.Context, path string) error {
+			_, err := c.GetUsage(ctx, &steps.GetUsageRequest{TargetPath: path})
+			return err
+		},
 	}
 }
 

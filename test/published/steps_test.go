@@ -53,8 +53,9 @@ func TestStepsBothWays(t *testing.T) {
 		}}
 		unstage := step{"Unstage", func(m *mounter.Mounter) (any, error) { return nil, m.UnmountDevice(ctx, staging) }}
 		condition := step{"GetVolume", func(m *mounter.Mounter) (any, error) { return m.Condition(ctx, staging) }}
+		usage := step{"GetUsage", func(m *mounter.Mounter) (any, error) { return m.Usage(ctx, staging) }}
 		for at, s := range []step{
-			stage, stage, condition,
+			stage, stage, condition, usage,
 			{"Expand", func(m *mounter.Mounter) (any, error) { return m.ExpandTo(ctx, staging, 0) }},
 			{"Expand", func(m *mounter.Mounter) (any, error) {
 				n.GrowDisk(1, 12<<30)
@@ -66,7 +67,7 @@ func TestStepsBothWays(t *testing.T) {
 			{"StageDisk", func(m *mounter.Mounter) (any, error) {
 				return m.StageDisk(ctx, mounter.BySerialNumber("vol0"), staging+"2", mounter.StageOptions{})
 			}},
-			unstage, unstage, condition,
+			unstage, unstage, condition, usage,
 		} {
 			var got any
 			var err error
@@ -210,4 +211,46 @@ func TestUnstageAfterACrash(t *testing.T) {
 	check(t, "unstaging the other", mounter.New(n.Client()).UnmountDevice(ctx, targetOf("elsewhere")))
 	online("unstaged at both places", false)
 	again("unstaging where nothing is left")
+}
+
+// TestUsageOfShares: a quota is the size of the share for its account. An agent without the group does not know how
+// full a share is.
+func TestUsageOfShares(t *testing.T) {
+	t.Parallel()
+	for _, apis := range [][]string{nil, {"nodesteps=off"}} {
+		n := csiproxytest.Start(t, csiproxytest.Options{APIs: apis})
+		n.SetSMBShareSpace("fs.emulated", "share", 10<<30, 1<<30)
+		m := mounter.New(n.Client())
+		if err := m.MountShare(t.Context(), `\\fs.emulated\share`, staging,
+			mounter.Credentials{User: "csi", Password: "csi-password"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Publish(t.Context(), staging, publish); err != nil {
+			t.Fatal(err)
+		}
+		usage, err := m.Usage(t.Context(), publish)
+		if want := (mounter.Usage{Total: 1 << 30, Available: 1 << 30}); apis == nil && (err != nil || usage != want) {
+			t.Errorf("got %+v, %v, want %+v", usage, err, want)
+		}
+		if apis != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
+			t.Errorf("without the group: got %+v, %v", usage, err)
+		}
+	}
+}
+
+// TestAccessNeedsTheGroup: an access list is for agents that serve the group. Others touch no disk.
+func TestAccessNeedsTheGroup(t *testing.T) {
+	t.Parallel()
+	for _, apis := range [][]string{nil, {"nodesteps=off"}} {
+		n := csiproxytest.Start(t, csiproxytest.Options{APIs: apis})
+		m := mounter.New(n.Client())
+		_, err := m.StageDisk(t.Context(), mounter.ByNumber(1), staging, mounter.StageOptions{
+			Access: []mounter.Access{{SID: "S-1-5-93-2-2", Rights: mounter.RightsModify}}})
+		if apis == nil && err != nil || apis != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
+			t.Errorf("with %q: got %v", apis, err)
+		}
+		if raw := n.Tree().GetDisks()[1].GetStyle() == "RAW"; raw != (apis != nil) {
+			t.Errorf("with %q: the disk is raw: %t", apis, raw)
+		}
+	}
 }

@@ -32,6 +32,7 @@ func stepExamples() []swept {
 			})
 			return err
 		}, sparse: 15},
+		{method: "Nodesteps/StageDisk", when: "blank, with an access list", call: stageForUser, disk: true, sparse: 15},
 		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
 		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
 		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},
@@ -56,6 +57,17 @@ func stageDisk(number uint32) func(*world) error {
 		return err
 	}
 }
+
+// stageForUser stages a disk on which ContainerUser may write.
+func stageForUser(w *world) error {
+	_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
+		TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: theDisk},
+		Access: []*nodestepsapi.AccessEntry{{Sid: containerUser, Rights: nodestepsapi.AccessRights_ACCESS_RIGHTS_MODIFY}},
+	})
+	return err
+}
+
+const containerUser = "S-1-5-93-2-2"
 
 func stageShare(w *world) error {
 	_, err := w.Steps.StageShare(w.ctx, &nodestepsapi.StageShareRequest{

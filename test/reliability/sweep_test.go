@@ -38,7 +38,7 @@ func reads() []string {
 		"Disk/GetDiskState", "Disk/GetDiskStats", "Disk/ListDiskIDs", "Disk/ListDiskLocations",
 		"Filesystem/IsSymlink", "Filesystem/PathExists",
 		"Iscsi/GetTargetDisks", "Iscsi/ListTargetPortals",
-		"Nodesteps/GetVolume",
+		"Nodesteps/GetUsage", "Nodesteps/GetVolume",
 		"System/GetBIOSSerialNumber", "System/GetService",
 		"Volume/GetClosestVolumeIDFromTargetPath", "Volume/GetDiskNumberFromVolumeID", "Volume/GetVolumeIDFromTargetPath",
 		"Volume/GetVolumeStats", "Volume/IsVolumeFormatted",

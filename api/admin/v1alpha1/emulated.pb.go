@@ -1313,6 +1313,162 @@ func (x *ReadlinkResponse) GetTarget() string {
 	return ""
 }
 
+// GetAccessRequest names the mount point.
+type GetAccessRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A Windows path of the emulated node, or the id of a volume.
+	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAccessRequest) Reset() {
+	*x = GetAccessRequest{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAccessRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAccessRequest) ProtoMessage() {}
+
+func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
+func (*GetAccessRequest) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetAccessRequest) GetWindowsPath() string {
+	if x != nil {
+		return x.WindowsPath
+	}
+	return ""
+}
+
+// GetAccessResponse is the access list.
+type GetAccessResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries that allow something, in their order.
+	Entries       []*Access `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAccessResponse) Reset() {
+	*x = GetAccessResponse{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAccessResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAccessResponse) ProtoMessage() {}
+
+func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
+func (*GetAccessResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetAccessResponse) GetEntries() []*Access {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// Access is an entry of an access list.
+type Access struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account: "S-1-5-18".
+	Sid string `protobuf:"bytes,1,opt,name=sid,proto3" json:"sid,omitempty"`
+	// The rights, an ACCESS_MASK.
+	Mask uint32 `protobuf:"varint,2,opt,name=mask,proto3" json:"mask,omitempty"`
+	// Whether what is made below inherits the entry.
+	Inherited     bool `protobuf:"varint,3,opt,name=inherited,proto3" json:"inherited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Access) Reset() {
+	*x = Access{}
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Access) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Access) ProtoMessage() {}
+
+func (x *Access) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Access.ProtoReflect.Descriptor instead.
+func (*Access) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Access) GetSid() string {
+	if x != nil {
+		return x.Sid
+	}
+	return ""
+}
+
+func (x *Access) GetMask() uint32 {
+	if x != nil {
+		return x.Mask
+	}
+	return 0
+}
+
+func (x *Access) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
+}
+
 // SetSMBPasswordRequest names the account and its new password.
 type SetSMBPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1326,7 +1482,7 @@ type SetSMBPasswordRequest struct {
 
 func (x *SetSMBPasswordRequest) Reset() {
 	*x = SetSMBPasswordRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1494,7 @@ func (x *SetSMBPasswordRequest) String() string {
 func (*SetSMBPasswordRequest) ProtoMessage() {}
 
 func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1507,7 @@ func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetSMBPasswordRequest) GetUser() string {
@@ -1377,7 +1533,7 @@ type SetSMBPasswordResponse struct {
 
 func (x *SetSMBPasswordResponse) Reset() {
 	*x = SetSMBPasswordResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1545,7 @@ func (x *SetSMBPasswordResponse) String() string {
 func (*SetSMBPasswordResponse) ProtoMessage() {}
 
 func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1558,7 @@ func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
 }
 
 // SetSMBServerStateRequest names the file server and the wanted state.
@@ -1418,7 +1574,7 @@ type SetSMBServerStateRequest struct {
 
 func (x *SetSMBServerStateRequest) Reset() {
 	*x = SetSMBServerStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1586,7 @@ func (x *SetSMBServerStateRequest) String() string {
 func (*SetSMBServerStateRequest) ProtoMessage() {}
 
 func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1599,7 @@ func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SetSMBServerStateRequest) GetServer() string {
@@ -1469,7 +1625,7 @@ type SetSMBServerStateResponse struct {
 
 func (x *SetSMBServerStateResponse) Reset() {
 	*x = SetSMBServerStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1637,7 @@ func (x *SetSMBServerStateResponse) String() string {
 func (*SetSMBServerStateResponse) ProtoMessage() {}
 
 func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1650,7 @@ func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
 }
 
 // RebootRequest is empty.
@@ -1506,7 +1662,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1518,7 +1674,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1531,7 +1687,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
 }
 
 // RebootResponse is empty.
@@ -1543,7 +1699,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1711,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1724,7 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
 }
 
 // AddSMBShareRequest describes a share.
@@ -1579,14 +1735,18 @@ type AddSMBShareRequest struct {
 	// The share's name.
 	Share string `protobuf:"bytes,2,opt,name=share,proto3" json:"share,omitempty"`
 	// The accounts that may use it, without domains; none: all accounts.
-	Users         []string `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
+	Users []string `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
+	// How many bytes it holds, for those who ask; 0: 1 TiB.
+	SizeBytes int64 `protobuf:"varint,4,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// The quota of each account; 0: none.
+	QuotaBytes    int64 `protobuf:"varint,5,opt,name=quota_bytes,json=quotaBytes,proto3" json:"quota_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddSMBShareRequest) Reset() {
 	*x = AddSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1758,7 @@ func (x *AddSMBShareRequest) String() string {
 func (*AddSMBShareRequest) ProtoMessage() {}
 
 func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1771,7 @@ func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AddSMBShareRequest) GetServer() string {
@@ -1635,6 +1795,20 @@ func (x *AddSMBShareRequest) GetUsers() []string {
 	return nil
 }
 
+func (x *AddSMBShareRequest) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *AddSMBShareRequest) GetQuotaBytes() int64 {
+	if x != nil {
+		return x.QuotaBytes
+	}
+	return 0
+}
+
 // AddSMBShareResponse is empty.
 type AddSMBShareResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1644,7 +1818,7 @@ type AddSMBShareResponse struct {
 
 func (x *AddSMBShareResponse) Reset() {
 	*x = AddSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1830,7 @@ func (x *AddSMBShareResponse) String() string {
 func (*AddSMBShareResponse) ProtoMessage() {}
 
 func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1843,7 @@ func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
 }
 
 // RemoveSMBShareRequest names the share.
@@ -1685,7 +1859,7 @@ type RemoveSMBShareRequest struct {
 
 func (x *RemoveSMBShareRequest) Reset() {
 	*x = RemoveSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1871,7 @@ func (x *RemoveSMBShareRequest) String() string {
 func (*RemoveSMBShareRequest) ProtoMessage() {}
 
 func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1884,7 @@ func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RemoveSMBShareRequest) GetServer() string {
@@ -1736,7 +1910,7 @@ type RemoveSMBShareResponse struct {
 
 func (x *RemoveSMBShareResponse) Reset() {
 	*x = RemoveSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1922,7 @@ func (x *RemoveSMBShareResponse) String() string {
 func (*RemoveSMBShareResponse) ProtoMessage() {}
 
 func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1935,7 @@ func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
 }
 
 // AddSMBUserRequest describes an account.
@@ -1779,7 +1953,7 @@ type AddSMBUserRequest struct {
 
 func (x *AddSMBUserRequest) Reset() {
 	*x = AddSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +1965,7 @@ func (x *AddSMBUserRequest) String() string {
 func (*AddSMBUserRequest) ProtoMessage() {}
 
 func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +1978,7 @@ func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddSMBUserRequest) GetUser() string {
@@ -1837,7 +2011,7 @@ type AddSMBUserResponse struct {
 
 func (x *AddSMBUserResponse) Reset() {
 	*x = AddSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +2023,7 @@ func (x *AddSMBUserResponse) String() string {
 func (*AddSMBUserResponse) ProtoMessage() {}
 
 func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +2036,7 @@ func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
 }
 
 // RemoveSMBUserRequest names the account.
@@ -1876,7 +2050,7 @@ type RemoveSMBUserRequest struct {
 
 func (x *RemoveSMBUserRequest) Reset() {
 	*x = RemoveSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2062,7 @@ func (x *RemoveSMBUserRequest) String() string {
 func (*RemoveSMBUserRequest) ProtoMessage() {}
 
 func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2075,7 @@ func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RemoveSMBUserRequest) GetUser() string {
@@ -1920,7 +2094,7 @@ type RemoveSMBUserResponse struct {
 
 func (x *RemoveSMBUserResponse) Reset() {
 	*x = RemoveSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2106,7 @@ func (x *RemoveSMBUserResponse) String() string {
 func (*RemoveSMBUserResponse) ProtoMessage() {}
 
 func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2119,7 @@ func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
 }
 
 // DropSMBSessionsRequest names the file server.
@@ -1959,7 +2133,7 @@ type DropSMBSessionsRequest struct {
 
 func (x *DropSMBSessionsRequest) Reset() {
 	*x = DropSMBSessionsRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2145,7 @@ func (x *DropSMBSessionsRequest) String() string {
 func (*DropSMBSessionsRequest) ProtoMessage() {}
 
 func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2158,7 @@ func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DropSMBSessionsRequest) GetServer() string {
@@ -2003,7 +2177,7 @@ type DropSMBSessionsResponse struct {
 
 func (x *DropSMBSessionsResponse) Reset() {
 	*x = DropSMBSessionsResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2189,7 @@ func (x *DropSMBSessionsResponse) String() string {
 func (*DropSMBSessionsResponse) ProtoMessage() {}
 
 func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2202,7 @@ func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
 }
 
 // SetISCSIPortalStateRequest names the portal and the wanted state.
@@ -2046,7 +2220,7 @@ type SetISCSIPortalStateRequest struct {
 
 func (x *SetISCSIPortalStateRequest) Reset() {
 	*x = SetISCSIPortalStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2232,7 @@ func (x *SetISCSIPortalStateRequest) String() string {
 func (*SetISCSIPortalStateRequest) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2245,7 @@ func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateRequest.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SetISCSIPortalStateRequest) GetAddress() string {
@@ -2104,7 +2278,7 @@ type SetISCSIPortalStateResponse struct {
 
 func (x *SetISCSIPortalStateResponse) Reset() {
 	*x = SetISCSIPortalStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2290,7 @@ func (x *SetISCSIPortalStateResponse) String() string {
 func (*SetISCSIPortalStateResponse) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2303,7 @@ func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateResponse.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
 }
 
 // DropISCSISessionRequest names the session.
@@ -2143,7 +2317,7 @@ type DropISCSISessionRequest struct {
 
 func (x *DropISCSISessionRequest) Reset() {
 	*x = DropISCSISessionRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2155,7 +2329,7 @@ func (x *DropISCSISessionRequest) String() string {
 func (*DropISCSISessionRequest) ProtoMessage() {}
 
 func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2168,7 +2342,7 @@ func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionRequest.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DropISCSISessionRequest) GetTarget() string {
@@ -2187,7 +2361,7 @@ type DropISCSISessionResponse struct {
 
 func (x *DropISCSISessionResponse) Reset() {
 	*x = DropISCSISessionResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2373,7 @@ func (x *DropISCSISessionResponse) String() string {
 func (*DropISCSISessionResponse) ProtoMessage() {}
 
 func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2386,7 @@ func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionResponse.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
 }
 
 // ListNetworkRequest is empty.
@@ -2224,7 +2398,7 @@ type ListNetworkRequest struct {
 
 func (x *ListNetworkRequest) Reset() {
 	*x = ListNetworkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2236,7 +2410,7 @@ func (x *ListNetworkRequest) String() string {
 func (*ListNetworkRequest) ProtoMessage() {}
 
 func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2249,7 +2423,7 @@ func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkRequest.ProtoReflect.Descriptor instead.
 func (*ListNetworkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
 }
 
 // ListNetworkResponse is what the node can reach.
@@ -2265,7 +2439,7 @@ type ListNetworkResponse struct {
 
 func (x *ListNetworkResponse) Reset() {
 	*x = ListNetworkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2451,7 @@ func (x *ListNetworkResponse) String() string {
 func (*ListNetworkResponse) ProtoMessage() {}
 
 func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2464,7 @@ func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkResponse.ProtoReflect.Descriptor instead.
 func (*ListNetworkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListNetworkResponse) GetServers() []*FileServer {
@@ -2322,7 +2496,7 @@ type FileServer struct {
 
 func (x *FileServer) Reset() {
 	*x = FileServer{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2508,7 @@ func (x *FileServer) String() string {
 func (*FileServer) ProtoMessage() {}
 
 func (x *FileServer) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2521,7 @@ func (x *FileServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileServer.ProtoReflect.Descriptor instead.
 func (*FileServer) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FileServer) GetName() string {
@@ -2388,7 +2562,7 @@ type ISCSIPortal struct {
 
 func (x *ISCSIPortal) Reset() {
 	*x = ISCSIPortal{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2574,7 @@ func (x *ISCSIPortal) String() string {
 func (*ISCSIPortal) ProtoMessage() {}
 
 func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2587,7 @@ func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIPortal.ProtoReflect.Descriptor instead.
 func (*ISCSIPortal) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ISCSIPortal) GetAddress() string {
@@ -2453,7 +2627,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2639,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2652,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
 }
 
 // ListServicesResponse lists services.
@@ -2492,7 +2666,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +2678,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2517,7 +2691,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -2546,7 +2720,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2732,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2745,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NodeService) GetName() string {
@@ -2628,7 +2802,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +2814,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +2827,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2700,7 +2874,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2886,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2899,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
 }
 
 // ListSwitchesRequest is empty.
@@ -2737,7 +2911,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +2923,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +2936,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2776,7 +2950,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +2962,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +2975,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -2828,7 +3002,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +3014,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +3027,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Switch) GetName() string {
@@ -2897,7 +3071,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2909,7 +3083,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2922,7 +3096,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -2948,7 +3122,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2960,7 +3134,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2973,7 +3147,7 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{58}
 }
 
 // GetClockRequest is empty.
@@ -2985,7 +3159,7 @@ type GetClockRequest struct {
 
 func (x *GetClockRequest) Reset() {
 	*x = GetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +3171,7 @@ func (x *GetClockRequest) String() string {
 func (*GetClockRequest) ProtoMessage() {}
 
 func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +3184,7 @@ func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
 func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{59}
 }
 
 // GetClockResponse is the clock's state.
@@ -3026,7 +3200,7 @@ type GetClockResponse struct {
 
 func (x *GetClockResponse) Reset() {
 	*x = GetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3038,7 +3212,7 @@ func (x *GetClockResponse) String() string {
 func (*GetClockResponse) ProtoMessage() {}
 
 func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3051,7 +3225,7 @@ func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
 func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{57}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -3083,7 +3257,7 @@ type SetClockRequest struct {
 
 func (x *SetClockRequest) Reset() {
 	*x = SetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3269,7 @@ func (x *SetClockRequest) String() string {
 func (*SetClockRequest) ProtoMessage() {}
 
 func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3282,7 @@ func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
 func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{58}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
@@ -3143,7 +3317,7 @@ type SetClockResponse struct {
 
 func (x *SetClockResponse) Reset() {
 	*x = SetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3155,7 +3329,7 @@ func (x *SetClockResponse) String() string {
 func (*SetClockResponse) ProtoMessage() {}
 
 func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
+	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3168,7 +3342,7 @@ func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
 func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{59}
+	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -3259,7 +3433,15 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x0fReadlinkRequest\x12!\n" +
 	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"*\n" +
 	"\x10ReadlinkResponse\x12\x16\n" +
-	"\x06target\x18\x01 \x01(\tR\x06target\"G\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\"5\n" +
+	"\x10GetAccessRequest\x12!\n" +
+	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"N\n" +
+	"\x11GetAccessResponse\x129\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.csiproxy.admin.v1alpha1.AccessR\aentries\"L\n" +
+	"\x06Access\x12\x10\n" +
+	"\x03sid\x18\x01 \x01(\tR\x03sid\x12\x12\n" +
+	"\x04mask\x18\x02 \x01(\rR\x04mask\x12\x1c\n" +
+	"\tinherited\x18\x03 \x01(\bR\tinherited\"G\n" +
 	"\x15SetSMBPasswordRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\"\x18\n" +
@@ -3269,11 +3451,15 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\arunning\x18\x02 \x01(\bR\arunning\"\x1b\n" +
 	"\x19SetSMBServerStateResponse\"\x0f\n" +
 	"\rRebootRequest\"\x10\n" +
-	"\x0eRebootResponse\"X\n" +
+	"\x0eRebootResponse\"\x98\x01\n" +
 	"\x12AddSMBShareRequest\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
 	"\x05share\x18\x02 \x01(\tR\x05share\x12\x14\n" +
-	"\x05users\x18\x03 \x03(\tR\x05users\"\x15\n" +
+	"\x05users\x18\x03 \x03(\tR\x05users\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x04 \x01(\x03R\tsizeBytes\x12\x1f\n" +
+	"\vquota_bytes\x18\x05 \x01(\x03R\n" +
+	"quotaBytes\"\x15\n" +
 	"\x13AddSMBShareResponse\"E\n" +
 	"\x15RemoveSMBShareRequest\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
@@ -3368,7 +3554,7 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\x99\x19\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\xfd\x19\n" +
 	"\fEmulatedNode\x12e\n" +
 	"\n" +
 	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
@@ -3379,7 +3565,8 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\fSetDiskState\x12,.csiproxy.admin.v1alpha1.SetDiskStateRequest\x1a-.csiproxy.admin.v1alpha1.SetDiskStateResponse\x12t\n" +
 	"\x0fSetDiskReadOnly\x12/.csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest\x1a0.csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse\x12\\\n" +
 	"\aGetPath\x12'.csiproxy.admin.v1alpha1.GetPathRequest\x1a(.csiproxy.admin.v1alpha1.GetPathResponse\x12_\n" +
-	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12q\n" +
+	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12b\n" +
+	"\tGetAccess\x12).csiproxy.admin.v1alpha1.GetAccessRequest\x1a*.csiproxy.admin.v1alpha1.GetAccessResponse\x12q\n" +
 	"\x0eSetSMBPassword\x12..csiproxy.admin.v1alpha1.SetSMBPasswordRequest\x1a/.csiproxy.admin.v1alpha1.SetSMBPasswordResponse\x12z\n" +
 	"\x11SetSMBServerState\x121.csiproxy.admin.v1alpha1.SetSMBServerStateRequest\x1a2.csiproxy.admin.v1alpha1.SetSMBServerStateResponse\x12h\n" +
 	"\vAddSMBShare\x12+.csiproxy.admin.v1alpha1.AddSMBShareRequest\x1a,.csiproxy.admin.v1alpha1.AddSMBShareResponse\x12q\n" +
@@ -3419,7 +3606,7 @@ func file_admin_v1alpha1_emulated_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_emulated_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.admin.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.admin.v1alpha1.ServiceStart
@@ -3445,135 +3632,141 @@ var file_admin_v1alpha1_emulated_proto_goTypes = []any{
 	(*GetPathResponse)(nil),             // 21: csiproxy.admin.v1alpha1.GetPathResponse
 	(*ReadlinkRequest)(nil),             // 22: csiproxy.admin.v1alpha1.ReadlinkRequest
 	(*ReadlinkResponse)(nil),            // 23: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*SetSMBPasswordRequest)(nil),       // 24: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),      // 25: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),    // 26: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil),   // 27: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),               // 28: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),              // 29: csiproxy.admin.v1alpha1.RebootResponse
-	(*AddSMBShareRequest)(nil),          // 30: csiproxy.admin.v1alpha1.AddSMBShareRequest
-	(*AddSMBShareResponse)(nil),         // 31: csiproxy.admin.v1alpha1.AddSMBShareResponse
-	(*RemoveSMBShareRequest)(nil),       // 32: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	(*RemoveSMBShareResponse)(nil),      // 33: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	(*AddSMBUserRequest)(nil),           // 34: csiproxy.admin.v1alpha1.AddSMBUserRequest
-	(*AddSMBUserResponse)(nil),          // 35: csiproxy.admin.v1alpha1.AddSMBUserResponse
-	(*RemoveSMBUserRequest)(nil),        // 36: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	(*RemoveSMBUserResponse)(nil),       // 37: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	(*DropSMBSessionsRequest)(nil),      // 38: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	(*DropSMBSessionsResponse)(nil),     // 39: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	(*SetISCSIPortalStateRequest)(nil),  // 40: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	(*SetISCSIPortalStateResponse)(nil), // 41: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	(*DropISCSISessionRequest)(nil),     // 42: csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	(*DropISCSISessionResponse)(nil),    // 43: csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	(*ListNetworkRequest)(nil),          // 44: csiproxy.admin.v1alpha1.ListNetworkRequest
-	(*ListNetworkResponse)(nil),         // 45: csiproxy.admin.v1alpha1.ListNetworkResponse
-	(*FileServer)(nil),                  // 46: csiproxy.admin.v1alpha1.FileServer
-	(*ISCSIPortal)(nil),                 // 47: csiproxy.admin.v1alpha1.ISCSIPortal
-	(*ListServicesRequest)(nil),         // 48: csiproxy.admin.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 49: csiproxy.admin.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 50: csiproxy.admin.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 51: csiproxy.admin.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 52: csiproxy.admin.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 53: csiproxy.admin.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 54: csiproxy.admin.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 55: csiproxy.admin.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 56: csiproxy.admin.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 57: csiproxy.admin.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 58: csiproxy.admin.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 59: csiproxy.admin.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 60: csiproxy.admin.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 61: csiproxy.admin.v1alpha1.SetClockResponse
-	(*durationpb.Duration)(nil),         // 62: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 63: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 64: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 65: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 66: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*AddFaultResponse)(nil),            // 67: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 68: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 69: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*GetAccessRequest)(nil),            // 24: csiproxy.admin.v1alpha1.GetAccessRequest
+	(*GetAccessResponse)(nil),           // 25: csiproxy.admin.v1alpha1.GetAccessResponse
+	(*Access)(nil),                      // 26: csiproxy.admin.v1alpha1.Access
+	(*SetSMBPasswordRequest)(nil),       // 27: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),      // 28: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),    // 29: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil),   // 30: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),               // 31: csiproxy.admin.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),              // 32: csiproxy.admin.v1alpha1.RebootResponse
+	(*AddSMBShareRequest)(nil),          // 33: csiproxy.admin.v1alpha1.AddSMBShareRequest
+	(*AddSMBShareResponse)(nil),         // 34: csiproxy.admin.v1alpha1.AddSMBShareResponse
+	(*RemoveSMBShareRequest)(nil),       // 35: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	(*RemoveSMBShareResponse)(nil),      // 36: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	(*AddSMBUserRequest)(nil),           // 37: csiproxy.admin.v1alpha1.AddSMBUserRequest
+	(*AddSMBUserResponse)(nil),          // 38: csiproxy.admin.v1alpha1.AddSMBUserResponse
+	(*RemoveSMBUserRequest)(nil),        // 39: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	(*RemoveSMBUserResponse)(nil),       // 40: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	(*DropSMBSessionsRequest)(nil),      // 41: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	(*DropSMBSessionsResponse)(nil),     // 42: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	(*SetISCSIPortalStateRequest)(nil),  // 43: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	(*SetISCSIPortalStateResponse)(nil), // 44: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	(*DropISCSISessionRequest)(nil),     // 45: csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	(*DropISCSISessionResponse)(nil),    // 46: csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	(*ListNetworkRequest)(nil),          // 47: csiproxy.admin.v1alpha1.ListNetworkRequest
+	(*ListNetworkResponse)(nil),         // 48: csiproxy.admin.v1alpha1.ListNetworkResponse
+	(*FileServer)(nil),                  // 49: csiproxy.admin.v1alpha1.FileServer
+	(*ISCSIPortal)(nil),                 // 50: csiproxy.admin.v1alpha1.ISCSIPortal
+	(*ListServicesRequest)(nil),         // 51: csiproxy.admin.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 52: csiproxy.admin.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 53: csiproxy.admin.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 54: csiproxy.admin.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 55: csiproxy.admin.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 56: csiproxy.admin.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 57: csiproxy.admin.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 58: csiproxy.admin.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 59: csiproxy.admin.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 60: csiproxy.admin.v1alpha1.SetSwitchResponse
+	(*GetClockRequest)(nil),             // 61: csiproxy.admin.v1alpha1.GetClockRequest
+	(*GetClockResponse)(nil),            // 62: csiproxy.admin.v1alpha1.GetClockResponse
+	(*SetClockRequest)(nil),             // 63: csiproxy.admin.v1alpha1.SetClockRequest
+	(*SetClockResponse)(nil),            // 64: csiproxy.admin.v1alpha1.SetClockResponse
+	(*durationpb.Duration)(nil),         // 65: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 66: google.protobuf.Timestamp
+	(*AddFaultRequest)(nil),             // 67: csiproxy.admin.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 68: csiproxy.admin.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 69: csiproxy.admin.v1alpha1.RemoveFaultRequest
+	(*AddFaultResponse)(nil),            // 70: csiproxy.admin.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 71: csiproxy.admin.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 72: csiproxy.admin.v1alpha1.RemoveFaultResponse
 }
 var file_admin_v1alpha1_emulated_proto_depIdxs = []int32{
 	7,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
 	13, // 1: csiproxy.admin.v1alpha1.ListDetachedDisksResponse.disks:type_name -> csiproxy.admin.v1alpha1.DetachedDisk
-	46, // 2: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
-	47, // 3: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
-	50, // 4: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
-	0,  // 5: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 6: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	62, // 7: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
-	0,  // 8: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 9: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	62, // 10: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	55, // 11: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
-	63, // 12: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	63, // 13: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	62, // 14: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	63, // 15: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	6,  // 16: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	9,  // 17: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	11, // 18: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.admin.v1alpha1.ListDetachedDisksRequest
-	14, // 19: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	16, // 20: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	18, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	20, // 22: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	22, // 23: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	24, // 24: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	26, // 25: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	30, // 26: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
-	32, // 27: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	34, // 28: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
-	36, // 29: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	38, // 30: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	40, // 31: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	42, // 32: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	44, // 33: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
-	48, // 34: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
-	51, // 35: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
-	53, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
-	56, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
-	58, // 38: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
-	60, // 39: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
-	64, // 40: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	65, // 41: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	66, // 42: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	28, // 43: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	2,  // 44: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
-	4,  // 45: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
-	8,  // 46: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	10, // 47: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	12, // 48: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.admin.v1alpha1.ListDetachedDisksResponse
-	15, // 49: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	17, // 50: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	19, // 51: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	21, // 52: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	23, // 53: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	25, // 54: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	27, // 55: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	31, // 56: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
-	33, // 57: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	35, // 58: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
-	37, // 59: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	39, // 60: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	41, // 61: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	43, // 62: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	45, // 63: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
-	49, // 64: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
-	52, // 65: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
-	54, // 66: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
-	57, // 67: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
-	59, // 68: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
-	61, // 69: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
-	67, // 70: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	68, // 71: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	69, // 72: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	29, // 73: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	3,  // 74: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
-	5,  // 75: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
-	46, // [46:76] is the sub-list for method output_type
-	16, // [16:46] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	26, // 2: csiproxy.admin.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.admin.v1alpha1.Access
+	49, // 3: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
+	50, // 4: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
+	53, // 5: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
+	0,  // 6: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 7: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	65, // 8: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
+	0,  // 9: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
+	1,  // 10: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
+	65, // 11: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
+	58, // 12: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
+	66, // 13: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
+	66, // 14: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
+	65, // 15: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
+	66, // 16: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
+	6,  // 17: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
+	9,  // 18: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
+	11, // 19: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.admin.v1alpha1.ListDetachedDisksRequest
+	14, // 20: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
+	16, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
+	18, // 22: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
+	20, // 23: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
+	22, // 24: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
+	24, // 25: csiproxy.admin.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.admin.v1alpha1.GetAccessRequest
+	27, // 26: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
+	29, // 27: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
+	33, // 28: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
+	35, // 29: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
+	37, // 30: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
+	39, // 31: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
+	41, // 32: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
+	43, // 33: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
+	45, // 34: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
+	47, // 35: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
+	51, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
+	54, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
+	56, // 38: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
+	59, // 39: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
+	61, // 40: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
+	63, // 41: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
+	67, // 42: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
+	68, // 43: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
+	69, // 44: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
+	31, // 45: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
+	2,  // 46: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
+	4,  // 47: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
+	8,  // 48: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
+	10, // 49: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
+	12, // 50: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.admin.v1alpha1.ListDetachedDisksResponse
+	15, // 51: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
+	17, // 52: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
+	19, // 53: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
+	21, // 54: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
+	23, // 55: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
+	25, // 56: csiproxy.admin.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.admin.v1alpha1.GetAccessResponse
+	28, // 57: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
+	30, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
+	34, // 59: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
+	36, // 60: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
+	38, // 61: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
+	40, // 62: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
+	42, // 63: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
+	44, // 64: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
+	46, // 65: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
+	48, // 66: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
+	52, // 67: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
+	55, // 68: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
+	57, // 69: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
+	60, // 70: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
+	62, // 71: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
+	64, // 72: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
+	70, // 73: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
+	71, // 74: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
+	72, // 75: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
+	32, // 76: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
+	3,  // 77: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
+	5,  // 78: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
+	48, // [48:79] is the sub-list for method output_type
+	17, // [17:48] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_emulated_proto_init() }
@@ -3583,15 +3776,15 @@ func file_admin_v1alpha1_emulated_proto_init() {
 	}
 	file_admin_v1alpha1_fault_proto_init()
 	file_admin_v1alpha1_emulated_proto_msgTypes[4].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[49].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[58].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[52].OneofWrappers = []any{}
+	file_admin_v1alpha1_emulated_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   60,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

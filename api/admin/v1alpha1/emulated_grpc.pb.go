@@ -29,6 +29,7 @@ const (
 	EmulatedNode_SetDiskReadOnly_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskReadOnly"
 	EmulatedNode_GetPath_FullMethodName             = "/csiproxy.admin.v1alpha1.EmulatedNode/GetPath"
 	EmulatedNode_Readlink_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/Readlink"
+	EmulatedNode_GetAccess_FullMethodName           = "/csiproxy.admin.v1alpha1.EmulatedNode/GetAccess"
 	EmulatedNode_SetSMBPassword_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBPassword"
 	EmulatedNode_SetSMBServerState_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBServerState"
 	EmulatedNode_AddSMBShare_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/AddSMBShare"
@@ -85,6 +86,9 @@ type EmulatedNodeClient interface {
 	// Readlink returns the target of a link or mount point, without following it.
 	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
 	Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error)
+	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
+	// NOT_FOUND: nothing is mounted there.
+	GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error)
 	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
 	// once. NOT_FOUND: there is no such account.
 	SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error)
@@ -92,7 +96,7 @@ type EmulatedNodeClient interface {
 	// already, nothing changes. NOT_FOUND: there is no such file server.
 	SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error)
 	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
-	// already gets the accounts. INVALID_ARGUMENT: a name is impossible.
+	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
 	AddSMBShare(ctx context.Context, in *AddSMBShareRequest, opts ...grpc.CallOption) (*AddSMBShareResponse, error)
 	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
@@ -231,6 +235,16 @@ func (c *emulatedNodeClient) Readlink(ctx context.Context, in *ReadlinkRequest, 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReadlinkResponse)
 	err := c.cc.Invoke(ctx, EmulatedNode_Readlink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *emulatedNodeClient) GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAccessResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_GetAccess_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -489,6 +503,9 @@ type EmulatedNodeServer interface {
 	// Readlink returns the target of a link or mount point, without following it.
 	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
 	Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error)
+	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
+	// NOT_FOUND: nothing is mounted there.
+	GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error)
 	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
 	// once. NOT_FOUND: there is no such account.
 	SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error)
@@ -496,7 +513,7 @@ type EmulatedNodeServer interface {
 	// already, nothing changes. NOT_FOUND: there is no such file server.
 	SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error)
 	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
-	// already gets the accounts. INVALID_ARGUMENT: a name is impossible.
+	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
 	AddSMBShare(context.Context, *AddSMBShareRequest) (*AddSMBShareResponse, error)
 	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
@@ -583,6 +600,9 @@ func (UnimplementedEmulatedNodeServer) GetPath(context.Context, *GetPathRequest)
 }
 func (UnimplementedEmulatedNodeServer) Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Readlink not implemented")
+}
+func (UnimplementedEmulatedNodeServer) GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAccess not implemented")
 }
 func (UnimplementedEmulatedNodeServer) SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetSMBPassword not implemented")
@@ -810,6 +830,24 @@ func _EmulatedNode_Readlink_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EmulatedNodeServer).Readlink(ctx, req.(*ReadlinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EmulatedNode_GetAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAccessRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).GetAccess(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_GetAccess_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).GetAccess(ctx, req.(*GetAccessRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1248,6 +1286,10 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Readlink",
 			Handler:    _EmulatedNode_Readlink_Handler,
+		},
+		{
+			MethodName: "GetAccess",
+			Handler:    _EmulatedNode_GetAccess_Handler,
 		},
 		{
 			MethodName: "SetSMBPassword",

@@ -30,6 +30,8 @@ type SMBShareSpec struct {
 	Users []string `yaml:"users" json:"users,omitempty"`
 	// its root directory denies access, its folders do not
 	ClosedRoot bool `yaml:"closedRoot" json:"closedRoot,omitempty"`
+	SizeBytes  Size `yaml:"size" json:"size,omitempty"`   // 0: 1 TiB
+	QuotaBytes Size `yaml:"quota" json:"quota,omitempty"` // of each account; 0: none
 }
 
 // SMBUserSpec is an account on all file servers.
@@ -104,6 +106,9 @@ func (s *smbState) check() error {
 			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
 				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name),
 					"smbServers", i, "shares", j)
+			}
+			if err := share.checkSpace(); err != nil {
+				return at(err, "smbServers", i, "shares", j)
 			}
 			shares[smbKey(share.Name)] = true
 		}

@@ -17,7 +17,8 @@ func All() []string {
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle
-		"DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation", "Rename",
+		"DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation",
+		"FsInformation", "AccessList", "SetAccessList", "Rename",
 		// Volumes
 		"VolumeNames", "VolumePathNames", "VolumeNameForMountPoint", "SetVolumeMountPoint", "DeleteVolumeMountPoint",
 		"VolumeInformation", "DiskFreeSpace", "FormatVolume",

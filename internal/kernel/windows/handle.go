@@ -5,14 +5,17 @@
 package windows
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"strings"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -99,6 +102,39 @@ func (h *handle) Information(class uint32, out []byte) error {
 func (h *handle) SetInformation(class uint32, in []byte) error {
 	return failure("SetFileInformationByHandle", h.object,
 		windows.SetFileInformationByHandle(h.windows(), class, start(in), uint32(len(in))))
+}
+
+// FsInformation calls NtQueryVolumeInformationFile.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntqueryvolumeinformationfile
+func (h *handle) FsInformation(class uint32, out []byte) error {
+	var status windows.IO_STATUS_BLOCK
+	return failure("NtQueryVolumeInformationFile", h.object,
+		winapi.NtQueryVolumeInformationFile(h.windows(), &status, start(out), uint32(len(out)), class))
+}
+
+// AccessList calls GetSecurityInfo.
+//
+// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
+func (h *handle) AccessList() ([]byte, error) {
+	sd, err := windows.GetSecurityInfo(h.windows(), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return nil, failure("GetSecurityInfo", h.object, err)
+	}
+	return bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(sd)), sd.Length())), nil
+}
+
+// SetAccessList calls SetKernelObjectSecurity, which, unlike SetSecurityInfo, leaves alone what is below a directory.
+//
+// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-setkernelobjectsecurity
+func (h *handle) SetAccessList(descriptor []byte) error {
+	const function = "SetKernelObjectSecurity"
+	if _, err := win32.ParseAccessList(descriptor); err != nil {
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_PARAMETER}
+	}
+	sd := (*windows.SECURITY_DESCRIPTOR)(unsafe.Pointer(start(descriptor)))
+	return failure(function, h.object,
+		windows.SetKernelObjectSecurity(h.windows(), windows.DACL_SECURITY_INFORMATION, sd))
 }
 
 // Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle.

@@ -23,6 +23,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// AccessRights are sets of rights, by the names that icacls has for them.
+type AccessRights int32
+
+const (
+	// INVALID_ARGUMENT.
+	AccessRights_ACCESS_RIGHTS_UNSPECIFIED AccessRights = 0
+	// List, read and run: RX, 0x1200a9.
+	AccessRights_ACCESS_RIGHTS_READ AccessRights = 1
+	// Also make, write and delete: M, 0x1301bf.
+	AccessRights_ACCESS_RIGHTS_MODIFY AccessRights = 2
+	// Also change access lists and owners: F, 0x1f01ff.
+	AccessRights_ACCESS_RIGHTS_FULL AccessRights = 3
+)
+
+// Enum value maps for AccessRights.
+var (
+	AccessRights_name = map[int32]string{
+		0: "ACCESS_RIGHTS_UNSPECIFIED",
+		1: "ACCESS_RIGHTS_READ",
+		2: "ACCESS_RIGHTS_MODIFY",
+		3: "ACCESS_RIGHTS_FULL",
+	}
+	AccessRights_value = map[string]int32{
+		"ACCESS_RIGHTS_UNSPECIFIED": 0,
+		"ACCESS_RIGHTS_READ":        1,
+		"ACCESS_RIGHTS_MODIFY":      2,
+		"ACCESS_RIGHTS_FULL":        3,
+	}
+)
+
+func (x AccessRights) Enum() *AccessRights {
+	p := new(AccessRights)
+	*p = x
+	return p
+}
+
+func (x AccessRights) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccessRights) Descriptor() protoreflect.EnumDescriptor {
+	return file_client_api_nodesteps_v1alpha1_api_proto_enumTypes[0].Descriptor()
+}
+
+func (AccessRights) Type() protoreflect.EnumType {
+	return &file_client_api_nodesteps_v1alpha1_api_proto_enumTypes[0]
+}
+
+func (x AccessRights) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AccessRights.Descriptor instead.
+func (AccessRights) EnumDescriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{0}
+}
+
 // StageDiskRequest describes a disk and says where its volume should appear.
 type StageDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -49,7 +106,9 @@ type StageDiskRequest struct {
 	// Windows has no read-only mounts; the container runtime enforces the rest.
 	ReadOnly bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// Whether to leave a volume that is smaller than its disk at its size.
-	KeepSize      bool `protobuf:"varint,12,opt,name=keep_size,json=keepSize,proto3" json:"keep_size,omitempty"`
+	KeepSize bool `protobuf:"varint,12,opt,name=keep_size,json=keepSize,proto3" json:"keep_size,omitempty"`
+	// What accounts may do on the volume, besides what Windows allows; 16 at most.
+	Access        []*AccessEntry `protobuf:"bytes,15,rep,name=access,proto3" json:"access,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -211,6 +270,13 @@ func (x *StageDiskRequest) GetKeepSize() bool {
 	return false
 }
 
+func (x *StageDiskRequest) GetAccess() []*AccessEntry {
+	if x != nil {
+		return x.Access
+	}
+	return nil
+}
+
 type isStageDiskRequest_Disk interface {
 	isStageDiskRequest_Disk()
 }
@@ -297,6 +363,63 @@ func (*StageDiskRequest_IscsiDisk) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_Model) isStageDiskRequest_Disk() {}
 
+// AccessEntry allows an account something in the root directory of a volume and,
+// by inheritance, in all that is made there later.
+type AccessEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Account or group as a SID: S-1-5-93-2-2 is ContainerUser, with which
+	// containers run unless their image or pod says otherwise.
+	Sid string `protobuf:"bytes,1,opt,name=sid,proto3" json:"sid,omitempty"`
+	// What it may do.
+	Rights        AccessRights `protobuf:"varint,2,opt,name=rights,proto3,enum=v1alpha1.AccessRights" json:"rights,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessEntry) Reset() {
+	*x = AccessEntry{}
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessEntry) ProtoMessage() {}
+
+func (x *AccessEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessEntry.ProtoReflect.Descriptor instead.
+func (*AccessEntry) Descriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AccessEntry) GetSid() string {
+	if x != nil {
+		return x.Sid
+	}
+	return ""
+}
+
+func (x *AccessEntry) GetRights() AccessRights {
+	if x != nil {
+		return x.Rights
+	}
+	return AccessRights_ACCESS_RIGHTS_UNSPECIFIED
+}
+
 // ISCSIDisk is a logical unit of an iSCSI target.
 type ISCSIDisk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -314,7 +437,7 @@ type ISCSIDisk struct {
 
 func (x *ISCSIDisk) Reset() {
 	*x = ISCSIDisk{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +449,7 @@ func (x *ISCSIDisk) String() string {
 func (*ISCSIDisk) ProtoMessage() {}
 
 func (x *ISCSIDisk) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +462,7 @@ func (x *ISCSIDisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIDisk.ProtoReflect.Descriptor instead.
 func (*ISCSIDisk) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{1}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ISCSIDisk) GetTargetAddress() string {
@@ -387,7 +510,7 @@ type StageDiskResponse struct {
 
 func (x *StageDiskResponse) Reset() {
 	*x = StageDiskResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +522,7 @@ func (x *StageDiskResponse) String() string {
 func (*StageDiskResponse) ProtoMessage() {}
 
 func (x *StageDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +535,7 @@ func (x *StageDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageDiskResponse.ProtoReflect.Descriptor instead.
 func (*StageDiskResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{2}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StageDiskResponse) GetDiskNumber() uint32 {
@@ -461,7 +584,7 @@ type StageShareRequest struct {
 
 func (x *StageShareRequest) Reset() {
 	*x = StageShareRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +596,7 @@ func (x *StageShareRequest) String() string {
 func (*StageShareRequest) ProtoMessage() {}
 
 func (x *StageShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +609,7 @@ func (x *StageShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageShareRequest.ProtoReflect.Descriptor instead.
 func (*StageShareRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{3}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StageShareRequest) GetRemotePath() string {
@@ -527,7 +650,7 @@ type StageShareResponse struct {
 
 func (x *StageShareResponse) Reset() {
 	*x = StageShareResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +662,7 @@ func (x *StageShareResponse) String() string {
 func (*StageShareResponse) ProtoMessage() {}
 
 func (x *StageShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +675,7 @@ func (x *StageShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageShareResponse.ProtoReflect.Descriptor instead.
 func (*StageShareResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{4}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{5}
 }
 
 // UnstageRequest names a path at which something is staged or published.
@@ -566,7 +689,7 @@ type UnstageRequest struct {
 
 func (x *UnstageRequest) Reset() {
 	*x = UnstageRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +701,7 @@ func (x *UnstageRequest) String() string {
 func (*UnstageRequest) ProtoMessage() {}
 
 func (x *UnstageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +714,7 @@ func (x *UnstageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnstageRequest.ProtoReflect.Descriptor instead.
 func (*UnstageRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{5}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UnstageRequest) GetTargetPath() string {
@@ -610,7 +733,7 @@ type UnstageResponse struct {
 
 func (x *UnstageResponse) Reset() {
 	*x = UnstageResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -622,7 +745,7 @@ func (x *UnstageResponse) String() string {
 func (*UnstageResponse) ProtoMessage() {}
 
 func (x *UnstageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -635,7 +758,7 @@ func (x *UnstageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnstageResponse.ProtoReflect.Descriptor instead.
 func (*UnstageResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{6}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{7}
 }
 
 // PublishRequest says from where to where a link should lead.
@@ -651,7 +774,7 @@ type PublishRequest struct {
 
 func (x *PublishRequest) Reset() {
 	*x = PublishRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +786,7 @@ func (x *PublishRequest) String() string {
 func (*PublishRequest) ProtoMessage() {}
 
 func (x *PublishRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +799,7 @@ func (x *PublishRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishRequest.ProtoReflect.Descriptor instead.
 func (*PublishRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{7}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PublishRequest) GetSourcePath() string {
@@ -702,7 +825,7 @@ type PublishResponse struct {
 
 func (x *PublishResponse) Reset() {
 	*x = PublishResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -714,7 +837,7 @@ func (x *PublishResponse) String() string {
 func (*PublishResponse) ProtoMessage() {}
 
 func (x *PublishResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +850,7 @@ func (x *PublishResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishResponse.ProtoReflect.Descriptor instead.
 func (*PublishResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{8}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{9}
 }
 
 // ExpandRequest names a volume and the size that its disk was given.
@@ -743,7 +866,7 @@ type ExpandRequest struct {
 
 func (x *ExpandRequest) Reset() {
 	*x = ExpandRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +878,7 @@ func (x *ExpandRequest) String() string {
 func (*ExpandRequest) ProtoMessage() {}
 
 func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +891,7 @@ func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandRequest.ProtoReflect.Descriptor instead.
 func (*ExpandRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{9}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExpandRequest) GetTargetPath() string {
@@ -798,7 +921,7 @@ type ExpandResponse struct {
 
 func (x *ExpandResponse) Reset() {
 	*x = ExpandResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +933,7 @@ func (x *ExpandResponse) String() string {
 func (*ExpandResponse) ProtoMessage() {}
 
 func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +946,7 @@ func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandResponse.ProtoReflect.Descriptor instead.
 func (*ExpandResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{10}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExpandResponse) GetDiskBytes() int64 {
@@ -851,7 +974,7 @@ type GetVolumeRequest struct {
 
 func (x *GetVolumeRequest) Reset() {
 	*x = GetVolumeRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +986,7 @@ func (x *GetVolumeRequest) String() string {
 func (*GetVolumeRequest) ProtoMessage() {}
 
 func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +999,7 @@ func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVolumeRequest.ProtoReflect.Descriptor instead.
 func (*GetVolumeRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{11}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetVolumeRequest) GetTargetPath() string {
@@ -886,8 +1009,8 @@ func (x *GetVolumeRequest) GetTargetPath() string {
 	return ""
 }
 
-// GetVolumeResponse returns the state of a volume. A share has no volume_id and
-// no sizes.
+// GetVolumeResponse returns the state of a volume. A share has no volume_id, and
+// its sizes are those of GetUsage.
 type GetVolumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether something is wrong with the volume.
@@ -909,7 +1032,7 @@ type GetVolumeResponse struct {
 
 func (x *GetVolumeResponse) Reset() {
 	*x = GetVolumeResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1044,7 @@ func (x *GetVolumeResponse) String() string {
 func (*GetVolumeResponse) ProtoMessage() {}
 
 func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1057,7 @@ func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVolumeResponse.ProtoReflect.Descriptor instead.
 func (*GetVolumeResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{12}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetVolumeResponse) GetAbnormal() bool {
@@ -979,11 +1102,123 @@ func (x *GetVolumeResponse) GetUsedBytes() int64 {
 	return 0
 }
 
+// GetUsageRequest names a path at which a volume or a share is staged or
+// published.
+type GetUsageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path of the mount point or link.
+	TargetPath    string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUsageRequest) Reset() {
+	*x = GetUsageRequest{}
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageRequest) ProtoMessage() {}
+
+func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageRequest.ProtoReflect.Descriptor instead.
+func (*GetUsageRequest) Descriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetUsageRequest) GetTargetPath() string {
+	if x != nil {
+		return x.TargetPath
+	}
+	return ""
+}
+
+// GetUsageResponse returns the bytes of a file system. All are 0 for a volume
+// without one.
+type GetUsageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Size of the file system, or the quota.
+	TotalBytes int64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	// Bytes in use, which are the total less what is available.
+	UsedBytes int64 `protobuf:"varint,2,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
+	// Bytes that can still be written.
+	AvailableBytes int64 `protobuf:"varint,3,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetUsageResponse) Reset() {
+	*x = GetUsageResponse{}
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageResponse) ProtoMessage() {}
+
+func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageResponse.ProtoReflect.Descriptor instead.
+func (*GetUsageResponse) Descriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetUsageResponse) GetTotalBytes() int64 {
+	if x != nil {
+		return x.TotalBytes
+	}
+	return 0
+}
+
+func (x *GetUsageResponse) GetUsedBytes() int64 {
+	if x != nil {
+		return x.UsedBytes
+	}
+	return 0
+}
+
+func (x *GetUsageResponse) GetAvailableBytes() int64 {
+	if x != nil {
+		return x.AvailableBytes
+	}
+	return 0
+}
+
 var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
-	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xec\x03\n" +
+	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\x9b\x04\n" +
 	"\x10StageDiskRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\x12!\n" +
@@ -1002,8 +1237,12 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	" \x01(\v2\x13.v1alpha1.ISCSIDiskH\x00R\tiscsiDisk\x12\x16\n" +
 	"\x05model\x18\x0e \x01(\tH\x00R\x05model\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1b\n" +
-	"\tkeep_size\x18\f \x01(\bR\bkeepSizeB\x06\n" +
-	"\x04disk\"w\n" +
+	"\tkeep_size\x18\f \x01(\bR\bkeepSize\x12-\n" +
+	"\x06access\x18\x0f \x03(\v2\x15.v1alpha1.AccessEntryR\x06accessB\x06\n" +
+	"\x04disk\"O\n" +
+	"\vAccessEntry\x12\x10\n" +
+	"\x03sid\x18\x01 \x01(\tR\x03sid\x12.\n" +
+	"\x06rights\x18\x02 \x01(\x0e2\x16.v1alpha1.AccessRightsR\x06rights\"w\n" +
 	"\tISCSIDisk\x12%\n" +
 	"\x0etarget_address\x18\x01 \x01(\tR\rtargetAddress\x12\x1f\n" +
 	"\vtarget_port\x18\x02 \x01(\rR\n" +
@@ -1057,7 +1296,21 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\vtotal_bytes\x18\x05 \x01(\x03R\n" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
-	"used_bytes\x18\x06 \x01(\x03R\tusedBytes2\xa9\x03\n" +
+	"used_bytes\x18\x06 \x01(\x03R\tusedBytes\"2\n" +
+	"\x0fGetUsageRequest\x12\x1f\n" +
+	"\vtarget_path\x18\x01 \x01(\tR\n" +
+	"targetPath\"{\n" +
+	"\x10GetUsageResponse\x12\x1f\n" +
+	"\vtotal_bytes\x18\x01 \x01(\x03R\n" +
+	"totalBytes\x12\x1d\n" +
+	"\n" +
+	"used_bytes\x18\x02 \x01(\x03R\tusedBytes\x12'\n" +
+	"\x0favailable_bytes\x18\x03 \x01(\x03R\x0eavailableBytes*w\n" +
+	"\fAccessRights\x12\x1d\n" +
+	"\x19ACCESS_RIGHTS_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ACCESS_RIGHTS_READ\x10\x01\x12\x18\n" +
+	"\x14ACCESS_RIGHTS_MODIFY\x10\x02\x12\x16\n" +
+	"\x12ACCESS_RIGHTS_FULL\x10\x032\xee\x03\n" +
 	"\tNodesteps\x12F\n" +
 	"\tStageDisk\x12\x1a.v1alpha1.StageDiskRequest\x1a\x1b.v1alpha1.StageDiskResponse\"\x00\x12I\n" +
 	"\n" +
@@ -1065,7 +1318,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\aUnstage\x12\x18.v1alpha1.UnstageRequest\x1a\x19.v1alpha1.UnstageResponse\"\x00\x12@\n" +
 	"\aPublish\x12\x18.v1alpha1.PublishRequest\x1a\x19.v1alpha1.PublishResponse\"\x00\x12=\n" +
 	"\x06Expand\x12\x17.v1alpha1.ExpandRequest\x1a\x18.v1alpha1.ExpandResponse\"\x00\x12F\n" +
-	"\tGetVolume\x12\x1a.v1alpha1.GetVolumeRequest\x1a\x1b.v1alpha1.GetVolumeResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
+	"\tGetVolume\x12\x1a.v1alpha1.GetVolumeRequest\x1a\x1b.v1alpha1.GetVolumeResponse\"\x00\x12C\n" +
+	"\bGetUsage\x12\x19.v1alpha1.GetUsageRequest\x1a\x1a.v1alpha1.GetUsageResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
 
 var (
 	file_client_api_nodesteps_v1alpha1_api_proto_rawDescOnce sync.Once
@@ -1079,41 +1333,50 @@ func file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP() []byte {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescData
 }
 
-var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
-	(*StageDiskRequest)(nil),   // 0: v1alpha1.StageDiskRequest
-	(*ISCSIDisk)(nil),          // 1: v1alpha1.ISCSIDisk
-	(*StageDiskResponse)(nil),  // 2: v1alpha1.StageDiskResponse
-	(*StageShareRequest)(nil),  // 3: v1alpha1.StageShareRequest
-	(*StageShareResponse)(nil), // 4: v1alpha1.StageShareResponse
-	(*UnstageRequest)(nil),     // 5: v1alpha1.UnstageRequest
-	(*UnstageResponse)(nil),    // 6: v1alpha1.UnstageResponse
-	(*PublishRequest)(nil),     // 7: v1alpha1.PublishRequest
-	(*PublishResponse)(nil),    // 8: v1alpha1.PublishResponse
-	(*ExpandRequest)(nil),      // 9: v1alpha1.ExpandRequest
-	(*ExpandResponse)(nil),     // 10: v1alpha1.ExpandResponse
-	(*GetVolumeRequest)(nil),   // 11: v1alpha1.GetVolumeRequest
-	(*GetVolumeResponse)(nil),  // 12: v1alpha1.GetVolumeResponse
+	(AccessRights)(0),          // 0: v1alpha1.AccessRights
+	(*StageDiskRequest)(nil),   // 1: v1alpha1.StageDiskRequest
+	(*AccessEntry)(nil),        // 2: v1alpha1.AccessEntry
+	(*ISCSIDisk)(nil),          // 3: v1alpha1.ISCSIDisk
+	(*StageDiskResponse)(nil),  // 4: v1alpha1.StageDiskResponse
+	(*StageShareRequest)(nil),  // 5: v1alpha1.StageShareRequest
+	(*StageShareResponse)(nil), // 6: v1alpha1.StageShareResponse
+	(*UnstageRequest)(nil),     // 7: v1alpha1.UnstageRequest
+	(*UnstageResponse)(nil),    // 8: v1alpha1.UnstageResponse
+	(*PublishRequest)(nil),     // 9: v1alpha1.PublishRequest
+	(*PublishResponse)(nil),    // 10: v1alpha1.PublishResponse
+	(*ExpandRequest)(nil),      // 11: v1alpha1.ExpandRequest
+	(*ExpandResponse)(nil),     // 12: v1alpha1.ExpandResponse
+	(*GetVolumeRequest)(nil),   // 13: v1alpha1.GetVolumeRequest
+	(*GetVolumeResponse)(nil),  // 14: v1alpha1.GetVolumeResponse
+	(*GetUsageRequest)(nil),    // 15: v1alpha1.GetUsageRequest
+	(*GetUsageResponse)(nil),   // 16: v1alpha1.GetUsageResponse
 }
 var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
-	1,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
-	0,  // 1: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
-	3,  // 2: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
-	5,  // 3: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
-	7,  // 4: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
-	9,  // 5: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
-	11, // 6: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
-	2,  // 7: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
-	4,  // 8: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
-	6,  // 9: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
-	8,  // 10: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
-	10, // 11: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
-	12, // 12: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
-	7,  // [7:13] is the sub-list for method output_type
-	1,  // [1:7] is the sub-list for method input_type
-	1,  // [1:1] is the sub-list for extension type_name
-	1,  // [1:1] is the sub-list for extension extendee
-	0,  // [0:1] is the sub-list for field type_name
+	3,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
+	2,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
+	0,  // 2: v1alpha1.AccessEntry.rights:type_name -> v1alpha1.AccessRights
+	1,  // 3: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
+	5,  // 4: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
+	7,  // 5: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
+	9,  // 6: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
+	11, // 7: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
+	13, // 8: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
+	15, // 9: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
+	4,  // 10: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
+	6,  // 11: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
+	8,  // 12: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
+	10, // 13: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
+	12, // 14: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
+	14, // 15: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
+	16, // 16: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
+	10, // [10:17] is the sub-list for method output_type
+	3,  // [3:10] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_client_api_nodesteps_v1alpha1_api_proto_init() }
@@ -1139,13 +1402,14 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc), len(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   13,
+			NumEnums:      1,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_client_api_nodesteps_v1alpha1_api_proto_goTypes,
 		DependencyIndexes: file_client_api_nodesteps_v1alpha1_api_proto_depIdxs,
+		EnumInfos:         file_client_api_nodesteps_v1alpha1_api_proto_enumTypes,
 		MessageInfos:      file_client_api_nodesteps_v1alpha1_api_proto_msgTypes,
 	}.Build()
 	File_client_api_nodesteps_v1alpha1_api_proto = out.File

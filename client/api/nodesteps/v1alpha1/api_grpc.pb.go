@@ -27,6 +27,7 @@ const (
 	Nodesteps_Publish_FullMethodName    = "/v1alpha1.Nodesteps/Publish"
 	Nodesteps_Expand_FullMethodName     = "/v1alpha1.Nodesteps/Expand"
 	Nodesteps_GetVolume_FullMethodName  = "/v1alpha1.Nodesteps/GetVolume"
+	Nodesteps_GetUsage_FullMethodName   = "/v1alpha1.Nodesteps/GetUsage"
 )
 
 // NodestepsClient is the client API for Nodesteps service.
@@ -59,6 +60,12 @@ type NodestepsClient interface {
 	// that is smaller than its disk. A volume that is mounted at other paths, too,
 	// stays mounted there, and a mount point at target_path whose volume has gone
 	// is replaced. With read_only nothing is partitioned, formatted or extended.
+	//
+	// The entries in access are added to the access list of the root directory of
+	// the volume, after a format, and when the volume was formatted before and its
+	// root is still empty, as after an interrupted call. A root that holds anything
+	// keeps its list, and so does every directory below. SYSTEM and Administrators
+	// keep full control.
 	//
 	// No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 	// lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
@@ -115,6 +122,15 @@ type NodestepsClient interface {
 	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
 	// another error says that the state of the volume is not known.
 	GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error)
+	// GetUsage returns how full the volume or the share at target_path is, as
+	// NodeGetVolumeStats must. The path may be that of a mount point or a link. Of
+	// a share, the server says it, for the account of the mapping: a quota counts.
+	// Bytes only: Windows does not count inodes. It changes nothing.
+	//
+	// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
+	// that does not answer within ten seconds is UNAVAILABLE, and a share that is
+	// not mapped FAILED_PRECONDITION.
+	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
 }
 
 type nodestepsClient struct {
@@ -185,6 +201,16 @@ func (c *nodestepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, o
 	return out, nil
 }
 
+func (c *nodestepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUsageResponse)
+	err := c.cc.Invoke(ctx, Nodesteps_GetUsage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NodestepsServer is the server API for Nodesteps service.
 // All implementations should embed UnimplementedNodestepsServer
 // for forward compatibility.
@@ -215,6 +241,12 @@ type NodestepsServer interface {
 	// that is smaller than its disk. A volume that is mounted at other paths, too,
 	// stays mounted there, and a mount point at target_path whose volume has gone
 	// is replaced. With read_only nothing is partitioned, formatted or extended.
+	//
+	// The entries in access are added to the access list of the root directory of
+	// the volume, after a format, and when the volume was formatted before and its
+	// root is still empty, as after an interrupted call. A root that holds anything
+	// keeps its list, and so does every directory below. SYSTEM and Administrators
+	// keep full control.
 	//
 	// No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 	// lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
@@ -271,6 +303,15 @@ type NodestepsServer interface {
 	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
 	// another error says that the state of the volume is not known.
 	GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error)
+	// GetUsage returns how full the volume or the share at target_path is, as
+	// NodeGetVolumeStats must. The path may be that of a mount point or a link. Of
+	// a share, the server says it, for the account of the mapping: a quota counts.
+	// Bytes only: Windows does not count inodes. It changes nothing.
+	//
+	// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
+	// that does not answer within ten seconds is UNAVAILABLE, and a share that is
+	// not mapped FAILED_PRECONDITION.
+	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
 }
 
 // UnimplementedNodestepsServer should be embedded to have
@@ -297,6 +338,9 @@ func (UnimplementedNodestepsServer) Expand(context.Context, *ExpandRequest) (*Ex
 }
 func (UnimplementedNodestepsServer) GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetVolume not implemented")
+}
+func (UnimplementedNodestepsServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
 }
 func (UnimplementedNodestepsServer) testEmbeddedByValue() {}
 
@@ -426,6 +470,24 @@ func _Nodesteps_GetVolume_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Nodesteps_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUsageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodestepsServer).GetUsage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Nodesteps_GetUsage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodestepsServer).GetUsage(ctx, req.(*GetUsageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Nodesteps_ServiceDesc is the grpc.ServiceDesc for Nodesteps service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -456,6 +518,10 @@ var Nodesteps_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetVolume",
 			Handler:    _Nodesteps_GetVolume_Handler,
+		},
+		{
+			MethodName: "GetUsage",
+			Handler:    _Nodesteps_GetUsage_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -61,6 +61,12 @@ func (w *Client) Close() error {
 // stays mounted there, and a mount point at target_path whose volume has gone
 // is replaced. With read_only nothing is partitioned, formatted or extended.
 //
+// The entries in access are added to the access list of the root directory of
+// the volume, after a format, and when the volume was formatted before and its
+// root is still empty, as after an interrupted call. A root that holds anything
+// keeps its list, and so does every directory below. SYSTEM and Administrators
+// keep full control.
+//
 // No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 // lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
 // volume with other content, another volume at target_path, and a volume
@@ -132,4 +138,16 @@ func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest
 // another error says that the state of the volume is not known.
 func (w *Client) GetVolume(context context.Context, request *v1alpha1.GetVolumeRequest, opts ...grpc.CallOption) (*v1alpha1.GetVolumeResponse, error) {
 	return w.stub.GetVolume(context, request, opts...)
+}
+
+// GetUsage returns how full the volume or the share at target_path is, as
+// NodeGetVolumeStats must. The path may be that of a mount point or a link. Of
+// a share, the server says it, for the account of the mapping: a quota counts.
+// Bytes only: Windows does not count inodes. It changes nothing.
+//
+// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
+// that does not answer within ten seconds is UNAVAILABLE, and a share that is
+// not mapped FAILED_PRECONDITION.
+func (w *Client) GetUsage(context context.Context, request *v1alpha1.GetUsageRequest, opts ...grpc.CallOption) (*v1alpha1.GetUsageResponse, error) {
+	return w.stub.GetUsage(context, request, opts...)
 }

@@ -4,4 +4,4 @@
 // generated from the //sys lines. Off Windows it is empty.
 package winapi
 
-//go:generate env GOWORK=off go tool -modfile=../../../../tools/mkwinsyscall/go.mod mkwinsyscall -output zsyscall_windows.go cfgmgr32.go iscsidsc.go kernel32.go user32.go
+//go:generate env GOWORK=off go tool -modfile=../../../../tools/mkwinsyscall/go.mod mkwinsyscall -output zsyscall_windows.go cfgmgr32.go iscsidsc.go kernel32.go ntdll.go user32.go

@@ -41,6 +41,7 @@ var (
 	modcfgmgr32 = windows.NewLazySystemDLL("cfgmgr32.dll")
 	modiscsidsc = windows.NewLazySystemDLL("iscsidsc.dll")
 	modkernel32 = windows.NewLazySystemDLL("kernel32.dll")
+	modntdll    = windows.NewLazySystemDLL("ntdll.dll")
 	moduser32   = windows.NewLazySystemDLL("user32.dll")
 
 	procCMP_WaitNoPendingInstallEvents    = modcfgmgr32.NewProc("CMP_WaitNoPendingInstallEvents")
@@ -61,6 +62,7 @@ var (
 	procReportIScsiTargetsW               = modiscsidsc.NewProc("ReportIScsiTargetsW")
 	procSetIScsiInitiatorCHAPSharedSecret = modiscsidsc.NewProc("SetIScsiInitiatorCHAPSharedSecret")
 	procGetSystemFirmwareTable            = modkernel32.NewProc("GetSystemFirmwareTable")
+	procNtQueryVolumeInformationFile      = modntdll.NewProc("NtQueryVolumeInformationFile")
 	procDispatchMessageW                  = moduser32.NewProc("DispatchMessageW")
 	procPeekMessageW                      = moduser32.NewProc("PeekMessageW")
 )
@@ -187,6 +189,14 @@ func GetSystemFirmwareTable(provider uint32, id uint32, buffer *byte, size uint3
 	written = uint32(r0)
 	if written == 0 {
 		err = errnoErr(e1)
+	}
+	return
+}
+
+func NtQueryVolumeInformationFile(file windows.Handle, status *windows.IO_STATUS_BLOCK, buffer *byte, size uint32, class uint32) (ntstatus error) {
+	r0, _, _ := syscall.SyscallN(procNtQueryVolumeInformationFile.Addr(), uintptr(file), uintptr(unsafe.Pointer(status)), uintptr(unsafe.Pointer(buffer)), uintptr(size), uintptr(class))
+	if r0 != 0 {
+		ntstatus = windows.NTStatus(r0)
 	}
 	return
 }

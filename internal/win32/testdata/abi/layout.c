@@ -437,6 +437,12 @@ const FILE_DISPOSITION_INFO golden_file_disposition = {.DeleteFile = TRUE};
 
 const FILE_DISPOSITION_INFO_EX golden_file_disposition_ex = {.Flags = 0x11121314};
 
+const FILE_FS_FULL_SIZE_INFORMATION golden_file_fs_full_size = {
+    .TotalAllocationUnits = {.QuadPart = 0x1112131415161718}, .CallerAvailableAllocationUnits = {.QuadPart = 0x2122232425262728},
+    .ActualAvailableAllocationUnits = {.QuadPart = 0x3132333435363738}, .SectorsPerAllocationUnit = 0x41424344,
+    .BytesPerSector = 0x51525354,
+};
+
 /* FILE_RENAME_INFO with a name of four units, which fills the structure and the bytes that Windows asks for behind it. */
 const struct {
     BOOLEAN ReplaceIfExists;

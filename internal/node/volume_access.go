@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// maxAccess is how many entries a request may add to an access list.
+const maxAccess = 16
+
+// The sets of rights of a request, as icacls has them: RX, M and F.
+// https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
+const (
+	AccessRead   = win32.FILE_GENERIC_READ | win32.FILE_GENERIC_EXECUTE
+	AccessModify = AccessRead | win32.FILE_GENERIC_WRITE | win32.DELETE
+	AccessFull   = win32.FILE_ALL_ACCESS
+)
+
+// Access is what an account may do on a new volume.
+type Access struct {
+	SID  string
+	Mask uint32 // AccessRead, AccessModify or AccessFull; 0: not known
+}
+
+// ParseAccess returns the entries of a request as an access list has them.
+func ParseAccess(access []Access) ([]win32.AccessEntry, error) {
+	if len(access) > maxAccess {
+		return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
+			"the request has %d entries for the access list of the volume, and may have %d", len(access), maxAccess)
+	}
+	var entries []win32.AccessEntry
+	for _, a := range access {
+		sid, err := win32.ParseSID(a.SID)
+		if err != nil {
+			return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
+				"the account %s of the access list is not a SID such as S-1-5-93-2-2: %v", winpath.Quote(a.SID), err)
+		}
+		if a.Mask == 0 {
+			return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
+				"the entry for %s in the access list has no rights: use read, modify or full", sid)
+		}
+		entries = append(slices.Clone(entries), win32.NewAccessEntry(sid, a.Mask))
+	}
+	return entries, nil
+}
+
+// AddAccess adds entries to the access list of the root directory of a volume that holds nothing, and leaves alone one
+// that holds anything. It changes nothing below the root. SYSTEM and Administrators have full control afterwards.
+func (v *Volumes) AddAccess(ctx context.Context, volumeID string, entries []win32.AccessEntry) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	what := operation.On("AddAccess", operation.Volume(id))
+	what.Arguments = fmt.Sprint(entries)
+	return v.node.change(ctx, what, func(o *op) error { return o.addAccess(id, entries) })
+}
+
+func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return err
+	}
+	if err := o.refuseSystemExtents(id, extents, "given another access list"); err != nil {
+		return err
+	}
+	how := toList()
+	how.Access |= win32.READ_CONTROL | win32.WRITE_DAC
+	h, err := o.Kernel.OpenFile(nil, id.String(), how)
+	if err != nil {
+		return errdefs.Errorf(err, "opening the root directory of volume %s to set its access list", id)
+	}
+	root := &winfs.File{Handle: h}
+	defer root.Close()
+	holds, err := o.rootHoldsFiles(root)
+	switch {
+	case err != nil:
+		return errdefs.Errorf(err, "looking for files on volume %s", id)
+	case holds:
+		return nil
+	}
+	list, err := o.accessOf(root)
+	if err != nil {
+		return errdefs.Errorf(err, "reading the access list of volume %s", id)
+	}
+	missing := false
+	for _, e := range append(slices.Clone(entries), win32.NewAccessEntry(win32.SystemSID(), win32.FILE_ALL_ACCESS),
+		win32.NewAccessEntry(win32.AdministratorsSID(), win32.FILE_ALL_ACCESS)) {
+		missing = list.Add(e) || missing
+	}
+	if !missing {
+		return nil
+	}
+	if err := root.SetAccessList(list.Bytes()); err != nil {
+		return errdefs.Errorf(err, "setting the access list of volume %s", id)
+	}
+	return nil
+}
+
+func (o *op) accessOf(root *winfs.File) (win32.AccessList, error) {
+	descriptor, err := root.AccessList()
+	if err != nil {
+		return win32.AccessList{}, err
+	}
+	return win32.ParseAccessList(descriptor)
+}

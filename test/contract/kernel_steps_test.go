@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
+)
+
+// stepExamples has the steps that ask the kernel what no call of another group asks.
+func stepExamples() []kernelExample {
+	return []kernelExample{
+		{"GetUsage", "a link to a share", func(w *exampleNode) {
+			w.must(mapRemote(anyShare, stagingDir, "csi-password")(w))
+		}, usageOfStaged},
+		{"GetUsage", "a mount point", func(w *exampleNode) {
+			w.must(kit.New(w.Client()).MountDisk(w.ctx, 1, stagingDir))
+		}, usageOfStaged},
+		{"StageDisk", "with an access list, mounted and still empty", func(w *exampleNode) {
+			w.must(kit.New(w.Client()).MountDisk(w.ctx, 1, stagingDir))
+		}, stageForUser},
+	}
+}
+
+func stageForUser(w *exampleNode) error {
+	_, err := kit.New(w.Client()).StageDisk(w.ctx, kit.ByNumber(1), stagingDir, kit.StageOptions{
+		Access: []kit.Access{{SID: "S-1-5-93-2-2", Rights: kit.RightsModify}},
+	})
+	return err
+}
+
+func usageOfStaged(w *exampleNode) error {
+	_, err := kit.New(w.Client()).Usage(w.ctx, stagingDir)
+	return err
+}
