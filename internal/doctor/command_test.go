@@ -47,7 +47,7 @@ func named(name string) doctor.Facts {
 	}
 }
 
-// What a workload gives a name never becomes part of a line that an administrator pastes into any shell.
+// A name that a workload chose never becomes part of a line that an administrator pastes into any shell.
 func TestNamesThatShellsInterpret(t *testing.T) {
 	for _, character := range strings.Split(
 		"' \" ` ; & | < > ( ) [ ] $ % ^ ! * + , = @ / \n \r \t \x00 \u2018 \u2019 \u201a \u201b \u201c \u201d \u201e "+

@@ -31,7 +31,7 @@ type State string
 
 // The states of an endpoint.
 const (
-	Absent    State = "absent"    // nobody serves it, which is normal for versions that are switched off
+	Absent    State = "absent"    // it does not exist, which is normal for versions that are switched off
 	Abandoned State = "abandoned" // its socket is there, and no process listens
 	Answers   State = "answers"   // an agent answered a call
 	Denied    State = "denied"    // it exists and refuses this process

@@ -70,7 +70,7 @@ func bitLocker(f Facts) []Finding {
 	}}
 }
 
-// anotherAgent judges who serves the endpoints. One that nobody meant to serve may get the calls of drivers.
+// anotherAgent reports endpoints that another process serves. An unexpected server may get the calls of drivers.
 func anotherAgent(f Facts) []Finding {
 	served := map[string][]string{}
 	for _, e := range f.Endpoints {

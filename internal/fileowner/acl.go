@@ -31,7 +31,7 @@ const changing = 0x2 | // FILE_WRITE_DATA, FILE_ADD_FILE
 // SIDs that stand for another account.
 const (
 	world        = "S-1-1-0"
-	creatorOwner = "S-1-3-0" // the owner of objects that are made below; nobody on the object itself
+	creatorOwner = "S-1-3-0" // the owner of objects that are made below; no account on the object itself
 	ownerRights  = "S-1-3-4" // the object's owner, with rights that replace an owner's usual ones
 )
 
@@ -50,8 +50,8 @@ func trusted(sid string) bool {
 
 // changers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
 // list. An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER
-// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give nobody
-// else anything. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they
+// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give no
+// other account a right. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they
 // help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
 func changers(owner string, list []ace) (sids []string) {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestLogDirectoryAccess: SYSTEM and administrators, in directories that the agent makes. What others may do cannot change
-// a directory or the files in it.
+// TestLogDirectoryAccess: only SYSTEM and administrators may change a directory that the agent makes, or its files.
 func TestLogDirectoryAccess(t *testing.T) {
 	descriptor, err := windows.SecurityDescriptorFromString(directorySDDL)
 	if err != nil {

@@ -64,7 +64,7 @@ func writers(path, besides string) ([]string, error) {
 	return names, nil
 }
 
-// aces returns a list's entries. Without a list, everybody has access.
+// aces returns a list's entries. An object without a list grants every account full access.
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-getace
 func aces(acl *windows.ACL) (list []ace, err error) {
 	if acl == nil {

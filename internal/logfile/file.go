@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// renamePatience is how long a file that could not be set aside is written on before the next attempt. On Windows
-// nobody can rename a file that a reader holds open, as every reader of a log does.
+// renamePatience is the time between attempts to rename a full file; the log is written on meanwhile. On Windows a file
+// that a reader holds open cannot be renamed.
 const renamePatience = time.Minute
 
 // Options say when a log file is replaced and which old ones are kept. The zero value never replaces it.

@@ -12,7 +12,7 @@ import (
 // secret is the content of a link's target, which must not change.
 const secret = "not a log"
 
-// A link is a link made by somebody who may write to the log's directory.
+// A link is a link made by an account that may write to the log's directory.
 type link struct {
 	name    string
 	make    func(target, path string) error

@@ -43,8 +43,8 @@ func TestReadingIsShared(t *testing.T) {
 	})
 }
 
-// A read that hangs costs one caller the patience and later ones nothing. No second read begins beside it, and when it
-// ends everybody gets its value.
+// A read that hangs delays one caller by the time limit and later ones not at all. No second read begins beside it, and
+// when it ends all callers get its value.
 func TestReadingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, proceed := 0, make(chan struct{})

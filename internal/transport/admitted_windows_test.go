@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestPipeSecurityDescriptor: without options, and at private endpoints with any, SYSTEM and administrators, and nobody else.
+// TestPipeSecurityDescriptor: without options, and at private endpoints with any, only SYSTEM and administrators.
 // The descriptor is written out here, so that no change of the constant goes unnoticed.
 func TestPipeSecurityDescriptor(t *testing.T) {
 	const everybody, administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"

@@ -43,7 +43,7 @@ func identified(c net.Conn, peer Peer) Peer {
 }
 
 // cgroupOf returns the path in the unified hierarchy, else that of systemd's own, from /proc/PID/cgroup (cgroups(7)). A
-// group that was removed identifies nobody.
+// group that was removed identifies no container.
 func cgroupOf(text string) string {
 	found := ""
 	for line := range strings.Lines(text) {

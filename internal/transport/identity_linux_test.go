@@ -55,7 +55,7 @@ func TestCgroups(t *testing.T) {
 	}
 }
 
-// listen opens a socket of which nobody has accepted a connection yet.
+// listen opens a socket of which no connection is accepted yet.
 func listen(t *testing.T) (net.Listener, string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path is too long for a socket
@@ -103,7 +103,7 @@ func TestIdentity(t *testing.T) {
 }
 
 // A process connects, hands its connection over and ends; then another one gets its number, before the agent accepts.
-// The connection has nobody's identity.
+// The connection has no identity.
 func TestAReusedNumberHasNoIdentity(t *testing.T) {
 	l, path := listen(t)
 	opener, connection := runClient(t, path)

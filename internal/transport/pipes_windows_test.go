@@ -416,7 +416,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 			_ = c.Close()
 		}
 		serving.Wait()
-		dial(t, path) // nobody accepts it
+		dial(t, path) // no server accepts it
 		_ = l.Close()
 	}
 	round()

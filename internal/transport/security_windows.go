@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Administrators is the security descriptor that admits SYSTEM and administrators and nobody else. SYSTEM may do
+// Administrators is the security descriptor that admits only SYSTEM and administrators. SYSTEM may do
 // anything; administrators may do what a client needs, which includes making further instances. It is protected, so
 // that nothing is inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no
 // mandatory label, so that processes of low integrity cannot write.
@@ -27,7 +27,7 @@ func currentUser() (string, error) {
 }
 
 // CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not accept, and for one
-// without a discretionary access control list, which would admit everybody.
+// without a discretionary access control list, which would admit every account.
 func CheckPipeSecurity(sddl string) error {
 	_, err := parseSecurity(sddl)
 	return err

@@ -49,7 +49,7 @@ func CheckPipeSecurity(string) error {
 }
 
 // OpenSocketDir locks a directory for this agent, and makes it with mode 0700 if it is missing. It fails when another
-// agent holds the directory, when the directory belongs to somebody else than root or the agent's user, and when anyone
+// agent holds the directory, when the directory belongs to neither root nor the agent's user, and when anyone
 // but its owner may write to it.
 func OpenSocketDir(path string) (*SocketDir, error) {
 	path, err := filepath.Abs(path)
@@ -137,8 +137,8 @@ func guard(path string) error {
 // Path returns the socket's path.
 func (d *SocketDir) Path(name string) string { return filepath.Join(d.path, name+".sock") }
 
-// Listen opens the socket NAME.sock with mode 0600: private or not, it is for the agent's own user. A socket that
-// nobody listens on any more is replaced. A socket in use, or another kind of file, is an error that names it.
+// Listen opens the socket NAME.sock with mode 0600: private or not, it is for the agent's own user. A socket
+// without a listener is replaced. A socket in use, or another kind of file, is an error that names it.
 func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	path := d.Path(name)
 	if len(path) > maxSocketPath {

@@ -35,7 +35,7 @@ type Manager interface {
 	Update(Definition) error
 	Start(name string) error
 	Stop(name string) error
-	// Delete removes the service once nobody holds it open any more.
+	// Delete removes the service once no process holds it open any more.
 	Delete(name string) error
 	// RegisterEvents makes an event source of that name. An existing one is success.
 	RegisterEvents(name string) error

@@ -22,7 +22,7 @@ type node struct {
 	slow    int   // queries that a change of state lasts
 	fails   bool  // the service stops again when it is started
 	refuses error // of every change
-	held    int   // queries that a deleted service is still there for: somebody holds it open
+	held    int   // queries that a deleted service is still there for: a process holds it open
 	deleted bool
 
 	target State

@@ -127,7 +127,7 @@ func (l loop) end(was State, err error) (code uint32) {
 		l.events.Info(EventStopped, "CSI Proxy stopped.")
 		return 0
 	case was == StopPending:
-		// No exit code: with one, the recovery actions would restart a service that somebody stopped.
+		// No exit code: with one, the recovery actions would restart a service that was stopped on purpose.
 		l.events.Warning(EventCutOff, fmt.Sprintf("CSI Proxy stopped, but not cleanly: %v", err))
 		return 0
 	case err == nil:

@@ -154,7 +154,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, request *MkdirRequest) (*MkdirRe
 }
 
 // Rmdir removes a directory, a link or a mount point, and returns when the
-// path is gone. What a link or a mount point leads to is never touched. A file
+// path is gone. The target of a link or a mount point is never touched. A file
 // that another process holds open for a moment is waited for, two seconds at
 // most.
 //

@@ -83,7 +83,7 @@ type GetServiceResponse struct {
 	DisplayName string
 	// When the service starts.
 	StartType StartType
-	// What the service is doing.
+	// The service's state.
 	Status ServiceStatus
 }
 

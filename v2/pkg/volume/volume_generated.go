@@ -309,8 +309,8 @@ func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, request *GetVolu
 
 // GetClosestVolumeIDFromTargetPath says in which volume a path is: it follows
 // links, and where nothing is mounted it goes on with the parent, up to the
-// volume of the drive. A missing path is NOT_FOUND. Links that lead to each
-// other are not followed for ever: too many of them make the call fail.
+// volume of the drive. A missing path is NOT_FOUND. The number of
+// links is bounded: the call fails on links that lead to each other.
 func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, request *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error) {
 	host := v.within(ctx)
 	volumeID, err := host.GetClosestVolumeIDFromTargetPath(request.TargetPath)

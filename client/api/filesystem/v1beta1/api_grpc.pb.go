@@ -57,7 +57,7 @@ type FilesystemClient interface {
 	// ignored, and the reply an error, which is empty.
 	Mkdir(ctx context.Context, in *MkdirRequest, opts ...grpc.CallOption) (*MkdirResponse, error)
 	// Rmdir removes a directory, a link or a mount point, and returns when the
-	// path is gone. What a link or a mount point leads to is never touched.
+	// path is gone. The target of a link or a mount point is never touched.
 	// Without force a directory must be empty, and a missing path is NOT_FOUND;
 	// with force a directory goes with its content, and a missing path is
 	// success. A directory that is not empty, without force, and a file or a
@@ -172,7 +172,7 @@ type FilesystemServer interface {
 	// ignored, and the reply an error, which is empty.
 	Mkdir(context.Context, *MkdirRequest) (*MkdirResponse, error)
 	// Rmdir removes a directory, a link or a mount point, and returns when the
-	// path is gone. What a link or a mount point leads to is never touched.
+	// path is gone. The target of a link or a mount point is never touched.
 	// Without force a directory must be empty, and a missing path is NOT_FOUND;
 	// with force a directory goes with its content, and a missing path is
 	// success. A directory that is not empty, without force, and a file or a

@@ -57,7 +57,7 @@ type FilesystemClient interface {
 	// success; a file at the path is FAILED_PRECONDITION.
 	Mkdir(ctx context.Context, in *MkdirRequest, opts ...grpc.CallOption) (*MkdirResponse, error)
 	// Rmdir removes a directory, a link or a mount point, and returns when the
-	// path is gone. What a link or a mount point leads to is never touched. A file
+	// path is gone. The target of a link or a mount point is never touched. A file
 	// that another process holds open for a moment is waited for, two seconds at
 	// most.
 	//
@@ -181,7 +181,7 @@ type FilesystemServer interface {
 	// success; a file at the path is FAILED_PRECONDITION.
 	Mkdir(context.Context, *MkdirRequest) (*MkdirResponse, error)
 	// Rmdir removes a directory, a link or a mount point, and returns when the
-	// path is gone. What a link or a mount point leads to is never touched. A file
+	// path is gone. The target of a link or a mount point is never touched. A file
 	// that another process holds open for a moment is waited for, two seconds at
 	// most.
 	//

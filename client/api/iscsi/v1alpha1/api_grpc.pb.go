@@ -69,7 +69,7 @@ type IscsiClient interface {
 	// Same as v1alpha2.Iscsi.RemoveTargetPortal.
 	RemoveTargetPortal(ctx context.Context, in *RemoveTargetPortalRequest, opts ...grpc.CallOption) (*RemoveTargetPortalResponse, error)
 	// ListTargetPortals gives all portals that are registered on the node,
-	// whoever registered them.
+	// by any program.
 	//
 	// Same as v1alpha2.Iscsi.ListTargetPortals.
 	ListTargetPortals(ctx context.Context, in *ListTargetPortalsRequest, opts ...grpc.CallOption) (*ListTargetPortalsResponse, error)
@@ -223,7 +223,7 @@ type IscsiServer interface {
 	// Same as v1alpha2.Iscsi.RemoveTargetPortal.
 	RemoveTargetPortal(context.Context, *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error)
 	// ListTargetPortals gives all portals that are registered on the node,
-	// whoever registered them.
+	// by any program.
 	//
 	// Same as v1alpha2.Iscsi.ListTargetPortals.
 	ListTargetPortals(context.Context, *ListTargetPortalsRequest) (*ListTargetPortalsResponse, error)

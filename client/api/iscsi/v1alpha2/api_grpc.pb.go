@@ -63,7 +63,7 @@ type IscsiClient interface {
 	// success. Targets that are connected stay connected.
 	RemoveTargetPortal(ctx context.Context, in *RemoveTargetPortalRequest, opts ...grpc.CallOption) (*RemoveTargetPortalResponse, error)
 	// ListTargetPortals gives all portals that are registered on the node,
-	// whoever registered them.
+	// by any program.
 	ListTargetPortals(ctx context.Context, in *ListTargetPortalsRequest, opts ...grpc.CallOption) (*ListTargetPortalsResponse, error)
 	// ConnectTarget logs in to a target. A target that is connected already is
 	// success, whatever credentials come. The connection lasts until
@@ -217,7 +217,7 @@ type IscsiServer interface {
 	// success. Targets that are connected stay connected.
 	RemoveTargetPortal(context.Context, *RemoveTargetPortalRequest) (*RemoveTargetPortalResponse, error)
 	// ListTargetPortals gives all portals that are registered on the node,
-	// whoever registered them.
+	// by any program.
 	ListTargetPortals(context.Context, *ListTargetPortalsRequest) (*ListTargetPortalsResponse, error)
 	// ConnectTarget logs in to a target. A target that is connected already is
 	// success, whatever credentials come. The connection lasts until

@@ -109,8 +109,8 @@ type VolumeClient interface {
 	GetVolumeIDFromTargetPath(ctx context.Context, in *GetVolumeIDFromTargetPathRequest, opts ...grpc.CallOption) (*GetVolumeIDFromTargetPathResponse, error)
 	// GetClosestVolumeIDFromTargetPath says in which volume a path is: it follows
 	// links, and where nothing is mounted it goes on with the parent, up to the
-	// volume of the drive. A missing path is NOT_FOUND. Links that lead to each
-	// other are not followed for ever: too many of them make the call fail.
+	// volume of the drive. A missing path is NOT_FOUND. The number of
+	// links is bounded: the call fails on links that lead to each other.
 	GetClosestVolumeIDFromTargetPath(ctx context.Context, in *GetClosestVolumeIDFromTargetPathRequest, opts ...grpc.CallOption) (*GetClosestVolumeIDFromTargetPathResponse, error)
 	// WriteVolumeCache writes out what Windows holds in memory for a volume.
 	WriteVolumeCache(ctx context.Context, in *WriteVolumeCacheRequest, opts ...grpc.CallOption) (*WriteVolumeCacheResponse, error)
@@ -309,8 +309,8 @@ type VolumeServer interface {
 	GetVolumeIDFromTargetPath(context.Context, *GetVolumeIDFromTargetPathRequest) (*GetVolumeIDFromTargetPathResponse, error)
 	// GetClosestVolumeIDFromTargetPath says in which volume a path is: it follows
 	// links, and where nothing is mounted it goes on with the parent, up to the
-	// volume of the drive. A missing path is NOT_FOUND. Links that lead to each
-	// other are not followed for ever: too many of them make the call fail.
+	// volume of the drive. A missing path is NOT_FOUND. The number of
+	// links is bounded: the call fails on links that lead to each other.
 	GetClosestVolumeIDFromTargetPath(context.Context, *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error)
 	// WriteVolumeCache writes out what Windows holds in memory for a volume.
 	WriteVolumeCache(context.Context, *WriteVolumeCacheRequest) (*WriteVolumeCacheResponse, error)

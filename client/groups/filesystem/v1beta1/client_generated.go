@@ -69,7 +69,7 @@ func (w *Client) Mkdir(context context.Context, request *v1beta1.MkdirRequest, o
 }
 
 // Rmdir removes a directory, a link or a mount point, and returns when the
-// path is gone. What a link or a mount point leads to is never touched.
+// path is gone. The target of a link or a mount point is never touched.
 // Without force a directory must be empty, and a missing path is NOT_FOUND;
 // with force a directory goes with its content, and a missing path is
 // success. A directory that is not empty, without force, and a file or a

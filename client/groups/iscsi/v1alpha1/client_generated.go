@@ -77,7 +77,7 @@ func (w *Client) RemoveTargetPortal(context context.Context, request *v1alpha1.R
 }
 
 // ListTargetPortals gives all portals that are registered on the node,
-// whoever registered them.
+// by any program.
 //
 // Same as v1alpha2.Iscsi.ListTargetPortals.
 func (w *Client) ListTargetPortals(context context.Context, request *v1alpha1.ListTargetPortalsRequest, opts ...grpc.CallOption) (*v1alpha1.ListTargetPortalsResponse, error) {

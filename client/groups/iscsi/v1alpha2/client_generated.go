@@ -71,7 +71,7 @@ func (w *Client) RemoveTargetPortal(context context.Context, request *v1alpha2.R
 }
 
 // ListTargetPortals gives all portals that are registered on the node,
-// whoever registered them.
+// by any program.
 func (w *Client) ListTargetPortals(context context.Context, request *v1alpha2.ListTargetPortalsRequest, opts ...grpc.CallOption) (*v1alpha2.ListTargetPortalsResponse, error) {
 	return w.stub.ListTargetPortals(context, request, opts...)
 }

@@ -132,8 +132,8 @@ func (w *Client) GetVolumeIDFromTargetPath(context context.Context, request *v2a
 
 // GetClosestVolumeIDFromTargetPath says in which volume a path is: it follows
 // links, and where nothing is mounted it goes on with the parent, up to the
-// volume of the drive. A missing path is NOT_FOUND. Links that lead to each
-// other are not followed for ever: too many of them make the call fail.
+// volume of the drive. A missing path is NOT_FOUND. The number of
+// links is bounded: the call fails on links that lead to each other.
 func (w *Client) GetClosestVolumeIDFromTargetPath(context context.Context, request *v2alpha1.GetClosestVolumeIDFromTargetPathRequest, opts ...grpc.CallOption) (*v2alpha1.GetClosestVolumeIDFromTargetPathResponse, error) {
 	return w.stub.GetClosestVolumeIDFromTargetPath(context, request, opts...)
 }

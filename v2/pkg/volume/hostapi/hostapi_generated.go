@@ -146,8 +146,8 @@ func (v VolumeAPI) GetVolumeIDFromTargetPath(targetPath string) (volumeID string
 
 // GetClosestVolumeIDFromTargetPath says in which volume a path is: it follows
 // links, and where nothing is mounted it goes on with the parent, up to the
-// volume of the drive. A missing path is NOT_FOUND. Links that lead to each
-// other are not followed for ever: too many of them make the call fail.
+// volume of the drive. A missing path is NOT_FOUND. The number of
+// links is bounded: the call fails on links that lead to each other.
 func (v VolumeAPI) GetClosestVolumeIDFromTargetPath(targetPath string) (volumeID string, err error) {
 	response, err := call(v, volumev2alpha1.VolumeClient.GetClosestVolumeIDFromTargetPath, &volumev2alpha1.GetClosestVolumeIDFromTargetPathRequest{TargetPath: targetPath})
 	return response.GetVolumeId(), err
