@@ -46,8 +46,8 @@ func (f *pageFlags) check() error {
 	}
 	at, err := netip.ParseAddr(name)
 	if loopback := name == "localhost" || err == nil && at.IsLoopback(); !loopback && len(f.hosts) == 0 {
-		return fmt.Errorf("-ui=%s can be reached from other machines, and whoever reaches it may change the node: use "+
-			"127.0.0.1, or allow it by naming with -ui-hosts how browsers reach it", f.address)
+		return fmt.Errorf("-ui=%s lets other machines change the node: use 127.0.0.1, or name the page's hosts with "+
+			"-ui-hosts", f.address)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func prepare(base string) error {
 	}
 	who, err := writers(base)
 	if err != nil {
-		return fmt.Errorf("who may change %s: %w", base, err)
+		return fmt.Errorf("cannot read which accounts may change %s: %w", base, err)
 	}
 	if len(who) > 0 {
 		return fmt.Errorf("%s can be changed by %s, and the kit starts programs from it as administrator: remove it", base,

@@ -72,7 +72,7 @@ func (r *running) salvage(m machine, o options, file string) error {
 			name := fmt.Sprintf("%s-earlier-%s-%d.json.gz", strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".json"),
 				report.Begun.Format("20060102-150405"), i+1)
 			if _, err := publish(report, m, o, name); err != nil {
-				return fmt.Errorf("what an earlier run found, in %s, cannot be written: %w", dir, err)
+				return fmt.Errorf("cannot write the report of an earlier run, in %s: %w", dir, err)
 			}
 			r.print("An earlier run was stopped. What it had found: %s", name)
 		}

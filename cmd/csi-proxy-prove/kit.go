@@ -167,7 +167,7 @@ func (k *kit) consent(ctx context.Context, yes bool) error {
 		return nil
 	}
 	if !k.asked {
-		return errors.New("nothing was done: nobody can answer here; give -yes to do all this without asking")
+		return errors.New("nothing was done: no terminal for the question; give -yes to do all this without asking")
 	}
 	_, _ = fmt.Fprint(k.out, "Do all this? [y/N] ")
 	answered := make(chan string, 1)
@@ -239,8 +239,8 @@ func (r *running) tryAll(ctx context.Context, o options, file string) (code int,
 	written, err := publish(r.report, m, o, file)
 	if err != nil {
 		r.unlock()
-		return exitFailed, fmt.Errorf("the report cannot be written: %w; what was found is in %s: start the kit again with "+
-			"another -report", err, r.dir)
+		return exitFailed, fmt.Errorf("cannot write the report: %w; the results are in %s: start the kit again with another "+
+			"-report", err, r.dir)
 	}
 	// only now: it removes what the report was made of
 	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil {

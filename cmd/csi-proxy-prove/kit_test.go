@@ -274,13 +274,13 @@ func TestNothingIsDoneWithoutConsent(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"nobody can answer": {false, "yes\n", nil, "give -yes"},
-		"no":                {true, "n\n", nil, "nothing was done"},
-		"an empty line":     {true, "\n", nil, "nothing was done"},
-		"no answer":         {true, "", nil, "nothing was done"},
-		"no such part":      {true, "yes\n", []string{"-only=good,nothing"}, `no part "nothing"`},
-		"a wrong flag":      {true, "yes\n", []string{"-force"}, "-force"},
-		"an argument":       {true, "yes\n", []string{"good"}, `unknown argument "good"`},
+		"no terminal":   {false, "yes\n", nil, "give -yes"},
+		"no":            {true, "n\n", nil, "nothing was done"},
+		"an empty line": {true, "\n", nil, "nothing was done"},
+		"no answer":     {true, "", nil, "nothing was done"},
+		"no such part":  {true, "yes\n", []string{"-only=good,nothing"}, `no part "nothing"`},
+		"a wrong flag":  {true, "yes\n", []string{"-force"}, "-force"},
+		"an argument":   {true, "yes\n", []string{"good"}, `unknown argument "good"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, out := newKit(t)

@@ -41,7 +41,7 @@ func (r *running) cleanEarlier() error {
 		ctx, cancel := context.WithTimeout(context.Background(), cleaning)
 		defer cancel()
 		if left, err := r.ledger.Clean(ctx); err != nil || len(left) > 0 {
-			return fmt.Errorf("what an earlier run left cannot be removed: %w; remove it, then delete %s", err, ledgerOf(r.base))
+			return fmt.Errorf("cannot remove the leftovers of an earlier run: %w; remove them, then delete %s", err, ledgerOf(r.base))
 		}
 	}
 	for _, e := range pending {

@@ -150,7 +150,7 @@ func TestUnremovableObjectsStayInLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, r, err := ran(t, k, "-yes", "-only=good"); code != exitFailed || r != nil || err == nil ||
-		!strings.Contains(err.Error(), "cannot be removed") {
+		!strings.Contains(err.Error(), "cannot remove the leftovers") {
 		t.Errorf("exit %d, %v", code, err)
 	}
 	if len(ledger.Remaining()) != 1 {

@@ -175,7 +175,7 @@ func (c serviceCommand) warn(paths ...string) {
 		who, err := fileowner.Writers(path)
 		switch {
 		case err != nil:
-			c.print("warning: cannot find out who may change %s: %v", path, err)
+			c.print("warning: cannot read which accounts may change %s: %v", path, err)
 		case len(who) > 0:
 			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path,
 				strings.Join(who, ", "))

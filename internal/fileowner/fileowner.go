@@ -57,7 +57,7 @@ func check(path string, accounts func(string) ([]string, error)) error {
 	}
 	names, err := accounts(path)
 	if err != nil {
-		return fmt.Errorf("it cannot be found out which accounts may change %s: %w", path, err)
+		return fmt.Errorf("cannot read which accounts may change %s: %w", path, err)
 	}
 	if len(names) > 0 {
 		return fmt.Errorf("%s can be changed by %s; %s", path, strings.Join(names, ", "), remedy)

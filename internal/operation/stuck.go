@@ -43,8 +43,8 @@ func (r *Runner) refuseStuck(request Request, x Object) error {
 		return nil
 	}
 	return errdefs.Unavailable.Errorf(reason.NotAnswering,
-		"%s: %s does not answer: %d calls to it hang in Windows, the first for %v; no more are started until one of "+
-			"them ends", request, x, count, oldest.Round(time.Second))
+		"%s: %s is not responding: %d calls are stuck in Windows (oldest %v); retry later",
+		request, x, count, oldest.Round(time.Second))
 }
 
 // stuckAt reports whether a task is a read that is stuck at an object.

@@ -144,8 +144,8 @@ func gone(ctx context.Context, m Manager, name string) error {
 	if errors.Is(err, ErrNotInstalled) {
 		return nil
 	}
-	return fmt.Errorf("%s is marked for deletion, and somebody still holds it open, such as services.msc, Task Manager "+
-		"or a monitoring agent: close it, or restart Windows: %w", name, err)
+	return fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, Task Manager and "+
+		"monitoring agents, or restart Windows: %w", name, err)
 }
 
 // await waits until a service is in a state.

@@ -212,7 +212,7 @@ func TestStartStopAndUninstall(t *testing.T) {
 		{"uninstall what is held for a while", node{source: true, held: 20}, Stopped, uninstall,
 			[]string{"delete", "found true"}, "", 0},
 		{"uninstall what is held", node{source: true, held: 1 << 30}, Stopped, uninstall, []string{"delete", "found true"},
-			"marked for deletion, and somebody still holds it open", Stopped},
+			"marked for deletion, but a program holds it open", Stopped},
 		{"uninstall what is not there", node{source: true}, 0, uninstall, []string{"found false"}, "", 0},
 		{"uninstall what hangs", node{slow: 1 << 30, source: true}, Running, uninstall, []string{"stop", "found true"},
 			"still stopping", StopPending},
