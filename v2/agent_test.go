@@ -19,9 +19,9 @@ var overAgent = []string{"TestVolumeLife", "TestShareLife", "TestTargetLife", "T
 func TestOverAgent(t *testing.T) {
 	program, err := os.Executable()
 	must(t, "finding this program", err)
-	lives := exec.CommandContext(t.Context(), program, "-test.v", "-test.run=^("+strings.Join(overAgent, "|")+")$")
-	lives.Env = append(os.Environ(), machine.HostAPIVariable+"=agent")
-	out, err := lives.CombinedOutput()
+	tests := exec.CommandContext(t.Context(), program, "-test.v", "-test.run=^("+strings.Join(overAgent, "|")+")$")
+	tests.Env = append(os.Environ(), machine.HostAPIVariable+"=agent")
+	out, err := tests.CombinedOutput()
 	for _, name := range overAgent {
 		if !strings.Contains(string(out), "--- PASS: "+name+" ") {
 			t.Errorf("%s did not pass", name)

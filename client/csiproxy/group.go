@@ -127,7 +127,7 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 		}
 		l, err := g.negotiate(ctx, "")
 		if err == nil {
-			return g.adopt(l)
+			return g.setLink(l)
 		}
 		if !g.wasThere() || time.Now().After(giveUp) {
 			return nil, calls.Unreached(g.table.Name, err)
@@ -155,8 +155,8 @@ func (g *group) current() (*link, error) {
 	return g.link, nil
 }
 
-// adopt makes a new link the group's, with one call counted.
-func (g *group) adopt(l *link) (*link, error) {
+// setLink makes a new link the group's, with one call counted.
+func (g *group) setLink(l *link) (*link, error) {
 	g.mu.Lock()
 	if !g.closed {
 		g.link, g.seen = l, true

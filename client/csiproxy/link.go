@@ -26,7 +26,7 @@ type link struct {
 	made       time.Time
 
 	mu        sync.Mutex // guards the time at which to look for a newer version
-	look      time.Time
+	nextLook  time.Time
 	lookAgain time.Duration
 }
 
@@ -34,7 +34,7 @@ func newLink(table versions.Group, version string, connection *grpc.ClientConn) 
 	now := time.Now()
 	l := &link{
 		table: table, version: version, connection: connection, routes: map[string]versions.Route{}, made: now,
-		look: now.Add(firstImprovement), lookAgain: 2 * firstImprovement,
+		nextLook: now.Add(firstImprovement), lookAgain: 2 * firstImprovement,
 	}
 	for _, r := range table.Of(version) {
 		if r.Hub != "" {
@@ -52,10 +52,10 @@ func (l *link) due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Before(l.look) {
+	if now.Before(l.nextLook) {
 		return false
 	}
-	l.look, l.lookAgain = now.Add(l.lookAgain), min(2*l.lookAgain, lastImprovement)
+	l.nextLook, l.lookAgain = now.Add(l.lookAgain), min(2*l.lookAgain, lastImprovement)
 	return true
 }
 

@@ -18,8 +18,8 @@ import (
 // pipe is the name under which the tests' agent listens.
 const pipe = "csi-proxy-disk-v1"
 
-// patience is how long a test waits for an event that must come; it is not an assertion.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits for an event that must come; it is not an assertion.
+const testTimeout = 30 * time.Second
 
 // An agent serves disk v1 and counts its connections.
 type agent struct {
@@ -58,7 +58,7 @@ func (a *agent) stop() { a.server.Stop() }
 // awaitClosed waits until n connections were closed.
 func (a *agent) awaitClosed(t *testing.T, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	for i := range n {
 		select {

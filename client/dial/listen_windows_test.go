@@ -19,7 +19,7 @@ func listen(t *testing.T, name string) net.Listener {
 	path := `\\.\pipe\` + name
 	listener, err := winio.ListenPipe(path, nil)
 	// The name of a stopped agent stays taken until the last end of its pipe is closed.
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	for ; errors.Is(err, syscall.ERROR_ACCESS_DENIED) && ctx.Err() == nil; listener, err = winio.ListenPipe(path, nil) {
 		<-time.After(time.Millisecond)

@@ -79,7 +79,7 @@ func TestClientsMakeOneConnectionAndReleaseIt(t *testing.T) {
 // well before the context of the test would end it.
 func TestMissingAgent(t *testing.T) {
 	useSockets(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	conn, err := dial.Open(ctx, `\\.\\pipe\\`+pipe, dial.Options{})
 	if err == nil {
@@ -155,7 +155,7 @@ func TestOpenThatFailsGivesUpItsConnection(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Open = %v, want context.Canceled", err)
 	}
-	deadline, stop := context.WithTimeout(t.Context(), patience/3)
+	deadline, stop := context.WithTimeout(t.Context(), testTimeout/3)
 	defer stop()
 	select {
 	case <-released:
@@ -229,7 +229,7 @@ func TestOpenAppendsTheCallersOptions(t *testing.T) {
 // call makes one call and checks its reply.
 func call(t *testing.T, client diskapi.DiskClient, opts ...grpc.CallOption) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	reply, err := client.GetDiskStats(ctx, &diskapi.GetDiskStatsRequest{DiskNumber: 7}, opts...)
 	if err != nil {

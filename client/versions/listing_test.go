@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the listing")
 func TestListing(t *testing.T) {
 	const golden = "testdata/listing.txt"
 	var b strings.Builder
-	services, all := released(t), newTally()
+	services, all := released(t), newMethodCounts()
 	for _, g := range Groups() {
 		counted, _ := prove(g, services[g.Name])
 		all.add(counted)

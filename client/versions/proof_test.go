@@ -31,7 +31,7 @@ func released(t *testing.T) map[string]map[string]protoreflect.ServiceDescriptor
 }
 
 func TestEveryMethodHasOnePlace(t *testing.T) {
-	all := newTally()
+	all := newMethodCounts()
 	services := released(t)
 	for _, g := range Groups() {
 		counted, problems := prove(g, services[g.Name])

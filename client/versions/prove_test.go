@@ -12,20 +12,20 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A tally counts methods by their kind in the tables.
-type tally struct {
+// A methodCounts counts methods by their kind in the tables.
+type methodCounts struct {
 	methods, hub int
 	kinds        map[Kind]int // of the methods that are not the hub's
 }
 
-func newTally() tally { return tally{kinds: map[Kind]int{}} }
+func newMethodCounts() methodCounts { return methodCounts{kinds: map[Kind]int{}} }
 
-func (t tally) String() string {
+func (t methodCounts) String() string {
 	return fmt.Sprintf("%d hub + %d same bytes + %d extra fields + %d mapped + %d alone = %d methods",
 		t.hub, t.kinds[Same], t.kinds[Extra], t.kinds[Mapped], t.kinds[Alone], t.methods)
 }
 
-func (t *tally) add(u tally) {
+func (t *methodCounts) add(u methodCounts) {
 	t.methods += u.methods
 	t.hub += u.hub
 	for kind, n := range u.kinds {
@@ -36,8 +36,8 @@ func (t *tally) add(u tally) {
 // prove compares the table of a group with the services of its versions: every method of every version has one row,
 // which is right about its messages, and every row has a method. It describes faults in sentences, for the author of a
 // new version.
-func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (tally, []string) {
-	counted := newTally()
+func prove(g Group, services map[string]protoreflect.ServiceDescriptor) (methodCounts, []string) {
+	counted := newMethodCounts()
 	var problems []string
 	hub := services[g.Hub]
 	if hub == nil || len(g.Of(g.Hub)) > 0 {

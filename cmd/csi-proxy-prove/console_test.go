@@ -18,17 +18,17 @@ import (
 // A stopped window takes nothing until it is let go.
 type stopped struct {
 	strings.Builder
-	letGo chan struct{}
+	released chan struct{}
 }
 
 func (s *stopped) Write(text []byte) (int, error) {
-	<-s.letGo
+	<-s.released
 	return s.Builder.Write(text)
 }
 
 func TestStalledClientBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		window := &stopped{letGo: make(chan struct{})}
+		window := &stopped{released: make(chan struct{})}
 		c, want := newConsole(window), ""
 		for i := range 100 {
 			want += fmt.Sprintln(i)
@@ -41,7 +41,7 @@ func TestStalledClientBlocksNoOther(t *testing.T) {
 		if took := time.Since(begun); took != 10*time.Second {
 			t.Errorf("the end waited %v", took)
 		}
-		close(window.letGo)
+		close(window.released)
 		<-c.written
 		if window.String() != want {
 			t.Errorf("the window has %q", window.String())
@@ -92,10 +92,10 @@ func TestNoDisks(t *testing.T) {
 	m := machine{freeBytes: minFree, noDisks: "a policy denies it"}
 	m.System = proof.Windows
 	needs := part{systems: []string{proof.Windows}, needs: []need{freeDisk}}
-	if why := k.lacks(needs, m); why != m.noDisks {
+	if why := k.unmetNeed(needs, m); why != m.noDisks {
 		t.Errorf("it lacks %q", why)
 	}
-	if m.noDisks = ""; k.lacks(needs, m) != "" {
-		t.Errorf("it lacks %q", k.lacks(needs, m))
+	if m.noDisks = ""; k.unmetNeed(needs, m) != "" {
+		t.Errorf("it lacks %q", k.unmetNeed(needs, m))
 	}
 }

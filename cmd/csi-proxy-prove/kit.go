@@ -28,10 +28,10 @@ type kit struct {
 	// The directory in which agents record who uses a share: parts that start one would leave it. "": none does.
 	records string
 
-	stdin io.Reader
-	asked bool // stdin is interactive
-	out   io.Writer
-	look  func(ctx context.Context, base string) (machine, error)
+	stdin   io.Reader
+	asked   bool // stdin is interactive
+	out     io.Writer
+	inspect func(ctx context.Context, base string) (machine, error)
 
 	// The directory of a report for which no file is given.
 	reports func(self string) string
@@ -55,7 +55,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if k.hash, err = hashOf(k.self); err != nil {
 		return exitNothing, inWords(err)
 	}
-	m, err := k.look(ctx, k.base)
+	m, err := k.inspect(ctx, k.base)
 	if err != nil {
 		return exitNothing, fmt.Errorf("looking at this machine: %w", err)
 	}
@@ -147,7 +147,7 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
 			continue
 		}
-		if why := k.lacks(p, m); why != "" {
+		if why := k.unmetNeed(p, m); why != "" {
 			cannot = append(cannot, fmt.Sprintf("  %-17s %s", p.name, why))
 			continue
 		}
@@ -215,7 +215,7 @@ func pageFile(report string) string {
 
 // tryAll runs all parts, cleans up and writes the report.
 func (r *running) tryAll(ctx context.Context, o options, file string) (code int, err error) {
-	m, err := r.look(ctx, r.base) // once more, without what was left
+	m, err := r.inspect(ctx, r.base) // once more, without what was left
 	if err != nil {
 		return exitNothing, err
 	}

@@ -89,7 +89,7 @@ func newKit(t *testing.T) (*kit, *bytes.Buffer) {
 	}
 	out := &bytes.Buffer{}
 	return &kit{self: self, parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: strings.NewReader(""), out: out,
-		look: fakeLook, reports: filepath.Dir}, out
+		inspect: fakeLook, reports: filepath.Dir}, out
 }
 
 func put(t *testing.T, name, content string) {
@@ -104,8 +104,8 @@ func fakeLook(_ context.Context, base string) (machine, error) {
 		Architecture: "amd64"}, service: "running"}
 	m.machineSerial, m.diskSerials = "SERIAL-OF-MACHINE", []string{"SERIAL-OF-DISK"}
 	m.note("a disk", "SERIAL-OF-DISK in SERIAL-OF-MACHINE")
-	m.hide("HOST", "SECRETHOST")
-	m.hide("USER", "SecretUser", "root")
+	m.redact("HOST", "SECRETHOST")
+	m.redact("USER", "SecretUser", "root")
 	return m, nil
 }
 
@@ -387,7 +387,7 @@ func TestAnAgentThatComesLater(t *testing.T) {
 	i := slices.IndexFunc(k.parts, func(p part) bool { return p.name == "crash" })
 	k.parts[i].needs = []need{freePipes}
 	looks := 0
-	k.look = func(ctx context.Context, base string) (machine, error) {
+	k.inspect = func(ctx context.Context, base string) (machine, error) {
 		m, err := fakeLook(ctx, base)
 		if looks++; looks > 4 { // the first, the one without what was left, and those of two parts
 			m.agentPipes = []string{"csi-proxy-disk-v1"}
@@ -444,7 +444,7 @@ const kitVariable = "CSI_PROXY_PROVE_TEST_KIT"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(kitVariable); dir != "" {
 		k := &kit{self: filepath.Join(dir, "kit"), parts: fakeParts(), base: filepath.Join(dir, "base"), stdin: os.Stdin,
-			out: os.Stdout, look: fakeLook, reports: filepath.Dir}
+			out: os.Stdout, inspect: fakeLook, reports: filepath.Dir}
 		os.Exit(k.main(os.Args[1:], os.Stderr))
 	}
 	os.Exit(m.Run())

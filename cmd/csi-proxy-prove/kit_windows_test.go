@@ -56,20 +56,20 @@ func TestKitsDirectoryIsForAdministrators(t *testing.T) {
 	if err := makeDirectory(base, readable); err != nil {
 		t.Fatal(err)
 	}
-	everybody := func() bool {
+	worldReadable := func() bool {
 		descriptor, err := windows.GetNamedSecurityInfo(base, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Contains(descriptor.String(), ";;;WD)")
 	}
-	if !everybody() {
+	if !worldReadable() {
 		t.Fatal("not everybody may read the directory that was made for that")
 	}
 	if err := prepare(base); err != nil {
 		t.Fatal(err)
 	}
-	if everybody() && wineVersion() == "" { // Wine gives a directory the list of the one above
+	if worldReadable() && wineVersion() == "" { // Wine gives a directory the list of the one above
 		t.Error("everybody may still read the directory")
 	}
 }
@@ -95,7 +95,7 @@ func TestWholeKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := look(t.Context(), baseDirectory())
+	m, err := inspectMachine(t.Context(), baseDirectory())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@ func (m *machine) examine() {
 	}
 }
 
-// hide adds names that a report must not have. Those that any machine may have say nothing about this one.
-func (m *machine) hide(by string, names ...string) {
+// redact adds names that a report must not have. Those that any machine may have say nothing about this one.
+func (m *machine) redact(by string, names ...string) {
 	common := []string{
 		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup",
 		"localhost", "builtin",
@@ -68,19 +68,19 @@ func (m *machine) hide(by string, names ...string) {
 func (m *machine) hidePersonal() {
 	host, _ := os.Hostname()
 	first, domain, _ := strings.Cut(host, ".")
-	m.hide("HOST", os.Getenv("COMPUTERNAME"), os.Getenv("LOGONSERVER"), host, first)
-	m.hide("DOMAIN", os.Getenv("USERDNSDOMAIN"), os.Getenv("USERDOMAIN"), domain)
-	m.hide("USER", os.Getenv("USERNAME"), os.Getenv("USER"), os.Getenv("LOGNAME"))
+	m.redact("HOST", os.Getenv("COMPUTERNAME"), os.Getenv("LOGONSERVER"), host, first)
+	m.redact("DOMAIN", os.Getenv("USERDNSDOMAIN"), os.Getenv("USERDOMAIN"), domain)
+	m.redact("USER", os.Getenv("USERNAME"), os.Getenv("USER"), os.Getenv("LOGNAME"))
 	if home, err := os.UserHomeDir(); err == nil {
-		m.hide("USER", filepath.Base(home))
+		m.redact("USER", filepath.Base(home))
 	}
 	if me, err := user.Current(); err == nil {
 		domain, name, qualified := strings.Cut(me.Username, `\`)
 		if !qualified {
 			domain, name = "", me.Username
 		}
-		m.hide("USER", name, me.Name)
-		m.hide("DOMAIN", domain)
+		m.redact("USER", name, me.Name)
+		m.redact("DOMAIN", domain)
 	}
 	m.hidden.Salt = make([]byte, 16)
 	_, _ = rand.Read(m.hidden.Salt) // it never fails

@@ -14,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 )
 
-// look finds out where the kit is. Off Windows there are only emulated nodes to try.
-func look(_ context.Context, base string) (machine, error) {
+// inspectMachine finds out where the kit is. Off Windows there are only emulated nodes to try.
+func inspectMachine(_ context.Context, base string) (machine, error) {
 	m := machine{base: base, administrator: os.Geteuid() == 0}
 	m.Machine = proof.Machine{System: proof.Emulated, Product: runtime.GOOS, Architecture: runtime.GOARCH}
 	m.hidePersonal()

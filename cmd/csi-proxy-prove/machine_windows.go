@@ -31,8 +31,8 @@ import (
 	machinetests "github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
-// look finds out what this machine is and has. It changes nothing.
-func look(ctx context.Context, base string) (machine, error) {
+// inspectMachine finds out what this machine is and has. It changes nothing.
+func inspectMachine(ctx context.Context, base string) (machine, error) {
 	m := machine{base: base, administrator: isAdministrator()}
 	m.identify()
 	m.hidePersonal()
@@ -122,7 +122,7 @@ func (m *machine) hideComputerNames() {
 		name := make([]uint16, 512)
 		size := uint32(len(name))
 		if windows.GetComputerNameEx(kind, &name[0], &size) == nil {
-			m.hide(by, windows.UTF16ToString(name))
+			m.redact(by, windows.UTF16ToString(name))
 		}
 	}
 }
@@ -133,17 +133,17 @@ func (m *machine) hideDomain() {
 	var name *uint16
 	var kind uint32
 	if windows.NetGetJoinInformation(nil, &name, &kind) == nil {
-		m.hide("DOMAIN", windows.UTF16PtrToString(name))
+		m.redact("DOMAIN", windows.UTF16PtrToString(name))
 		_ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name)))
 	}
 	const tcpip, logon, version = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`,
 		`SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
 	for _, value := range []string{"Domain", "NV Domain", "DhcpDomain", "SearchList"} {
-		m.hide("DOMAIN", strings.Split(text(tcpip, value), ",")...)
+		m.redact("DOMAIN", strings.Split(text(tcpip, value), ",")...)
 	}
-	m.hide("HOST", text(tcpip, "Hostname"), text(tcpip, "NV Hostname"))
-	m.hide("DOMAIN", text(logon, "DefaultDomainName"), text(logon, "CachePrimaryDomain"))
-	m.hide("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"),
+	m.redact("HOST", text(tcpip, "Hostname"), text(tcpip, "NV Hostname"))
+	m.redact("DOMAIN", text(logon, "DefaultDomainName"), text(logon, "CachePrimaryDomain"))
+	m.redact("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"),
 		text(version, "RegisteredOrganization"))
 }
 
@@ -161,11 +161,11 @@ func (m *machine) hideAccounts() {
 		if !strings.HasPrefix(name, "S-1-5-21-") && !strings.HasPrefix(name, "S-1-12-1-") { // a service's
 			continue
 		}
-		m.hide("USER", filepath.Base(text(path+`\`+name, "ProfileImagePath")))
+		m.redact("USER", filepath.Base(text(path+`\`+name, "ProfileImagePath")))
 		if sid, err := windows.StringToSid(strings.TrimSuffix(name, ".bak")); err == nil {
 			if account, domain, _, err := sid.LookupAccount(""); err == nil {
-				m.hide("USER", account)
-				m.hide("DOMAIN", domain)
+				m.redact("USER", account)
+				m.redact("DOMAIN", domain)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func main() {
 	k := &kit{
 		self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin,
 		asked: term.IsTerminal(int(os.Stdin.Fd())), out: out,
-		look: look, reports: reportDirectory,
+		inspect: inspectMachine, reports: reportDirectory,
 	}
 	code := k.main(os.Args[1:], os.Stderr)
 	out.end()

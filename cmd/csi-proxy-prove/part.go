@@ -35,8 +35,8 @@ const (
 // minFree is how many bytes the disks and programs of a part may take. The VHDX files grow as they are written to.
 const minFree = 2 << 30
 
-// lacks returns why a part cannot run on a machine, or "".
-func (k *kit) lacks(p part, m machine) string {
+// unmetNeed returns why a part cannot run on a machine, or "".
+func (k *kit) unmetNeed(p part, m machine) string {
 	if !slices.Contains(p.systems, m.System) {
 		return fmt.Sprintf("it is for %s, and this is %s", strings.Join(p.systems, " or "), systemText(m))
 	}
@@ -116,7 +116,7 @@ func parts() []part {
 		s.anyway = true
 		return s
 	}
-	lives := func(agent string) step {
+	lifecycles := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
 	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services " +
@@ -171,7 +171,7 @@ func parts() []part {
 		{
 			name: "lives-child", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The same lives through the pipes of an agent that is a child process. " + makes,
-			steps: []step{lives("child")},
+			steps: []step{lifecycles("child")},
 		},
 		{
 			name: "lives-service", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, noService, freeDisk},
@@ -179,7 +179,7 @@ func parts() []part {
 				"after them. " + makes,
 			steps: []step{
 				serviceStep("install", "-v=4"),
-				lives("service"),
+				lifecycles("service"),
 				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}, always: true},
 			},
 		},

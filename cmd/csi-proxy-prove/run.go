@@ -41,7 +41,8 @@ func (r *running) cleanEarlier() error {
 		ctx, cancel := context.WithTimeout(context.Background(), cleaning)
 		defer cancel()
 		if left, err := r.ledger.Clean(ctx); err != nil || len(left) > 0 {
-			return fmt.Errorf("cannot remove the leftovers of an earlier run: %w; remove them, then delete %s", err, ledgerOf(r.base))
+			return fmt.Errorf("cannot remove the leftovers of an earlier run: %w; remove them, then delete %s", err,
+				ledgerOf(r.base))
 		}
 	}
 	for _, e := range pending {
@@ -50,16 +51,17 @@ func (r *running) cleanEarlier() error {
 	return nil
 }
 
-// letGo is how long Windows may hold the file of a program whose process has ended, or is ending: a service that
-// reports that it stopped still has one.
-const letGo = 15 * time.Second
+// releaseTimeout is how long Windows may hold the file of a program whose process has ended, or is ending: a service
+// that reports that it stopped still has one.
+const releaseTimeout = 15 * time.Second
 
 // removeAll removes a directory of the kit. Mount points and links in it are not followed.
 func removeAll(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
 	defer cancel()
 	err := windows.RemoveTree(ctx, dir, "")
-	for end := time.Now().Add(letGo); err != nil && time.Now().Before(end); err = windows.RemoveTree(ctx, dir, "") {
+	end := time.Now().Add(releaseTimeout)
+	for ; err != nil && time.Now().Before(end); err = windows.RemoveTree(ctx, dir, "") {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return err
@@ -93,11 +95,11 @@ func (r *running) unpack(upstream string) (err error) {
 func (r *running) part(ctx context.Context, p part, m machine, only []string) proof.Part {
 	done := proof.Part{Name: p.name, Does: p.does, Verdict: proof.NotRun}
 	if ctx.Err() == nil {
-		if now, err := r.look(ctx, r.base); err == nil { // another agent may have come meanwhile
+		if now, err := r.inspect(ctx, r.base); err == nil { // another agent may have come meanwhile
 			m = now
 		}
 	}
-	switch why := r.lacks(p, m); {
+	switch why := r.unmetNeed(p, m); {
 	case len(only) > 0 && !slices.Contains(only, p.name):
 		return done
 	case why != "":

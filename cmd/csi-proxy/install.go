@@ -112,7 +112,7 @@ func definition(name, program string, flags []string) winservice.Definition {
 		Command:     append([]string{program}, flags...),
 		Start:       winservice.Automatic,
 		Account:     winservice.LocalSystem,
-		PreShutdown: stopPatience,
+		PreShutdown: stopTimeout,
 		Recovery:    &winservice.Recovery{Restart: []time.Duration{restartDelay}, OnError: true},
 	}
 }

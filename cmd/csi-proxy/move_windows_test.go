@@ -94,9 +94,9 @@ func stopOverPipe(t *testing.T, name string) error {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	waitCtx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	_, err = client.StopService(patience, &v1alpha1.StopServiceRequest{Name: name, Force: true})
+	_, err = client.StopService(waitCtx, &v1alpha1.StopServiceRequest{Name: name, Force: true})
 	return err
 }
 
@@ -135,26 +135,26 @@ func TestMovingAServiceAndBack(t *testing.T) {
 		{"another wrapper", "storage", other + " " + original, "", other},
 	} {
 		t.Run(test.distribution, func(t *testing.T) {
-			patience, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			waitCtx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			t.Cleanup(func() {
-				if _, err := winservice.Uninstall(context.WithoutCancel(patience), scm, test.name); err != nil {
+				if _, err := winservice.Uninstall(context.WithoutCancel(waitCtx), scm, test.name); err != nil {
 					t.Error(err)
 				}
 			})
 			start := func() {
 				t.Helper()
 				command(t, 0, "sc.exe", "start", test.name)
-				if err := winservice.Start(patience, scm, test.name); err != nil { // waits for what sc.exe began
+				if err := winservice.Start(waitCtx, scm, test.name); err != nil { // waits for what sc.exe began
 					t.Fatal(err)
 				}
 				// A wrapper is running before its agent is.
 				next := time.NewTicker(100 * time.Millisecond)
 				defer next.Stop()
-				for err := tryService(patience); err != nil; err = tryService(patience) {
+				for err := tryService(waitCtx); err != nil; err = tryService(waitCtx) {
 					select {
 					case <-next.C:
-					case <-patience.Done():
+					case <-waitCtx.Done():
 						t.Fatal(err)
 					}
 				}
@@ -196,7 +196,7 @@ func TestMovingAServiceAndBack(t *testing.T) {
 			protected()
 			wantStatus(app.ExitOK, itself)
 			if bin := os.Getenv("CSI_PROXY_BIN"); bin != "" {
-				found, _ := exec.CommandContext(patience, filepath.Join(bin, "csi-proxyctl.exe"), "doctor").CombinedOutput()
+				found, _ := exec.CommandContext(waitCtx, filepath.Join(bin, "csi-proxyctl.exe"), "doctor").CombinedOutput()
 				line := "service " + test.name + ": running, starts manual"
 				if test.wrapper != "" {
 					line += ", runs " + test.wrapper
@@ -219,7 +219,7 @@ func TestMovingAServiceAndBack(t *testing.T) {
 			// OpenShift's operator would put another command line back: there the file is replaced.
 			replace := func(from, to string) {
 				t.Helper()
-				if err := winservice.Stop(patience, scm, test.name); err != nil {
+				if err := winservice.Stop(waitCtx, scm, test.name); err != nil {
 					t.Fatal(err)
 				}
 				if err := os.Rename(from, to); err != nil {

@@ -29,8 +29,8 @@ const (
 )
 
 const (
-	startPatience = 90 * time.Second
-	stopPatience  = app.StopLimit + 30*time.Second
+	startTimeout = 90 * time.Second
+	stopTimeout  = app.StopLimit + 30*time.Second
 )
 
 // asService reports whether the command line asks to run as a service, even where the rest of it is wrong.
@@ -210,9 +210,9 @@ func (c serviceCommand) print(format string, args ...any) {
 }
 
 func (c serviceCommand) start(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, startPatience)
+	waitCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := winservice.Start(patience, c.scm, c.name); err != nil {
+	if err := winservice.Start(waitCtx, c.scm, c.name); err != nil {
 		return err
 	}
 	c.print("%s is running", c.name)
@@ -220,9 +220,9 @@ func (c serviceCommand) start(ctx context.Context) error {
 }
 
 func (c serviceCommand) stop(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, stopPatience)
+	waitCtx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	if err := winservice.Stop(patience, c.scm, c.name); err != nil {
+	if err := winservice.Stop(waitCtx, c.scm, c.name); err != nil {
 		return err
 	}
 	c.print("%s is stopped", c.name)
@@ -230,9 +230,9 @@ func (c serviceCommand) stop(ctx context.Context) error {
 }
 
 func (c serviceCommand) uninstall(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, stopPatience)
+	waitCtx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	found, err := winservice.Uninstall(patience, c.scm, c.name)
+	found, err := winservice.Uninstall(waitCtx, c.scm, c.name)
 	switch {
 	case err != nil:
 		return err

@@ -88,9 +88,9 @@ func requireServices(t *testing.T) winservice.Manager {
 		t.Fatalf("the service %s already exists: %v", serviceName, err)
 	}
 	t.Cleanup(func() {
-		patience, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		waitCtx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		if _, err := winservice.Uninstall(patience, scm, serviceName); err != nil {
+		if _, err := winservice.Uninstall(waitCtx, scm, serviceName); err != nil {
 			t.Error(err)
 		}
 	})
@@ -111,9 +111,9 @@ func tryService(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	patience, cancel := context.WithTimeout(ctx, 30*time.Second)
+	waitCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, err = client.PathExists(patience, &v1.PathExistsRequest{Path: agent.KubeletDir})
+	_, err = client.PathExists(waitCtx, &v1.PathExistsRequest{Path: agent.KubeletDir})
 	return err
 }
 

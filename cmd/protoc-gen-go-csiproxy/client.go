@@ -15,7 +15,7 @@ const (
 )
 
 // generateClient writes the client package of one API version.
-func generateClient(plugin *protogen.Plugin, file *protogen.File, p place) {
+func generateClient(plugin *protogen.Plugin, file *protogen.File, p apiPackage) {
 	service := file.Services[0]
 	g := plugin.NewGeneratedFile(string(p.clientPackage())+"/client_generated.go", p.clientPackage())
 
@@ -31,7 +31,7 @@ func generateClient(plugin *protogen.Plugin, file *protogen.File, p place) {
 }
 
 // generateStubDoc writes the package comment of the stubs of one API version.
-func generateStubDoc(plugin *protogen.Plugin, file *protogen.File, p place) {
+func generateStubDoc(plugin *protogen.Plugin, file *protogen.File, p apiPackage) {
 	g := plugin.NewGeneratedFile(string(file.GoImportPath)+"/doc_generated.go", file.GoImportPath)
 	generateHeader(g, file)
 	g.P("// Package ", p.version, " holds the messages and the stubs of the ", p.group,
@@ -47,7 +47,7 @@ func generateHeader(g *protogen.GeneratedFile, file *protogen.File) {
 }
 
 // generateHead writes the names of the version and the Client type.
-func generateHead(g *protogen.GeneratedFile, file *protogen.File, p place) {
+func generateHead(g *protogen.GeneratedFile, file *protogen.File, p apiPackage) {
 	iface := file.GoImportPath.Ident(file.Services[0].GoName + "Client")
 	g.P("// GroupName is the API group that this package talks to.")
 	g.P("const GroupName = ", strconv.Quote(p.group))
@@ -67,7 +67,7 @@ func generateHead(g *protogen.GeneratedFile, file *protogen.File, p place) {
 }
 
 // generateConstructors writes NewClient, NewClientWithPipePath and Close.
-func generateConstructors(g *protogen.GeneratedFile, service *protogen.Service, file *protogen.File, p place) {
+func generateConstructors(g *protogen.GeneratedFile, service *protogen.Service, file *protogen.File, p apiPackage) {
 	g.P("// NewClient connects to the agent of this node. It fails within two seconds when")
 	g.P("// no agent serves this version.")
 	g.P("func NewClient() (*Client, error) {")

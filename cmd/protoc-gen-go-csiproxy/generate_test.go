@@ -108,22 +108,22 @@ func TestPlaceOf(t *testing.T) {
 	tests := []struct {
 		name       string
 		importPath protogen.GoImportPath
-		want       place
+		want       apiPackage
 		wantOK     bool
 	}{
-		{"a version", "example.com/m/api/disk/v1", place{"example.com/m", "disk", "v1"}, true},
-		{"api twice", "example.com/api/api/disk/v1", place{"example.com/api", "disk", "v1"}, true},
-		{"no version", "example.com/m/api/disk", place{}, false},
-		{"too deep", "example.com/m/api/disk/v1/deep", place{}, false},
-		{"other folder", "example.com/m/rpc/disk/v1", place{}, false},
-		{"no module", "api/disk/v1", place{}, false},
-		{"empty", "", place{}, false},
+		{"a version", "example.com/m/api/disk/v1", apiPackage{"example.com/m", "disk", "v1"}, true},
+		{"api twice", "example.com/api/api/disk/v1", apiPackage{"example.com/api", "disk", "v1"}, true},
+		{"no version", "example.com/m/api/disk", apiPackage{}, false},
+		{"too deep", "example.com/m/api/disk/v1/deep", apiPackage{}, false},
+		{"other folder", "example.com/m/rpc/disk/v1", apiPackage{}, false},
+		{"no module", "api/disk/v1", apiPackage{}, false},
+		{"empty", "", apiPackage{}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := placeOf(tt.importPath)
+			got, ok := apiPackageOf(tt.importPath)
 			if got != tt.want || ok != tt.wantOK {
-				t.Errorf("placeOf(%q) = %+v, %v, want %+v, %v", tt.importPath, got, ok, tt.want, tt.wantOK)
+				t.Errorf("apiPackageOf(%q) = %+v, %v, want %+v, %v", tt.importPath, got, ok, tt.want, tt.wantOK)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ var hostAPITemplate string
 
 // generateLibrary writes the two packages of a group, if it is one of the library of a module and the file has its
 // newest version.
-func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File, p place) error {
+func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File, p apiPackage) error {
 	of, ok := libraries()[p.group]
 	if !ok || newestVersion(p.group) != p.version {
 		return nil

@@ -31,23 +31,23 @@ func generate(plugin *protogen.Plugin, library string) error {
 		if !file.Generate || len(file.Services) == 0 {
 			continue
 		}
-		place, ok := placeOf(file.GoImportPath)
+		pkg, ok := apiPackageOf(file.GoImportPath)
 		if !ok {
 			continue
 		}
-		if err := check(file, place); err != nil {
+		if err := check(file, pkg); err != nil {
 			return err
 		}
 		if library != "" {
-			if err := generateLibrary(plugin, library, file, place); err != nil {
+			if err := generateLibrary(plugin, library, file, pkg); err != nil {
 				return err
 			}
 			continue
 		}
-		generateStubDoc(plugin, file, place)
-		generateClient(plugin, file, place)
-		stubs, module = append(stubs, file.GoImportPath), place.module
-		if newestVersion(place.group) == place.version {
+		generateStubDoc(plugin, file, pkg)
+		generateClient(plugin, file, pkg)
+		stubs, module = append(stubs, file.GoImportPath), pkg.module
+		if newestVersion(pkg.group) == pkg.version {
 			newest = append(newest, file)
 		}
 	}

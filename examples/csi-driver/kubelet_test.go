@@ -30,10 +30,10 @@ const attempts = 4
 type kubelet struct {
 	*machine
 
-	volumeID string
-	context  map[string]string // of the volume
-	secrets  map[string]string
-	disturb  func(operation string) (over func()) // before and after each attempt of a call
+	volumeID    string
+	context     map[string]string // of the volume
+	secrets     map[string]string
+	injectFault func(operation string) (over func()) // before and after each attempt of a call
 }
 
 func (k *kubelet) staging() string {
@@ -141,7 +141,7 @@ func (k *kubelet) call(operation, makes, removes string, f func(context.Context,
 				k.must("kubelet making "+makes, err)
 			}
 		}
-		over := k.disturb(operation)
+		over := k.injectFault(operation)
 		connection := k.connect()
 		err = f(context.Background(), csi.NewNodeClient(connection))
 		_ = connection.Close()

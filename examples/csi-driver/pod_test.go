@@ -24,15 +24,15 @@ func TestPods(t *testing.T) {
 	if testnode.OnWine() && !testnode.Long() {
 		t.Skip("processes start slowly on Wine: CSI_PROXY_LONG=1 runs this there")
 	}
-	lives := 1
+	runs := 1
 	switch os.Getenv("CSI_PROXY_LONG") {
 	case "":
 	case "all":
-		lives = 100
+		runs = 100
 	default:
-		lives = 4
+		runs = 4
 	}
-	for seed := range lives {
+	for seed := range runs {
 		t.Run(fmt.Sprintf("iSCSI, seed %d", seed), func(t *testing.T) {
 			iscsiLife(t, rand.New(rand.NewPCG(uint64(seed), 2)))
 		})
@@ -48,7 +48,7 @@ func TestPods(t *testing.T) {
 // diskLife is the life of a volume on a disk.
 func diskLife(t *testing.T, random *rand.Rand) {
 	k := &kubelet{machine: startMachine(t), volumeID: "vol-0a1b2c3d4e5f60718"}
-	d := newDisturber(k, random)
+	d := newInjector(k, random)
 	attach := csiproxytest.Disk{SizeBytes: gib, SerialNumber: "vol0a1b2c3d4e5f60718", Offline: true}
 	disk := k.AttachDisk(attach)
 	k.mountDevice()
@@ -107,7 +107,7 @@ func shareLife(t *testing.T, random *rand.Rand) {
 		context: map[string]string{"source": `\\fs.emulated\share`},
 		secrets: map[string]string{"username": "csi", "password": "csi-password"},
 	}
-	d := newDisturber(k, random)
+	d := newInjector(k, random)
 	k.mountDevice()
 	d.remount = func() { k.mountDevice() }
 	k.setUp("a")
@@ -142,7 +142,7 @@ func iscsiLife(t *testing.T, random *rand.Rand) {
 		machine: startMachine(t), volumeID: "192.0.2.10:3260,iqn.2026-01.emulated:chap,0",
 		secrets: map[string]string{"username": "csi-user", "password": "chap-secret-123"},
 	}
-	d := newDisturber(k, random)
+	d := newInjector(k, random)
 	k.mountDevice()
 	d.remount = func() { k.mountDevice() }
 	k.setUp("a")
@@ -168,8 +168,8 @@ func iscsiLife(t *testing.T, random *rand.Rand) {
 	k.gone("b")
 }
 
-// A disturber disturbs the calls of a kubelet.
-type disturber struct {
+// A injector disturbs the calls of a kubelet.
+type injector struct {
 	*kubelet
 
 	random  *rand.Rand
@@ -177,15 +177,16 @@ type disturber struct {
 	remount func() // makes kubelet's calls for the pods that are on the node, as after a reboot
 }
 
-// newDisturber makes a disturber and gives it to the kubelet.
-func newDisturber(k *kubelet, random *rand.Rand) *disturber {
-	d := &disturber{kubelet: k, random: random, remount: func() {}}
-	k.disturb = d.disturb
+// newInjector makes a disturber and gives it to the kubelet.
+func newInjector(k *kubelet, random *rand.Rand) *injector {
+	d := &injector{kubelet: k, random: random, remount: func() {}}
+	k.injectFault = d.injectFault
 	return d
 }
 
-// disturb does something before a call, or has it happen during the call, and returns what is to be done afterwards.
-func (d *disturber) disturb(operation string) (over func()) {
+// injectFault does something before a call, or has it happen during the call, and returns what is to be done
+// afterwards.
+func (d *injector) injectFault(operation string) (over func()) {
 	nothing := func() {}
 	if d.quiet {
 		return nothing
@@ -202,7 +203,7 @@ func (d *disturber) disturb(operation string) (over func()) {
 		d.startAgent()
 	case 2:
 		d.reboot()
-		d.undisturbed(d.remount)
+		d.withoutFaults(d.remount)
 	case 3:
 		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1,
 			Effect: &admin.Fault_Cut{Cut: &admin.Cut{After: skip%2 == 0}}})
@@ -216,7 +217,7 @@ func (d *disturber) disturb(operation string) (over func()) {
 }
 
 // fault disturbs an API call of the plugin.
-func (d *disturber) fault(f *admin.Fault) (over func()) {
+func (d *injector) fault(f *admin.Fault) (over func()) {
 	d.t.Helper()
 	_, err := d.admin.AddFault(context.Background(), &admin.AddFaultRequest{Fault: f})
 	d.must("disturbing a call", err)
@@ -228,7 +229,7 @@ func (d *disturber) fault(f *admin.Fault) (over func()) {
 }
 
 // crash makes the agent die during the call, and starts it again. The plugin waits for it.
-func (d *disturber) crash(skip uint32) (over func()) {
+func (d *injector) crash(skip uint32) (over func()) {
 	d.t.Helper()
 	_, err := d.admin.AddFault(context.Background(), &admin.AddFaultRequest{Fault: &admin.Fault{
 		Method: "*", Skip: skip, Times: 1, Effect: &admin.Fault_Crash{Crash: &admin.Crash{After: skip%2 == 0}},
@@ -258,7 +259,7 @@ func (d *disturber) crash(skip uint32) (over func()) {
 }
 
 // reboot ends the power of the node. The plugin's process ends with it.
-func (d *disturber) reboot() {
+func (d *injector) reboot() {
 	d.t.Helper()
 	d.plugin.Kill()
 	_, err := d.admin.Reboot(context.Background(), &admin.RebootRequest{})
@@ -266,7 +267,7 @@ func (d *disturber) reboot() {
 	d.startPlugin()
 }
 
-func (d *disturber) undisturbed(f func()) {
+func (d *injector) withoutFaults(f func()) {
 	d.quiet = true
 	f()
 	d.quiet = false

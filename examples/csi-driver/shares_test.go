@@ -128,7 +128,7 @@ func (l *shareLoad) round() {
 	for range after {
 		<-ended
 	}
-	disturbed := l.disturb()
+	injected := l.injectFault()
 	for range len(chosen) - after {
 		<-ended
 	}
@@ -140,13 +140,13 @@ func (l *shareLoad) round() {
 			v.staged = &wanted[i]
 			l.count["calls"]++
 			l.needed[v.share] = l.needed[v.share] || wanted[i]
-		case quiet && disturbed == "":
+		case quiet && injected == "":
 			l.t.Errorf("%s: staged: %t: %v, and nothing was disturbed", v.name, wanted[i], results[i])
 		default:
 			l.count["failures"]++
 		}
 	}
-	if disturbed == "reboot" || disturbed == "password" {
+	if injected == "reboot" || injected == "password" {
 		clear(l.needed) // mappings that are gone, or may be made again
 	}
 	l.checkMappings()
@@ -186,8 +186,8 @@ func secrets(password string) map[string]string {
 	return map[string]string{"username": "csi", "password": password}
 }
 
-// disturb does something to the node or the drivers, or nothing, and returns what.
-func (l *shareLoad) disturb() (what string) {
+// injectFault does something to the node or the drivers, or nothing, and returns what.
+func (l *shareLoad) injectFault() (what string) {
 	l.t.Helper()
 	ctx, server := context.Background(), l.servers[l.random.IntN(len(l.servers))]
 	var err error

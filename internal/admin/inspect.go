@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// inspectPatience is how long each part of an inspection may take. The inspection is for nodes on which something
+// inspectTimeout is how long each part of an inspection may take. The inspection is for nodes on which something
 // hangs: a part that hangs must not hide the others.
-const inspectPatience = 5 * time.Second
+const inspectTimeout = 5 * time.Second
 
 // inspect answers Inspect.
 func inspect(ctx context.Context, a Agent) (*api.InspectResponse, error) {
@@ -37,7 +37,7 @@ func InspectOf(ctx context.Context, n *node.Node) *api.InspectResponse {
 			&api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
 	}
 	look := func(what string, part func(context.Context) error) {
-		limited, cancel := context.WithTimeout(ctx, inspectPatience)
+		limited, cancel := context.WithTimeout(ctx, inspectTimeout)
 		defer cancel()
 		if err := part(limited); err != nil {
 			response.Missing = append(response.Missing, what+": "+err.Error())

@@ -56,10 +56,10 @@ func inspect(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 // over.
 func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 	t.Helper()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	waitCtx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	r := inspect(t, n)
-	for len(r.GetOperations()) != 0 && patience.Err() == nil {
+	for len(r.GetOperations()) != 0 && waitCtx.Err() == nil {
 		r = inspect(t, n)
 	}
 	return r

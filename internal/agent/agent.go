@@ -115,7 +115,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 	if a.config.Emulation != nil {
 		a.config.Emulation.Close()
 	}
-	patience, cancel := context.WithTimeout(ctx, grace)
+	waitCtx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 
 	servers := []*server.Server{a.API(), a.admin}
@@ -126,7 +126,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 			continue
 		}
 		stopping.Go(func() {
-			if err := one.Stop(patience); err != nil {
+			if err := one.Stop(waitCtx); err != nil {
 				a.config.Logger.Info("endpoints closed before their calls were over", "err", err)
 			}
 		})
@@ -163,9 +163,9 @@ func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
 	}
 	a.config.Emulation.Abort()
 	if s != nil {
-		patience, cancel := context.WithTimeout(ctx, grace)
+		waitCtx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		if err := s.node.Drain(patience); err != nil {
+		if err := s.node.Drain(waitCtx); err != nil {
 			a.config.Logger.Info("operations of the node are still running as it reboots", "err", err)
 		}
 	}

@@ -28,7 +28,7 @@ func (a *Agent) serve() error {
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
 		OwnService: a.config.OwnService,
-		Records:    a.config.RecordsDir, Observer: a.counting.operations, Lease: server.Hold,
+		Records:    a.config.RecordsDir, Observer: a.counting.operations, Lease: server.LeaseOf,
 	})
 	if err != nil {
 		return err

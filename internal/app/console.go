@@ -85,9 +85,9 @@ func (p Program) serve(ctx context.Context) error {
 		return err
 	}
 	defer closeLog()
-	signals, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer forget()
-	context.AfterFunc(signals, forget)
+	signals, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(signals, stop)
 	return p.Serve(ctx, signals, p.Start, func(endpoints int) error {
 		if p.Ready != nil {
 			if err := p.Ready(endpoints); err != nil {

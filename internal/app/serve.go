@@ -84,9 +84,9 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		defer stop() // after the agent, so that its stopping can be watched
 	}
 	defer func() {
-		patience, cancel := context.WithTimeout(ctx, StopLimit)
+		waitCtx, cancel := context.WithTimeout(ctx, StopLimit)
 		defer cancel()
-		err = errors.Join(err, a.Stop(patience))
+		err = errors.Join(err, a.Stop(waitCtx))
 		logger.Info("stopped")
 	}()
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),

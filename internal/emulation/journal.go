@@ -36,14 +36,14 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	if r.GetSince() != nil {
 		q.Since = r.GetSince().AsTime()
 	}
-	patience, cancel := context.WithTimeout(ctx, admin.JournalWait)
+	waitCtx, cancel := context.WithTimeout(ctx, admin.JournalWait)
 	defer cancel()
 	for {
 		found, err := h.Journal.Find(q)
 		if err != nil {
 			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
 		}
-		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(patience, max(found.Searched, found.Newest)) {
+		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(waitCtx, max(found.Searched, found.Newest)) {
 			q.After = found.Searched
 			continue
 		}

@@ -117,8 +117,8 @@ func (f Fault) problem() string {
 // known reports whether calls of a function pass an interceptor.
 func known(function string) bool { return slices.Contains(functions.All(), function) }
 
-// of reports whether the fault is for a kernel call.
-func (f Fault) of(call kernel.Call) bool {
+// matches reports whether the fault is for a kernel call.
+func (f Fault) matches(call kernel.Call) bool {
 	return f.Function == call.Function && (f.Code == 0 || f.Code == call.Code) &&
 		(f.Object == "" || strings.Contains(strings.ToLower(call.Object), strings.ToLower(f.Object)))
 }

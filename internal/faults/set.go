@@ -32,16 +32,16 @@ type Set struct {
 
 // active is a fault that was added.
 type active struct {
-	id        uint64
-	fault     Fault // as it was added
-	mask      methods.Mask
-	skip      int // how many calls still pass
-	left      int // how many are still disturbed, when Times is not 0
-	disturbed uint64
-	holding   uint64
-	reached   chan struct{} // closed when a call hangs for the first time
-	over      chan struct{} // closed when hanging or delayed calls may go on
-	aborted   bool          // those calls fail; set before over is closed
+	id       uint64
+	fault    Fault // as it was added
+	mask     methods.Mask
+	skip     int // how many calls still pass
+	left     int // how many are still disturbed, when Times is not 0
+	injected uint64
+	holding  uint64
+	reached  chan struct{} // closed when a call hangs for the first time
+	over     chan struct{} // closed when hanging or delayed calls may go on
+	aborted  bool          // those calls fail; set before over is closed
 }
 
 // Status is a fault and what it has done so far.
@@ -120,14 +120,14 @@ func (s *Set) List() []Status {
 	defer s.mu.Unlock()
 	list := make([]Status, 0, len(s.faults))
 	for _, a := range s.faults {
-		list = append(list, Status{ID: a.id, Fault: a.fault, Disturbed: a.disturbed, Holding: a.holding})
+		list = append(list, Status{ID: a.id, Fault: a.fault, Disturbed: a.injected, Holding: a.holding})
 	}
 	return list
 }
 
 // Intercept is the kernel.Interceptor.
 func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
-	a := s.take(func(a *active) bool { return a.fault.of(call) })
+	a := s.take(func(a *active) bool { return a.fault.matches(call) })
 	if a == nil {
 		return do()
 	}
@@ -204,7 +204,7 @@ func (s *Set) take(fits func(*active) bool) *active {
 		if a.left > 0 {
 			a.left--
 		}
-		a.disturbed++
+		a.injected++
 		if a.holds() {
 			a.holding++
 		} else if a.spent() {
@@ -217,7 +217,7 @@ func (s *Set) take(fits func(*active) bool) *active {
 }
 
 // spent reports whether no further call is disturbed.
-func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.disturbed > 0 }
+func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.injected > 0 }
 
 // holds reports whether the fault makes calls wait.
 func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }

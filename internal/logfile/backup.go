@@ -38,7 +38,7 @@ func backupTime(name, other string) (t time.Time, ok bool) {
 func (f *File) replace(now time.Time) {
 	_ = f.shut() // Windows does not rename an open file
 	if err := os.Rename(f.path, f.freeBackup(now)); err != nil {
-		f.after = now.Add(renamePatience)
+		f.after = now.Add(renameRetryInterval)
 	}
 	if err := f.open(now); err != nil {
 		return // Write tries again, and counts the lines that are lost meanwhile

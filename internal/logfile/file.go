@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// renamePatience is the time between attempts to rename a full file; the log is written on meanwhile. On Windows a file
-// that a reader holds open cannot be renamed.
-const renamePatience = time.Minute
+// renameRetryInterval is the time between attempts to rename a full file; the log is written on meanwhile. On Windows a
+// file that a reader holds open cannot be renamed.
+const renameRetryInterval = time.Minute
 
 // Options say when a log file is replaced and which old ones are kept. The zero value never replaces it.
 type Options struct {

@@ -301,7 +301,7 @@ func TestAFileThatCannotBeRenamedIsWrittenOn(t *testing.T) {
 		if diff := cmp.Diff([]string{"one\ntwo\nthree\nfour\n"}, contents(t, f)); diff != "" {
 			t.Errorf("while the name was held, and the minute after: %s", diff)
 		}
-		time.Sleep(renamePatience)
+		time.Sleep(renameRetryInterval)
 		write(t, f, "five")
 		if diff := cmp.Diff([]string{"one\ntwo\nthree\nfour\n", "five\n"}, contents(t, f)); diff != "" {
 			t.Errorf("later: %s", diff)

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	probePatience = 750 * time.Millisecond // how long a health check waits for Windows: kubelet waits a second
-	probeFresh    = 5 * time.Second        // how long an answer is reused: a storm of checks asks Windows no more often
+	probeTimeout = 750 * time.Millisecond // how long a health check waits for Windows: kubelet waits a second
+	probeMaxAge  = 5 * time.Second        // how long an answer is reused: a storm of checks asks Windows no more often
 )
 
 // health is the health of the agent, for probes and as metrics.
 type health struct {
 	watched Watched
-	kernel  reading[struct{}]
+	kernel  cachedRead[struct{}]
 	asking  atomic.Pointer[question] // the last question to the kernel
 	log     klog.Logger
 
@@ -47,7 +47,7 @@ func newHealth(w Watched, log klog.Logger) *health {
 			"Whether Windows answers the health check's questions in time.", nil, nil),
 		up: prometheus.NewDesc("csi_proxy_endpoint_up", "Whether an endpoint accepts calls.", []string{"endpoint"}, nil),
 	}
-	h.kernel = reading[struct{}]{read: h.probe, patience: probePatience, fresh: probeFresh}
+	h.kernel = cachedRead[struct{}]{read: h.probe, timeout: probeTimeout, maxAge: probeMaxAge}
 	return h
 }
 

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	inventoryPatience = 2 * time.Second  // how long a scrape waits for Windows; Prometheus itself waits ten seconds
-	inventoryFresh    = 15 * time.Second // how long a count is reused: several scrapers cost no more than one
+	inventoryTimeout = 2 * time.Second  // how long a scrape waits for Windows; Prometheus itself waits ten seconds
+	inventoryMaxAge  = 15 * time.Second // how long a count is reused: several scrapers cost no more than one
 )
 
 // inventory counts on request what the node has. Its parts do not wait for each other: a disk that hangs does not hide
@@ -30,9 +30,9 @@ type inventory struct {
 }
 
 type inventoryPart struct {
-	name    string
-	desc    *prometheus.Desc
-	reading reading[[]prometheus.Metric]
+	name   string
+	desc   *prometheus.Desc
+	cached cachedRead[[]prometheus.Metric]
 
 	mu      sync.Mutex
 	failing bool // left out of the last scrape
@@ -65,8 +65,8 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 			"not run.", nil, nil), countSessions},
 	} {
 		i.failed.WithLabelValues(name) // so that it exists as 0
-		i.parts = append(i.parts, &inventoryPart{name: name, desc: part.desc, reading: reading[[]prometheus.Metric]{
-			patience: inventoryPatience, fresh: inventoryFresh,
+		i.parts = append(i.parts, &inventoryPart{name: name, desc: part.desc, cached: cachedRead[[]prometheus.Metric]{
+			timeout: inventoryTimeout, maxAge: inventoryMaxAge,
 			read: func() (metrics []prometheus.Metric, err error) {
 				n := current()
 				if n == nil {
@@ -138,7 +138,7 @@ func (i *inventory) Collect(to chan<- prometheus.Metric) {
 	var all sync.WaitGroup
 	for _, p := range i.parts {
 		all.Go(func() {
-			metrics, late, err := p.reading.get(context.Background())
+			metrics, late, err := p.cached.get(context.Background())
 			if late {
 				err = errors.New("no answer from Windows in time")
 			}

@@ -62,7 +62,7 @@ func NewKernelCalls() *KernelCalls {
 // Intercept is the kernel.Interceptor.
 func (k *KernelCalls) Intercept(_ context.Context, call kernel.Call, do func() error) error {
 	f := functionOf(call)
-	runs := k.of(f).Add(struct{}{})
+	runs := k.runningCalls(f).Add(struct{}{})
 	err := errPanic
 	defer func() {
 		runs.Remove()
@@ -88,8 +88,8 @@ func functionOf(call kernel.Call) kernelFunction {
 	return f
 }
 
-// of returns the running calls of a function.
-func (k *KernelCalls) of(f kernelFunction) *running.Set[struct{}] {
+// runningCalls returns the running calls of a function.
+func (k *KernelCalls) runningCalls(f kernelFunction) *running.Set[struct{}] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	calls := k.functions[f]

@@ -104,7 +104,7 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	for _, d := range pulled {
 		s.Detached = append(s.Detached, detached{filepath.Base(d.Bundle), d.SerialNumber, d.SizeBytes})
 	}
-	text, version, err := p.storage.look(r.Context(), entries.GetNewest(), len(entries.GetRunning()))
+	text, version, err := p.storage.refresh(r.Context(), entries.GetNewest(), len(entries.GetRunning()))
 	if err != nil {
 		s.TreeError = err.Error()
 	}
@@ -137,9 +137,9 @@ type storage struct {
 // one.
 const staleAfter = 10 * time.Second
 
-// look returns the storage as JSON with a version, which changes when it does. It looks only if calls were made since
-// the last time: a look reads partition tables, which the switch msrAfterReads counts.
-func (s *storage) look(ctx context.Context, newest uint64, running int) (json.RawMessage, uint64, error) {
+// refresh returns the storage as JSON with a version, which changes when it does. It looks only if calls were made
+// since the last time: a look reads partition tables, which the switch msrAfterReads counts.
+func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json.RawMessage, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.version > 0 && newest == s.newest && running == 0 && time.Since(s.seen) < staleAfter {

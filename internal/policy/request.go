@@ -100,15 +100,15 @@ func (r *Rule) Names(m Meaning, text string) error {
 		}
 		return r.Server(unc.Server)
 	case Service:
-		return r.among(r.services, text, "the service", "the services", fitsName)
+		return r.checkList(r.services, text, "the service", "the services", fitsName)
 	case Portal:
-		return r.among(r.portals, text, "the iSCSI portal", "the portals", fitsPortal)
+		return r.checkList(r.portals, text, "the iSCSI portal", "the portals", fitsPortal)
 	default:
-		return r.among(r.targets, text, "the iSCSI target", "the targets", fitsTarget)
+		return r.checkList(r.targets, text, "the iSCSI target", "the targets", fitsTarget)
 	}
 }
 
-func (r *Rule) among(list []string, text, what, several string, fits func(pattern, text string) bool) error {
+func (r *Rule) checkList(list []string, text, what, several string, fits func(pattern, text string) bool) error {
 	if anyFits(list, text, fits) {
 		return nil
 	}

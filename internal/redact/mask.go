@@ -32,7 +32,7 @@ func maskMessage(m protoreflect.Message) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
 		case secret(field):
-			hide(m, field)
+			maskField(m, field)
 		case field.Message() == nil:
 		case field.IsMap():
 			if field.MapValue().Message() != nil {
@@ -55,8 +55,8 @@ func secret(field protoreflect.FieldDescriptor) bool {
 	return strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 
-// hide replaces a secret that is a single string, and clears any other.
-func hide(m protoreflect.Message, field protoreflect.FieldDescriptor) {
+// maskField replaces a secret that is a single string, and clears any other.
+func maskField(m protoreflect.Message, field protoreflect.FieldDescriptor) {
 	switch {
 	case field.Kind() == protoreflect.StringKind && !field.IsList():
 		m.Set(field, protoreflect.ValueOfString(placeholder))

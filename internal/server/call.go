@@ -59,9 +59,9 @@ func (c *call) client() transport.Peer {
 	return transport.PeerOf(c.conn.Conn)
 }
 
-// Hold keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until Release,
-// it counts as one of its client's running calls. It returns nil for a context without such a call.
-func Hold(ctx context.Context) operation.Lease {
+// LeaseOf keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until
+// Release, it counts as one of its client's running calls. It returns nil for a context without such a call.
+func LeaseOf(ctx context.Context) operation.Lease {
 	if c := callOf(ctx); c != nil && c.slot != nil {
 		c.slot.Retain()
 		return c.slot

@@ -27,7 +27,7 @@ func FromAPI(ctx context.Context, client *csiproxy.Client, text func(error) stri
 	tree := &Tree{Disks: []Disk{}}
 	for _, number := range slices.Sorted(maps.Keys(s.disks)) {
 		d := s.disks[number]
-		if s.look(d) {
+		if s.readDisk(d) {
 			tree.Disks = append(tree.Disks, *d)
 		}
 	}
@@ -62,8 +62,8 @@ func (s *survey) list() error {
 	if err != nil && locationsErr != nil {
 		return err
 	}
-	s.lacks("serial numbers and page 83 identifiers", err)
-	s.lacks("SCSI addresses", locationsErr)
+	s.addMissing("serial numbers and page 83 identifiers", err)
+	s.addMissing("SCSI addresses", locationsErr)
 	return nil
 }
 
@@ -74,30 +74,30 @@ func (s *survey) disk(number uint32) *Disk {
 	return s.disks[number]
 }
 
-// lacks records what is missing and why. A nil error means that it is not missing.
-func (s *survey) lacks(what string, err error) {
+// addMissing records what is missing and why. A nil error means that it is not missing.
+func (s *survey) addMissing(what string, err error) {
 	if err != nil {
 		s.missing[what+": "+s.text(err)] = true
 	}
 }
 
-// look looks at one disk. It returns false if the disk is gone.
-func (s *survey) look(d *Disk) bool {
+// readDisk looks at one disk. It returns false if the disk is gone.
+func (s *survey) readDisk(d *Disk) bool {
 	stats, err := s.client.Disk.GetDiskStats(s.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
 	if status.Code(err) == codes.NotFound {
 		return false
 	}
 	d.SizeBytes = stats.GetTotalBytes()
-	s.lacks(of("the sizes of disks", "the size of disk %d", d.Number, err), err)
+	s.addMissing(whichMissing("the sizes of disks", "the size of disk %d", d.Number, err), err)
 	state, err := s.client.Disk.GetDiskState(s.ctx, &diskapi.GetDiskStateRequest{DiskNumber: d.Number})
 	if err == nil {
 		online := state.GetIsOnline()
 		d.Online = &online
 	}
-	s.lacks(of("which disks are online", "whether disk %d is online", d.Number, err), err)
+	s.addMissing(whichMissing("which disks are online", "whether disk %d is online", d.Number, err), err)
 	volumes, err := s.client.Volume.ListVolumesOnDisk(s.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
 	if status.Code(err) != codes.FailedPrecondition { // offline, or nothing on it: then there are none
-		s.lacks(of("volumes", "the volumes of disk %d", d.Number, err), err)
+		s.addMissing(whichMissing("volumes", "the volumes of disk %d", d.Number, err), err)
 	}
 	for _, id := range volumes.GetVolumeIds() {
 		d.Partitions = append(d.Partitions, Partition{Volume: s.volume(id)})
@@ -108,16 +108,16 @@ func (s *survey) look(d *Disk) bool {
 func (s *survey) volume(id string) *Volume {
 	v := &Volume{ID: id}
 	formatted, err := s.client.Volume.IsVolumeFormatted(s.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-	s.lacks("whether "+id+" is formatted", err)
+	s.addMissing("whether "+id+" is formatted", err)
 	v.Formatted = formatted.GetFormatted()
 	stats, err := s.client.Volume.GetVolumeStats(s.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
-	s.lacks("the size of "+id, err)
+	s.addMissing("the size of "+id, err)
 	v.TotalBytes, v.UsedBytes = stats.GetTotalBytes(), stats.GetUsedBytes()
 	return v
 }
 
-// of names what is missing: of all disks if the agent's version cannot tell, else of one.
-func of(all, one string, disk uint32, err error) string {
+// whichMissing names what is missing: of all disks if the agent's version cannot tell, else of one.
+func whichMissing(all, one string, disk uint32, err error) string {
 	if errors.Is(err, csiproxy.ErrUnsupported) {
 		return all
 	}

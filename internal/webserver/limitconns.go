@@ -17,7 +17,7 @@ const MaxConnections = 256
 // without a complete request for longest. So a client with many half-sent requests loses those, and never blocks a
 // probe.
 func limitConns(s *http.Server, handler http.Handler) {
-	c := &connections{waiting: list.New(), of: map[net.Conn]*list.Element{}}
+	c := &connections{waiting: list.New(), elements: map[net.Conn]*list.Element{}}
 	s.ConnState = c.note
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
@@ -37,9 +37,9 @@ const stateAnswering http.ConnState = -1
 
 // connections are those of one server.
 type connections struct {
-	mu      sync.Mutex
-	waiting *list.List                 // those without a whole request, the first one for longest
-	of      map[net.Conn]*list.Element // all that are open; nil for those that are answered
+	mu       sync.Mutex
+	waiting  *list.List                 // those without a whole request, the first one for longest
+	elements map[net.Conn]*list.Element // all that are open; nil for those that are answered
 }
 
 func (c *connections) note(conn net.Conn, state http.ConnState) {
@@ -52,28 +52,28 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 func (c *connections) change(conn net.Conn, state http.ConnState) (victim net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch place, open := c.of[conn]; state {
+	switch element, open := c.elements[conn]; state {
 	case http.StateNew:
-		c.of[conn] = c.waiting.PushBack(conn)
+		c.elements[conn] = c.waiting.PushBack(conn)
 	case stateAnswering:
-		if place != nil {
-			c.waiting.Remove(place)
-			c.of[conn] = nil
+		if element != nil {
+			c.waiting.Remove(element)
+			c.elements[conn] = nil
 		}
 	case http.StateIdle:
-		if open && place == nil {
-			c.of[conn] = c.waiting.PushBack(conn)
+		if open && element == nil {
+			c.elements[conn] = c.waiting.PushBack(conn)
 		}
 	case http.StateClosed, http.StateHijacked:
-		if place != nil {
-			c.waiting.Remove(place)
+		if element != nil {
+			c.waiting.Remove(element)
 		}
-		delete(c.of, conn)
+		delete(c.elements, conn)
 	case http.StateActive: // its first byte has come
 	}
-	if len(c.of) > MaxConnections && c.waiting.Len() > 0 {
+	if len(c.elements) > MaxConnections && c.waiting.Len() > 0 {
 		victim, _ = c.waiting.Remove(c.waiting.Front()).(net.Conn)
-		delete(c.of, victim)
+		delete(c.elements, victim)
 	}
 	return victim
 }

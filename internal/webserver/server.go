@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// stopPatience is how long stopping waits for running answers.
-const stopPatience = 3 * time.Second
+// stopTimeout is how long stopping waits for running answers.
+const stopTimeout = 3 * time.Second
 
 // Serve answers the requests that come to a listener. The returned function closes the listener and gives running
 // answers a moment to end.
@@ -25,7 +25,7 @@ func Serve(l net.Listener, handler http.Handler) (stop func()) {
 	limitConns(s, handler)
 	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		if s.Shutdown(ctx) != nil {
 			_ = s.Close()

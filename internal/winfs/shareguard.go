@@ -30,11 +30,11 @@ type heldShare struct {
 
 // enter holds a share for a walk, once no removal is in the way. Leave may be called more than once.
 func (g *shareGuard) enter(ctx context.Context, share string) (leave func(), err error) {
-	pass, err := g.mutexes.Acquire(ctx, share)
+	unlock, err := g.mutexes.Acquire(ctx, share)
 	if err != nil {
 		return nil, err
 	}
-	defer pass()
+	defer unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shares == nil {

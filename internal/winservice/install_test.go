@@ -223,9 +223,9 @@ func TestStartStopAndUninstall(t *testing.T) {
 				if test.state != 0 {
 					n.service = &Installed{Definition: wanted(), State: test.state}
 				}
-				patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+				waitCtx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err := test.do(patience, n)
+				err := test.do(waitCtx, n)
 				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 					t.Errorf("got %v, want %q", err, test.err)
 				}

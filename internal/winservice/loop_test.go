@@ -163,15 +163,15 @@ func TestServiceStates(t *testing.T) {
 func TestServiceControlManagerIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		last, checkPoint := time.Now(), uint32(0)
-		patience := time.Duration(0)
+		hint := time.Duration(0)
 		l := loop{events: &record{}, report: func(r report) {
-			if waited := time.Since(last); patience > 0 && waited >= patience {
-				t.Errorf("%v %d came after %v, and %v were asked for", r.state, r.checkPoint, waited, patience)
+			if waited := time.Since(last); hint > 0 && waited >= hint {
+				t.Errorf("%v %d came after %v, and %v were asked for", r.state, r.checkPoint, waited, hint)
 			}
 			if r.state != Running && r.checkPoint == checkPoint {
 				t.Errorf("%v reports check point %d again", r.state, checkPoint)
 			}
-			last, checkPoint, patience = time.Now(), r.checkPoint, r.hint
+			last, checkPoint, hint = time.Now(), r.checkPoint, r.hint
 		}}
 		requests := make(chan request)
 		l.task = func(told context.Context, ready func(string)) error {
@@ -183,8 +183,8 @@ func TestServiceControlManagerIsAnswered(t *testing.T) {
 		}
 		go func() { time.Sleep(6 * time.Minute); requests <- stop }()
 		l.run(requests)
-		if waited := time.Since(last); waited >= patience {
-			t.Errorf("the end came after %v, and %v were asked for", waited, patience)
+		if waited := time.Since(last); waited >= hint {
+			t.Errorf("the end came after %v, and %v were asked for", waited, hint)
 		}
 	})
 }

@@ -89,7 +89,7 @@ func startCluster(t *testing.T, programs string) *cluster {
 	c.kubectl(t, "", "create", "priorityclass", "csi-node-critical", "--value=1000000")
 	for _, crd := range monitoringCRDs(t) {
 		c.kubectl(t, "", "create", "-f", crd)
-		c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+patience.String(), "-f", crd)
+		c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+testTimeout.String(), "-f", crd)
 	}
 	return c
 }
@@ -178,7 +178,7 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	close(started)
 	c.running.Go(func() { daemons.Run(ctx, 2) })
 	c.running.Go(func() { namespaces.Run(ctx, 2) })
-	c.running.Go(func() { garbage.Run(ctx, 2, patience) })
+	c.running.Go(func() { garbage.Run(ctx, 2, testTimeout) })
 	c.running.Go(func() { garbage.Sync(ctx, client.Discovery(), 5*time.Second) })
 }
 
@@ -214,7 +214,7 @@ func (c *cluster) must(t *testing.T, stdin, name string, args ...string) string 
 func eventually(t *testing.T, what string, state func(context.Context) (got, want string, err error)) {
 	t.Helper()
 	var got, want string
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testTimeout, true,
 		func(ctx context.Context) (done bool, err error) {
 			got, want, err = state(ctx)
 			return err == nil && got == want, err

@@ -15,7 +15,7 @@ import (
 func testHelm(t *testing.T, c *cluster) {
 	c.agentsNamespace(t)
 	all := glob(t, "test/deploy/testdata/chart/*.values.yaml")
-	wait := []string{"--wait", "--timeout=" + patience.String()}
+	wait := []string{"--wait", "--timeout=" + testTimeout.String()}
 	c.helm(t, append([]string{"install", "csi-proxy", "charts/csi-proxy", "--values", all[0]}, wait...)...)
 	for _, values := range append(all[1:], all[0]) {
 		name := strings.TrimSuffix(path.Base(values), ".values.yaml")
@@ -25,7 +25,7 @@ func testHelm(t *testing.T, c *cluster) {
 			c.helm(t, append(upgrade, wait...)...)
 			_, daemonSet := c.daemonSet(t)
 			c.runsOn(t, agents, daemonSet, windowsNodes...)
-			t.Log(c.helm(t, "test", "csi-proxy", "--timeout="+patience.String()))
+			t.Log(c.helm(t, "test", "csi-proxy", "--timeout="+testTimeout.String()))
 			c.helm(t, append([]string{"rollback", "csi-proxy"}, wait...)...)
 			c.helm(t, append(upgrade, wait...)...)
 			c.runsOn(t, agents, daemonSet, windowsNodes...)

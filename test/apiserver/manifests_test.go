@@ -38,7 +38,7 @@ func testManifests(t *testing.T, c *cluster) {
 				t.Log("upgrade from ", path.Base(before), ":\n",
 					c.kubectl(t, "", "apply", "--server-side", "--dry-run=server", "-f", manifest))
 				c.kubectl(t, "", "apply", "--server-side", "-f", manifest)
-				c.kubectl(t, "", "-n", namespace, "rollout", "status", "daemonset/"+name, "--timeout="+patience.String())
+				c.kubectl(t, "", "-n", namespace, "rollout", "status", "daemonset/"+name, "--timeout="+testTimeout.String())
 				c.remove(t, namespace, manifest)
 			}
 			last[name] = manifest
@@ -69,7 +69,7 @@ func testRenderings(t *testing.T, c *cluster) {
 			if rendering.hooks != "" {
 				t.Log(c.kubectl(t, "", "create", "--validate=strict", "-f", rendering.hooks))
 				c.kubectl(t, "", "wait", "--for=jsonpath={.status.phase}=Succeeded",
-					"--timeout="+patience.String(), "-f", rendering.hooks)
+					"--timeout="+testTimeout.String(), "-f", rendering.hooks)
 				c.kubectl(t, "", "delete", "-f", rendering.hooks)
 			}
 			for _, next := range all {
@@ -130,7 +130,7 @@ func (c *cluster) agentsNamespace(t *testing.T) {
 // deleteNamespace deletes a namespace and waits until it is gone.
 func (c *cluster) deleteNamespace(t *testing.T, name string) {
 	t.Helper()
-	c.kubectl(t, "", "delete", "namespace", name, "--timeout="+patience.String())
+	c.kubectl(t, "", "delete", "namespace", name, "--timeout="+testTimeout.String())
 }
 
 // daemonSet returns the namespace and the name of the one DaemonSet of the cluster.

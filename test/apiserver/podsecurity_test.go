@@ -37,7 +37,7 @@ func testPodSecurity(t *testing.T, c *cluster) {
 	var got strings.Builder
 	first, _, _ := strings.Cut(read(t, podSecurity), "\n")
 	fmt.Fprintln(&got, first)
-	judge := func(source, manifest string) {
+	check := func(source, manifest string) {
 		for _, object := range decode(t, read(t, manifest)) {
 			var kind string
 			pod := &corev1.Pod{}
@@ -58,10 +58,10 @@ func testPodSecurity(t *testing.T, c *cluster) {
 		}
 	}
 	for _, manifest := range glob(t, "deploy/kubernetes/*.yaml") {
-		judge(manifest, manifest)
+		check(manifest, manifest)
 	}
 	for _, rendering := range glob(t, "test/deploy/testdata/chart/*.golden.yaml") {
-		judge("chart, "+strings.TrimSuffix(path.Base(rendering), ".golden.yaml")+".values.yaml", rendering)
+		check("chart, "+strings.TrimSuffix(path.Base(rendering), ".golden.yaml")+".values.yaml", rendering)
 	}
 	if diff := cmp.Diff(read(t, podSecurity), got.String()); diff != "" {
 		t.Errorf("%s - the server's words +:\n%s", podSecurity, diff)

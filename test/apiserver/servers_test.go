@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience is for machines that do other things at the same time. Nothing here takes a tenth of it on a quiet one.
-const patience = 3 * time.Minute
+// testTimeout is for machines that do other things at the same time. Nothing here takes a tenth of it on a quiet one.
+const testTimeout = 3 * time.Minute
 
 // startEtcd returns the address of a new etcd, on the loopback.
 func startEtcd(t *testing.T, programs, dir string) string {
@@ -79,7 +79,7 @@ clusters: [{name: loopback, cluster: {server: "https://%s", certificate-authorit
 		t.Fatal(err)
 	}
 	var last error
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true,
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testTimeout, true,
 		func(ctx context.Context) (bool, error) {
 			select {
 			case err := <-ended:

@@ -24,8 +24,8 @@ type api struct {
 	methods        []*method
 }
 
-// of returns the method for an operation, nil when the version has none.
-func (a *api) of(operation string) *method {
+// methodOf returns the method for an operation, nil when the version has none.
+func (a *api) methodOf(operation string) *method {
 	i := slices.IndexFunc(a.methods, func(m *method) bool { return m.operation == operation })
 	if i < 0 {
 		return nil

@@ -59,7 +59,7 @@ func (d *driver) with(t testing.TB) *driver {
 // lookUp returns the method that an operation calls, nil when no version has it.
 func (d *driver) lookUp(operation string) *method {
 	for _, a := range d.apis {
-		if m := a.of(operation); m != nil {
+		if m := a.methodOf(operation); m != nil {
 			return m
 		}
 	}

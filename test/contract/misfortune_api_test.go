@@ -28,13 +28,13 @@ func apiSteps() []csiproxytest.Calls {
 // An API call fails: the driver gets the code and the text, and its next try succeeds.
 func TestRPCError(t *testing.T) {
 	for _, step := range apiSteps() {
-		for name, disturb := range map[string]func(*csiproxytest.Node){
+		for name, injectFault := range map[string]func(*csiproxytest.Node){
 			"before": func(n *csiproxytest.Node) { n.FailRPC(step, codes.ResourceExhausted, "try later") },
 			"after":  func(n *csiproxytest.Node) { n.FailRPCAfter(step, codes.ResourceExhausted, "try later") },
 		} {
 			t.Run(name+" "+step.Method, func(t *testing.T) {
 				node, d, _ := startStager(t)
-				disturb(node)
+				injectFault(node)
 				err := d.stage(t.Context())
 				wantOutcome(t, "the failed try", err, codes.ResourceExhausted)
 				if text := status.Convert(err).Message(); text != "try later" {
@@ -50,13 +50,13 @@ func TestRPCError(t *testing.T) {
 // know.
 func TestConnectionLost(t *testing.T) {
 	for _, step := range apiSteps() {
-		for name, disturb := range map[string]func(*csiproxytest.Node){
+		for name, injectFault := range map[string]func(*csiproxytest.Node){
 			"before": func(n *csiproxytest.Node) { n.Cut(step) },
 			"after":  func(n *csiproxytest.Node) { n.CutAfter(step) },
 		} {
 			t.Run(name+" "+step.Method, func(t *testing.T) {
 				node, d, _ := startStager(t)
-				disturb(node)
+				injectFault(node)
 				err := d.stage(t.Context())
 				wantOutcome(t, "the call whose connection was cut", err, codes.Unavailable)
 				if text := status.Convert(err).Message(); strings.Contains(text, "was cut") {

@@ -29,11 +29,11 @@ type shareDriver struct {
 	removesMapping bool
 	references     map[string]bool // the SMB driver's, by staging path
 
-	before    func() // each call
-	calls     []string
-	fail      int // the index of the call that fails; -1: none
-	late      bool
-	disturbed bool // some call fails, the driver's or the kernel's
+	before     func() // each call
+	calls      []string
+	fail       int // the index of the call that fails; -1: none
+	late       bool
+	withFaults bool // some call fails, the driver's or the kernel's
 }
 
 var (
@@ -50,7 +50,7 @@ func (d *shareDriver) call(name string, rpc func() error) error {
 	if number != d.fail {
 		return rpc()
 	}
-	d.disturbed = true
+	d.withFaults = true
 	if d.late {
 		_ = rpc()
 	}
@@ -180,7 +180,7 @@ func (d *shareDriver) live() {
 				return
 			}
 		}
-		if errors.Is(err, errStuck) && d.disturbed {
+		if errors.Is(err, errStuck) && d.withFaults {
 			stuck = true // the SMB driver deletes its reference first: no agent can help when a later call fails
 			return
 		}
@@ -288,7 +288,7 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 					t.Parallel()
 					d := newShareDriver(t, removesMapping)
 					d.node.Faults.Add(fault)
-					d.disturbed = true
+					d.withFaults = true
 					d.live()
 				})
 			}

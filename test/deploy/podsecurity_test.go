@@ -29,7 +29,7 @@ func TestPodSecurity(t *testing.T) {
 	var got strings.Builder
 	got.WriteString("# What Pod Security admission says of each pod, by the level of the namespace; -update " +
 		"rewrites it.\n")
-	judge := func(source string, objects []runtime.Object) {
+	check := func(source string, objects []runtime.Object) {
 		for _, object := range objects {
 			var kind string
 			var spec corev1.PodSpec
@@ -59,14 +59,14 @@ func TestPodSecurity(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range manifests {
-		judge("deploy/kubernetes/"+filepath.Base(file), decode(t, read(t, "deploy/kubernetes/"+filepath.Base(file))))
+		check("deploy/kubernetes/"+filepath.Base(file), decode(t, read(t, "deploy/kubernetes/"+filepath.Base(file))))
 	}
 	values, err := filepath.Glob("testdata/chart/*.values.yaml")
 	if err != nil || len(values) == 0 || len(manifests) == 0 {
 		t.Fatalf("%d manifests, %d sets of values, %v", len(manifests), len(values), err)
 	}
 	for _, file := range values {
-		judge("chart, "+filepath.Base(file), decode(t, template(t, "test/deploy/"+file)))
+		check("chart, "+filepath.Base(file), decode(t, template(t, "test/deploy/"+file)))
 	}
 	const golden = "testdata/pod-security.txt"
 	if *update {

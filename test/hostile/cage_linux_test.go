@@ -113,8 +113,8 @@ func (a *caged) resident() (highest, present int) {
 	return highest, present
 }
 
-// lives fails the test if the agent was killed, or holds more than the limit.
-func (a *caged) lives(during string) {
+// requireAlive fails the test if the agent was killed, or holds more than the limit.
+func (a *caged) requireAlive(during string) {
 	a.t.Helper()
 	select {
 	case <-a.Ended:

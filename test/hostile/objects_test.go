@@ -22,8 +22,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
-// look is a read of an object that hangs and of another one of the kind.
-type look struct {
+// objectRead is a read of an object that hangs and of another one of the kind.
+type objectRead struct {
 	name        string
 	hangs       csiproxytest.Calls // the kernel calls for the first object
 	dead, other func(ctx context.Context) error
@@ -41,7 +41,7 @@ func TestHungObjectBlocksNoOther(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			n := newLooks(t)
-			var me look
+			var me objectRead
 			for _, candidate := range n.all() {
 				if candidate.name == l.name {
 					me = candidate
@@ -159,7 +159,7 @@ func newLooks(t *testing.T) *looks {
 	return n
 }
 
-func (n *looks) all() []look {
+func (n *looks) all() []objectRead {
 	diskCall := func(call func(ctx context.Context, number uint32) error) (dead, other func(context.Context) error) {
 		return func(ctx context.Context) error { return call(ctx, 1) },
 			func(ctx context.Context) error { return call(ctx, 0) }
@@ -173,9 +173,9 @@ func (n *looks) all() []look {
 		return func(ctx context.Context) error { return call(ctx, dead) },
 			func(ctx context.Context) error { return call(ctx, other) }
 	}
-	var all []look
+	var all []objectRead
 	add := func(name, function, object string, dead, other func(context.Context) error) {
-		all = append(all, look{name, csiproxytest.Calls{Function: function, Object: object}, dead, other})
+		all = append(all, objectRead{name, csiproxytest.Calls{Function: function, Object: object}, dead, other})
 	}
 
 	dead, other := diskCall(func(ctx context.Context, number uint32) error {

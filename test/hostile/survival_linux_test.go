@@ -51,13 +51,13 @@ func TestSurvivesAttacks(t *testing.T) {
 			end := a.attackWith(slices.Repeat([]string{c.attack}, c.processes)...)
 			during := good.calls(t, 50)
 			a.healthy()
-			a.lives("under attack")
+			a.requireAlive("under attack")
 			if median := during[len(during)/2]; median > 2*time.Second {
 				t.Errorf("half of the client's calls took more than %v", median)
 			}
 			end()
 			after := good.calls(t, 10)
-			a.lives("afterwards")
+			a.requireAlive("afterwards")
 			t.Logf("median %v and longest %v under attack, %v and %v afterwards",
 				during[len(during)/2], during[len(during)-1], after[len(after)/2], after[len(after)-1])
 		})

@@ -20,15 +20,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
-// place is where an emulated node lives and its agent listens, while agents come and go.
-type place struct {
+// agentHome is where an emulated node lives and its agent listens, while agents come and go.
+type agentHome struct {
 	t     testing.TB
 	dir   string
 	pipes string // the prefix of the pipes, on Windows
 }
 
-// newPlace returns a place whose path is short enough for sockets, whatever the test is called.
-func newPlace(t testing.TB) place {
+// newAgentHome returns one with a path that is short enough for sockets, whatever the test is called.
+func newAgentHome(t testing.TB) agentHome {
 	t.Helper()
 	if testnode.OnWine() {
 		t.Skip("require Windows or another system: this test proves nothing under Wine")
@@ -38,12 +38,12 @@ func newPlace(t testing.TB) place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return place{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
+	return agentHome{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
 }
 
 // start starts an agent that serves what the values of -api leave, and everything when there are none. The returned
 // function stops it; it is stopped with the test too.
-func (p place) start(selected ...string) (stop func()) {
+func (p agentHome) start(selected ...string) (stop func()) {
 	p.t.Helper()
 	var selection apis.Selection
 	for _, value := range selected {
@@ -70,7 +70,7 @@ func (p place) start(selected ...string) (stop func()) {
 }
 
 // path returns the endpoint's address, which is known before the first agent is there.
-func (p place) path(endpoint string) string {
+func (p agentHome) path(endpoint string) string {
 	if runtime.GOOS == "windows" {
 		return `\\.\pipe\` + p.pipes + endpoint
 	}
@@ -78,7 +78,7 @@ func (p place) path(endpoint string) string {
 }
 
 // client returns a client of whatever agent is there.
-func (p place) client(o csiproxy.Options) *csiproxy.Client {
+func (p agentHome) client(o csiproxy.Options) *csiproxy.Client {
 	p.t.Helper()
 	o.PipePath = func(group string, version apiversion.Version) string {
 		return p.path("csi-proxy-" + group + "-" + version.String())

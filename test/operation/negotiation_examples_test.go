@@ -14,7 +14,7 @@ import (
 
 // TestClientExamples runs the examples of the client's documentation, which are in another module, against an agent.
 func TestClientExamples(t *testing.T) {
-	p := newPlace(t)
+	p := newAgentHome(t)
 	p.pipes = "" // the examples know the usual names only
 	p.start()
 	// Compiled as the other tests are, so that most of it is in Go's cache.

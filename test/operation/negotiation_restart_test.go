@@ -19,7 +19,7 @@ import (
 
 // TestNoAgent: a driver on a node without an agent learns it at once, with every group.
 func TestNoAgent(t *testing.T) {
-	c := newPlace(t).client(csiproxy.Options{})
+	c := newAgentHome(t).client(csiproxy.Options{})
 	_, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
 	if !errors.Is(err, csiproxy.ErrNoAgent) || status.Code(err) != codes.Unavailable {
 		t.Errorf("a call without an agent fails with %v (%v), want ErrNoAgent and Unavailable", err, status.Code(err))
@@ -31,7 +31,7 @@ func TestNoAgent(t *testing.T) {
 
 // TestGroupThatIsOff: the other groups work.
 func TestGroupThatIsOff(t *testing.T) {
-	p := newPlace(t)
+	p := newAgentHome(t)
 	p.start("iscsi=off")
 	c := p.client(csiproxy.Options{})
 	versions, err := c.Connect(t.Context())
@@ -42,7 +42,7 @@ func TestGroupThatIsOff(t *testing.T) {
 
 // TestAgentComesLater: a client that was made before the agent started needs no new one.
 func TestAgentComesLater(t *testing.T) {
-	p := newPlace(t)
+	p := newAgentHome(t)
 	c := p.client(csiproxy.Options{})
 	if _, err := c.Connect(t.Context()); err == nil {
 		t.Fatal("connected without an agent")
@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPlace(t)
+			p := newAgentHome(t)
 			stop := p.start(tt.before...)
 			c := p.client(csiproxy.Options{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -116,7 +116,7 @@ func TestRestart(t *testing.T) {
 
 // TestCallWithoutAgentEndsAtItsDeadline: a call gives up at its deadline, or at once when the client is not to wait.
 func TestCallWithoutAgentEndsAtItsDeadline(t *testing.T) {
-	p := newPlace(t)
+	p := newAgentHome(t)
 	stop := p.start()
 	impatient, patient := p.client(csiproxy.Options{Restart: -1}), p.client(csiproxy.Options{})
 	for _, c := range []*csiproxy.Client{impatient, patient} {
@@ -140,7 +140,7 @@ func TestCallWithoutAgentEndsAtItsDeadline(t *testing.T) {
 
 // TestClosedClient: calls of a closed client fail and open nothing.
 func TestClosedClient(t *testing.T) {
-	p := newPlace(t)
+	p := newAgentHome(t)
 	p.start()
 	c := p.client(csiproxy.Options{})
 	if err := c.Close(); err != nil {

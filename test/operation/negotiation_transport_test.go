@@ -14,7 +14,7 @@ import (
 // socket, and through a socket to an agent of an older version, which needs translation.
 func BenchmarkTransport(b *testing.B) {
 	n := csiproxytest.Start(b, csiproxytest.Options{})
-	old := newPlace(b)
+	old := newAgentHome(b)
 	old.start("disk=v1beta2")
 	for _, way := range []struct {
 		name   string

@@ -14,7 +14,7 @@ import (
 // run takes a volume through its life on a fresh node whose agent serves what the values of -api leave.
 func run(t *testing.T, apis ...string) (outcomes map[string]string, versions map[string]string) {
 	t.Helper()
-	p := newPlace(t)
+	p := newAgentHome(t)
 	p.start(apis...)
 	c := p.client(csiproxy.Options{})
 	versions, err := c.Connect(t.Context())

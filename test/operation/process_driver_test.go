@@ -24,8 +24,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 )
 
-// patience is how long a test waits for what must happen; nothing is expected to take that long.
-const patience = 5 * time.Minute
+// testTimeout is how long a test waits for what must happen; nothing is expected to take that long.
+const testTimeout = 5 * time.Minute
 
 // again is how often a driver repeats a call before it reports an error.
 const again = 20
@@ -40,9 +40,9 @@ type driver struct {
 	files   *filesystem.Client
 	volumes *volume.Client
 
-	lives    atomic.Int64
-	calls    int // made, without repetitions
-	repeated int
+	lifecycles atomic.Int64
+	calls      int // made, without repetitions
+	repeated   int
 }
 
 type drivers []*driver
@@ -152,14 +152,14 @@ func (team drivers) work(t *testing.T) *labour {
 	for _, d := range team {
 		l.done.Go(func() {
 			for ctx.Err() == nil {
-				limited, stop := context.WithTimeout(t.Context(), patience)
+				limited, stop := context.WithTimeout(t.Context(), testTimeout)
 				err := d.live(limited)
 				stop()
 				if err != nil {
-					l.failed <- fmt.Errorf("driver %d, life %d: %w", d.index, d.lives.Load(), err)
+					l.failed <- fmt.Errorf("driver %d, life %d: %w", d.index, d.lifecycles.Load(), err)
 					return
 				}
-				d.lives.Add(1)
+				d.lifecycles.Add(1)
 				select {
 				case l.lived <- struct{}{}:
 				default:
@@ -174,16 +174,16 @@ func (team drivers) work(t *testing.T) *labour {
 // turns waits until every driver has begun and ended a life from now on.
 func (l *labour) turns(t *testing.T) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), testTimeout)
 	defer stop()
 	for _, d := range l.team {
-		for want := d.lives.Load() + 2; d.lives.Load() < want; {
+		for want := d.lifecycles.Load() + 2; d.lifecycles.Load() < want; {
 			select {
 			case <-l.lived:
 			case err := <-l.failed:
 				t.Fatal(err)
 			case <-ctx.Done():
-				t.Fatalf("driver %d is stuck in life %d", d.index, d.lives.Load())
+				t.Fatalf("driver %d is stuck in life %d", d.index, d.lifecycles.Load())
 			}
 		}
 	}

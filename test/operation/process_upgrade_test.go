@@ -55,7 +55,7 @@ func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 				if s.graceful && d.repeated > 0 {
 					t.Errorf("driver %d had to repeat %d calls, though every agent let its calls finish", d.index, d.repeated)
 				}
-				t.Logf("driver %d: %d lives, %d calls, %d of them repeated", d.index, d.lives.Load(), d.calls, d.repeated)
+				t.Logf("driver %d: %d lives, %d calls, %d of them repeated", d.index, d.lifecycles.Load(), d.calls, d.repeated)
 			}
 		})
 	}

@@ -98,12 +98,12 @@ func TestSharesInterrupted(t *testing.T) {
 		if call%2 == 1 {
 			fail = n.FailRPCAfter
 		}
-		disturbed := func(do func() error) {
+		withFault := func(do func() error) {
 			end := fail(csiproxytest.Calls{Method: "*", Skip: call / 2, Times: 1}, codes.Internal, "the node failed")
 			_ = do()
 			end()
 		}
-		disturbed(func() error { return n.shares().Stage(ctx, share, targetOf("a"), credentials) })
+		withFault(func() error { return n.shares().Stage(ctx, share, targetOf("a"), credentials) })
 		check(t, "cleaning", n.shares().Clean(ctx))
 		if n.mapped(t, share) {
 			if status, err := n.shares().Status(ctx, targetOf("a")); err != nil || len(status.Users) == 0 {
@@ -112,12 +112,12 @@ func TestSharesInterrupted(t *testing.T) {
 		}
 		check(t, "staging again", n.shares().Stage(ctx, share, targetOf("a"), credentials))
 		check(t, "staging another", n.shares().Stage(ctx, share, targetOf("b"), credentials))
-		disturbed(func() error { return n.shares().Unstage(ctx, targetOf("a")) })
+		withFault(func() error { return n.shares().Unstage(ctx, targetOf("a")) })
 		check(t, "unstaging again", n.shares().Unstage(ctx, targetOf("a")))
 		if !n.mapped(t, share) {
 			t.Errorf("call %d of unstaging failed, and the mapping was removed under a volume", call)
 		}
-		disturbed(func() error { return n.shares().Unstage(ctx, targetOf("b")) })
+		withFault(func() error { return n.shares().Unstage(ctx, targetOf("b")) })
 		check(t, "unstaging the last again", n.shares().Unstage(ctx, targetOf("b")))
 		if n.mapped(t, share) {
 			t.Errorf("call %d of unstaging the last failed, and the mapping stayed", call)

@@ -106,9 +106,9 @@ func (w *shareWorld) step() {
 }
 
 // change stages or unstages a volume; disturbed, a call of that fails before or after its effect.
-func (w *shareWorld) change(v *shareVolume, stage, disturbed bool) {
+func (w *shareWorld) change(v *shareVolume, stage, withFault bool) {
 	end := func() {}
-	if disturbed {
+	if withFault {
 		fail := []func(csiproxytest.Calls, codes.Code, string) func(){w.n.FailRPC, w.n.FailRPCAfter}[w.r.IntN(2)]
 		end = fail(csiproxytest.Calls{Method: "*", Skip: w.r.IntN(4), Times: 1}, codes.Internal, "the node failed")
 	}
@@ -123,7 +123,7 @@ func (w *shareWorld) change(v *shareVolume, stage, disturbed bool) {
 	case err == nil:
 		v.staged = &stage
 		w.needed[v.share] = w.needed[v.share] || stage
-	case !disturbed && len(w.down) == 0:
+	case !withFault && len(w.down) == 0:
 		w.t.Errorf("staging (%v) %s failed undisturbed: %v", stage, v.name, err)
 	default:
 		v.staged = nil

@@ -71,15 +71,15 @@ func TestUnstageWithoutDirectory(t *testing.T) {
 		return n.Fail(csiproxytest.Calls{Function: "OpenDevice", Object: object}, "ERROR_IO_DEVICE")
 	}
 	for name, c := range map[string]struct {
-		disturb func() (end func())
-		fails   bool
+		injectFault func() (end func())
+		fails       bool
 	}{
-		"all is well": {disturb: func() func() { return func() {} }},
-		"the disk's marks cannot be read once": {disturb: func() func() {
+		"all is well": {injectFault: func() func() { return func() {} }},
+		"the disk's marks cannot be read once": {injectFault: func() func() {
 			return n.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_STORAGE_QUERY_PROPERTY",
 				Object: "prod_disk#1&", Times: 3}, "ERROR_IO_DEVICE")
 		}},
-		"the disk does not answer": {disturb: func() func() {
+		"the disk does not answer": {injectFault: func() func() {
 			byInterface, byNumber := cannotOpen("prod_disk#1&"), cannotOpen("physicaldrive1")
 			return func() { byInterface(); byNumber() }
 		}, fails: true},
@@ -88,7 +88,7 @@ func TestUnstageWithoutDirectory(t *testing.T) {
 		check(t, "staging", err)
 		check(t, "removing the directory", m.Remove(ctx, staging))
 		before := n.Newest()
-		end := c.disturb()
+		end := c.injectFault()
 		err = m.UnstageDisk(ctx, match, staging)
 		end()
 		if (err != nil) != c.fails {

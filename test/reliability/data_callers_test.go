@@ -22,8 +22,8 @@ import (
 // callers is how many drivers make the same call at the same time, each on its own connection.
 const callers = 8
 
-// together makes a call on the connections of all callers at once and returns what each got.
-func together(t *testing.T, n *testnode.Node,
+// concurrently makes a call on the connections of all callers at once and returns what each got.
+func concurrently(t *testing.T, n *testnode.Node,
 	call func(i int, d *diskgroup.Client, v *volumegroup.Client) error) []error {
 	t.Helper()
 	results := make([]error, callers)
@@ -61,7 +61,7 @@ func count(n *testnode.Node, function string, code uint32) int {
 func TestConcurrentPartitions(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	n.Faults.Calls()
-	for i, err := range together(t, n, func(_ int, d *diskgroup.Client, _ *volumegroup.Client) error {
+	for i, err := range concurrently(t, n, func(_ int, d *diskgroup.Client, _ *volumegroup.Client) error {
 		_, err := d.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
 		return err
 	}) {
@@ -93,7 +93,7 @@ func TestConcurrentFormats(t *testing.T) {
 		}
 		return err
 	}
-	for i, err := range together(t, n, work) {
+	for i, err := range concurrently(t, n, work) {
 		if err != nil {
 			t.Errorf("caller %d: %v", i, err)
 		}
@@ -115,7 +115,7 @@ func TestConcurrentMounts(t *testing.T) {
 	for i := range ids {
 		ids[i] = volumes(t, n, attachDisk(t, n, emulated.DiskSpec{Formatted: true}))[0]
 	}
-	results := together(t, n, func(i int, _ *diskgroup.Client, v *volumegroup.Client) error {
+	results := concurrently(t, n, func(i int, _ *diskgroup.Client, v *volumegroup.Client) error {
 		_, err := v.MountVolume(t.Context(), &volumeapi.MountVolumeRequest{VolumeId: ids[i], TargetPath: dataStaging})
 		return err
 	})

@@ -17,7 +17,7 @@ type loadClients struct {
 	volume     *volume.Client
 }
 
-func (p *place) dial() (*loadClients, error) {
+func (p *loadNode) dial() (*loadClients, error) {
 	c := &loadClients{}
 	var err error
 	if c.disk, err = disk.NewClientWithPipePath(p.socket("disk", "v1")); err != nil {

@@ -39,7 +39,7 @@ const (
 )
 
 // contend lets contenders call about a thing.
-func (th *thing) contend(ctx context.Context, p *place, begin time.Time) {
+func (th *thing) contend(ctx context.Context, p *loadNode, begin time.Time) {
 	var all sync.WaitGroup
 	for id := range contenders {
 		all.Go(func() {

@@ -19,16 +19,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
-// patience is how long a condition may take on a slow machine before a test gives up.
-const patience = 5 * time.Minute
+// testTimeout is how long a condition may take on a slow machine before a test gives up.
+const testTimeout = 5 * time.Minute
 
 // A loadDriver stages, publishes and gives up volumes on disks of its own, one after the other.
 type loadDriver struct {
-	place   *place
-	clients *loadClients // nil after trouble: dialled again
-	disks   []*claim
-	lives   int
-	retries int
+	node       *loadNode
+	clients    *loadClients // nil after trouble: dialled again
+	disks      []*claim
+	lifecycles int
+	retries    int
 }
 
 // claim is a disk that one driver uses.
@@ -64,7 +64,7 @@ func (d *loadDriver) live(ctx context.Context) error {
 			return fmt.Errorf("%s of %s: %w", operation.name, c.serial, err)
 		}
 	}
-	d.lives++
+	d.lifecycles++
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (d *loadDriver) perform(ctx context.Context, c *claim,
 	do func(context.Context, *loadClients, *claim) error) error {
 	for begin := time.Now(); ; d.retries++ {
 		err := d.attempt(ctx, c, do)
-		if loss := new(lost); err == nil || errors.As(err, loss) || time.Since(begin) > patience {
+		if loss := new(lost); err == nil || errors.As(err, loss) || time.Since(begin) > testTimeout {
 			return err
 		}
 		if status.Code(err) == codes.Unavailable || errors.Is(err, errAway) {
@@ -88,7 +88,7 @@ func (d *loadDriver) perform(ctx context.Context, c *claim,
 func (d *loadDriver) attempt(ctx context.Context, c *claim,
 	do func(context.Context, *loadClients, *claim) error) (err error) {
 	if d.clients == nil {
-		if d.clients, err = d.place.dial(); err != nil {
+		if d.clients, err = d.node.dial(); err != nil {
 			return status.Error(codes.Unavailable, err.Error())
 		}
 	}
@@ -164,7 +164,7 @@ func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error 
 	if reply.GetVolumeId() != c.volume {
 		return lost{fmt.Sprintf("%s leads to volume %s, want %s", c.publish(), reply.GetVolumeId(), c.volume)}
 	}
-	return d.place.onNode(func(n *emulated.Node) error {
+	return d.node.onNode(func(n *emulated.Node) error {
 		path, err := n.HostPath(c.publish() + `\data`)
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error 
 				return lost{fmt.Sprintf("the file of %s reads %q (%v), want %q", c.serial, content, err, c.stamp)}
 			}
 		}
-		stamp := fmt.Sprintf("%s, life %d", c.serial, d.lives)
+		stamp := fmt.Sprintf("%s, life %d", c.serial, d.lifecycles)
 		if err := os.WriteFile(path, []byte(stamp), 0o600); err != nil {
 			return err
 		}

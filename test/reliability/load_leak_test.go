@@ -22,7 +22,7 @@ type counts struct {
 }
 
 // counts reboots the node, which lets go of the files of its volumes, and counts when nothing is under way.
-func (p *place) counts(t *testing.T) counts {
+func (p *loadNode) counts(t *testing.T) counts {
 	t.Helper()
 	if err := p.reboot(); err != nil {
 		t.Fatal(err)
@@ -50,11 +50,11 @@ func openFiles() []string {
 }
 
 // wantNoMore waits for what ends by itself, idle goroutines and connections, and compares with an earlier count.
-func (p *place) wantNoMore(t *testing.T, before counts) {
+func (p *loadNode) wantNoMore(t *testing.T, before counts) {
 	t.Helper()
 	const heapSlack = 64 << 20 // the journal and the caches, which are bounded: 1173 lives and 2094 left the same 35 MiB
 	var now counts
-	for begin := time.Now(); time.Since(begin) < patience; {
+	for begin := time.Now(); time.Since(begin) < testTimeout; {
 		now = p.counts(t)
 		if now.goroutines <= before.goroutines && len(now.files) <= len(before.files) && now.heap <= before.heap+heapSlack {
 			t.Logf("held before and after: goroutines %d, %d; files and sockets %d, %d; heap %d KiB, %d KiB",

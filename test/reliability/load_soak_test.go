@@ -92,9 +92,9 @@ func TestSoak(t *testing.T) {
 			}
 		}
 	}
-	lives, retries := 0, 0
+	lifecycles, retries := 0, 0
 	for _, d := range team {
-		lives, retries = lives+d.lives, retries+d.retries
+		lifecycles, retries = lifecycles+d.lifecycles, retries+d.retries
 		for _, c := range d.disks {
 			if c.stamp == "" {
 				continue
@@ -109,7 +109,7 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d "+
 		"contended calls (%d unclear) about %d things in order",
-		time.Since(begin).Round(time.Second), lives, diskCount(), retries, p.failed.Load(), p.calls.Load(), p.restarts,
+		time.Since(begin).Round(time.Second), lifecycles, diskCount(), retries, p.failed.Load(), p.calls.Load(), p.restarts,
 		p.reboots, answered, unclearOnes, len(things))
 	things = nil
 	p.removeContended(t)
@@ -140,7 +140,7 @@ func live(t *testing.T, team []*loadDriver, more func() bool) {
 }
 
 // vex restarts the agent and reboots the node, again and again.
-func (p *place) vex(t *testing.T, over func() bool) {
+func (p *loadNode) vex(t *testing.T, over func() bool) {
 	for !over() {
 		pause := time.NewTimer(time.Duration(500+rand.IntN(1500)) * time.Millisecond)
 		<-pause.C
@@ -156,11 +156,11 @@ func (p *place) vex(t *testing.T, over func() bool) {
 }
 
 // furnish attaches the disks and makes the drivers and the arena.
-func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
+func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 	t.Helper()
 	team := make([]*loadDriver, loadDrivers)
 	for i := range team {
-		team[i] = &loadDriver{place: p}
+		team[i] = &loadDriver{node: p}
 	}
 	var a arena
 	err := p.onNode(func(n *emulated.Node) error {
@@ -207,7 +207,7 @@ func (p *place) furnish(t *testing.T) ([]*loadDriver, arena) {
 }
 
 // removeContended removes what the contenders left. The node keeps a mounted volume open.
-func (p *place) removeContended(t *testing.T) {
+func (p *loadNode) removeContended(t *testing.T) {
 	t.Helper()
 	c, err := p.dial()
 	if err != nil {
@@ -220,8 +220,8 @@ func (p *place) removeContended(t *testing.T) {
 }
 
 // online brings a disk online, whatever that takes.
-func (p *place) online(t *testing.T, number uint32) {
-	d := &loadDriver{place: p}
+func (p *loadNode) online(t *testing.T, number uint32) {
+	d := &loadDriver{node: p}
 	err := d.perform(t.Context(), nil, func(ctx context.Context, c *loadClients, _ *claim) error {
 		_, err := c.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
 		return err

@@ -35,13 +35,13 @@ func stepOfHost() int {
 // answered. Of what was not durable, nothing is left, everything, or a random mix. The node starts, and the driver's
 // retry reaches the state of the undisturbed call; what was answered is there without a retry.
 func TestPowerCuts(t *testing.T) {
-	var total tally
+	var total sweepCounts
 	seed := rand.Uint64()
 	eachExample(t, 7, 0, func(t *testing.T, i int, e swept) { e.cutPower(t, i, seed, &total) })
 	t.Logf("seed %d, %s", seed, total.String())
 }
 
-func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *tally) {
+func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *sweepCounts) {
 	t.Helper()
 	w := e.prepared(t)
 	defer w.end()
@@ -113,12 +113,12 @@ var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.
 // TestHostFailures lets each operation on the host's files fail in each example, once, or that and each later one until
 // the call has answered. When the cause has gone, the driver's retry reaches the state of the undisturbed call.
 func TestHostFailures(t *testing.T) {
-	var total tally
+	var total sweepCounts
 	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i, &total) })
 	t.Log(total.String())
 }
 
-func (e swept) failHost(t *testing.T, subject int, total *tally) {
+func (e swept) failHost(t *testing.T, subject int, total *sweepCounts) {
 	t.Helper()
 	want, _ := e.undisturbed(t, goesOn)
 	step := stepOfHost()

@@ -86,7 +86,7 @@ func stepOfSweep() int {
 
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
-	var total tally
+	var total sweepCounts
 	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i, &total) })
 	t.Log(total.String())
 }
@@ -107,7 +107,7 @@ func eachExample(t *testing.T, every, first int, try func(t *testing.T, number i
 }
 
 // sweep tries the points of the example with index subject.
-func (e swept) sweep(t *testing.T, subject int, total *tally) {
+func (e swept) sweep(t *testing.T, subject int, total *sweepCounts) {
 	t.Helper()
 	left, calls := e.undisturbed(t, goesOn)
 	want := map[revival]state{goesOn: left}
@@ -209,20 +209,20 @@ func (p point) try(t *testing.T, want state) string {
 	return ""
 }
 
-// tally counts points by what was done at them.
-type tally struct {
+// sweepCounts counts points by what was done at them.
+type sweepCounts struct {
 	mu     sync.Mutex
 	counts map[string]int
 	all    int // points of the examples that were tried
 }
 
-func (c *tally) there(points int) {
+func (c *sweepCounts) there(points int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all += points
 }
 
-func (c *tally) add(what string, n int) {
+func (c *sweepCounts) add(what string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil {
@@ -231,7 +231,7 @@ func (c *tally) add(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *tally) String() string {
+func (c *sweepCounts) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	points := 0

@@ -48,7 +48,7 @@ type world struct {
 
 	emulated *emulated.Node
 	node     *node.Node
-	around   *disturber
+	around   *injector
 
 	host func(change, path string) error // takes the place of operations on the host's files by its error; nil: none
 
@@ -121,7 +121,7 @@ func (w *world) beforeHost(change, path string) error {
 // start starts an agent on the open node.
 func (w *world) start() {
 	w.t.Helper()
-	w.around = &disturber{}
+	w.around = &injector{}
 	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept,
 		RequirePrivacy: true, Records: filepath.Join(w.dir, "records")})
 	if err != nil {
@@ -143,9 +143,9 @@ func (w *world) start() {
 func (w *world) die() {
 	w.t.Helper()
 	w.around.kill()
-	patience, cancel := context.WithTimeout(context.Background(), time.Minute)
+	waitCtx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := w.node.Drain(patience); err != nil {
+	if err := w.node.Drain(waitCtx); err != nil {
 		w.t.Fatalf("an operation of the dead agent does not end: %v", err)
 	}
 	if err := w.emulated.Close(); err != nil {

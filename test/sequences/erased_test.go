@@ -45,7 +45,7 @@ func newErasedLife(t *testing.T, erase bool, d disturbance) *erasedLife {
 		l.capacities[name], _, err = admin.volumeStats(id)
 		l.must(err)
 	}
-	l.disturb(d)
+	l.injectFault(d)
 	return l
 }
 

@@ -39,7 +39,7 @@ func newLocalLife(t *testing.T, d disturbance) *localLife {
 	l := &localLife{newProvisionerLife(t, false, d), &provisioner{volumes: map[string]int64{}}, d.fault != nil}
 	l.administer()
 	l.measure()
-	l.disturb(d)
+	l.injectFault(d)
 	return l
 }
 

@@ -25,8 +25,8 @@ func newProvisionerLife(t *testing.T, erase bool, d disturbance) *provisionerLif
 	return &provisionerLife{t: t, node: n, calls: newCalls(t, n, d.interruption)}
 }
 
-// disturb begins the life once the administrator has made the volumes.
-func (l *provisionerLife) disturb(d disturbance) {
+// injectFault begins the life once the administrator has made the volumes.
+func (l *provisionerLife) injectFault(d disturbance) {
 	l.node.Faults.Calls()
 	if d.fault != nil {
 		l.node.Faults.Add(*d.fault)

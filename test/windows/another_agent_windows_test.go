@@ -13,13 +13,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
-// ending is a test that may end early without ending this one.
-type ending struct {
+// stoppableTB is a test that may end early without ending this one.
+type stoppableTB struct {
 	testing.TB
 	said string
 }
 
-func (e *ending) Fatal(args ...any) {
+func (e *stoppableTB) Fatal(args ...any) {
 	e.said = fmt.Sprint(args...)
 	runtime.Goexit()
 }
@@ -42,7 +42,7 @@ func TestAnotherAgentIsNotCalled(t *testing.T) {
 	for how, want := range map[string]string{"child": "which these tests did not start",
 		"in-process": "which these tests did not start", "service": "the service csiproxy"} {
 		t.Setenv(testnode.AgentVariable, how)
-		test, ended := &ending{TB: t}, make(chan struct{})
+		test, ended := &stoppableTB{TB: t}, make(chan struct{})
 		go func() {
 			defer close(ended)
 			testnode.OnMachine(test)

@@ -43,7 +43,7 @@ func askVolumesReady(t testing.TB, s Subject) (any, error) {
 			return err
 		}
 		start, brief := time.Now(), s
-		brief.Patience = 0
+		brief.Timeout = 0
 		if _, err := volumeAt(brief, d, p.StartingOffset); err == nil {
 			answers[when+", the volume"] = "there"
 			return nil
@@ -84,7 +84,7 @@ func awaitReady(s Subject, d Disk) (string, error) {
 		defer h.Close()
 		result <- timed(func() error { return send(h, volumesReady, nil) })
 	}()
-	limit := min(s.Patience, 20*time.Second)
+	limit := min(s.Timeout, 20*time.Second)
 	select {
 	case text := <-result:
 		return text, nil
@@ -145,7 +145,7 @@ func queryVolume(s Subject, volume, when string, answers map[string]string) {
 // arrival describes the volume of a new partition.
 func arrival(t testing.TB, s Subject) (map[string]string, error) {
 	t.Helper()
-	s.Patience = min(s.Patience, 20*time.Second) // a volume that refuses is not worth all the time of the question
+	s.Timeout = min(s.Timeout, 20*time.Second) // a volume that refuses is not worth all the time of the question
 	d, err := s.Attach(t, gib, 0)
 	if err != nil {
 		return nil, err

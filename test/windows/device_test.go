@@ -73,7 +73,7 @@ func createGPT(h kernel.Handle) error {
 
 // settle asks until a condition holds or its time is over, and reports whether it holds.
 func (s Subject) settle(holds func() (bool, error)) (bool, error) {
-	deadline := time.Now().Add(s.Patience)
+	deadline := time.Now().Add(s.Timeout)
 	for {
 		ok, err := holds()
 		if ok || err != nil || time.Now().After(deadline) {
@@ -106,7 +106,7 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 		return volume != "", err
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("%w %d bytes from the start of disk %d after %v", errNoVolume, offset, d.Number(), s.Patience)
+		err = fmt.Errorf("%w %d bytes from the start of disk %d after %v", errNoVolume, offset, d.Number(), s.Timeout)
 	}
 	return volume, err
 }
@@ -130,7 +130,7 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 	}
 	// A reserved partition may come. How long that takes is R6; a disk without one is as good.
 	brief := s
-	brief.Patience = min(s.Patience, 2*time.Second)
+	brief.Timeout = min(s.Timeout, 2*time.Second)
 	if _, err := brief.settle(func() (bool, error) {
 		l,
 			err := layoutOf(h)

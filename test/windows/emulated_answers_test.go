@@ -30,7 +30,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 	}
 	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}
 	return Subject{
-		Kernel: node, Patience: 200 * time.Millisecond,
+		Kernel: node, Timeout: 200 * time.Millisecond,
 		Share: func(testing.TB) (Share, error) {
 			next := shares[0]
 			shares = append(shares[1:], next)
@@ -221,7 +221,7 @@ func (k withoutVolumes) FormatVolume(volume, _ string) error {
 
 func TestNoVolumeIsAFailure(t *testing.T) {
 	s := emulatedSubject(t, emulated.DefaultSwitches())
-	s.Kernel, s.Patience = withoutVolumes{s.Kernel, t}, time.Millisecond
+	s.Kernel, s.Timeout = withoutVolumes{s.Kernel, t}, time.Millisecond
 	failed := 0
 	for _, q := range portableQuestions() {
 		switch q.Number {

@@ -75,7 +75,7 @@ func (l *Ledger) Clean(ctx context.Context, keep ...Entry) (left []Entry, err er
 	if err != nil {
 		return nil, err
 	}
-	entries = without(entries, keep)
+	entries = subtract(entries, keep)
 	var failures []error
 	for _, e := range slices.Backward(entries) {
 		if err := l.remove(ctx, e); err != nil {
@@ -86,8 +86,8 @@ func (l *Ledger) Clean(ctx context.Context, keep ...Entry) (left []Entry, err er
 	return left, errors.Join(failures...)
 }
 
-// without returns the entries that are not among others.
-func without(entries, others []Entry) []Entry {
+// subtract returns the entries that are not among others.
+func subtract(entries, others []Entry) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
 		return slices.ContainsFunc(others, func(o Entry) bool { return o.ID == e.ID })
 	})

@@ -127,10 +127,10 @@ func parseLedger(content []byte) (entries []Entry) {
 const namePrefix = "csiprove-"
 
 // isRandom reports whether a name is one of randomName's, with an ending: no other program has it.
-func isRandom(name, ending string) bool {
+func isRandom(name, suffix string) bool {
 	const digits = 10
 	name, begins := strings.CutPrefix(name, namePrefix)
-	name, ends := strings.CutSuffix(name, ending)
+	name, ends := strings.CutSuffix(name, suffix)
 	return begins && ends && len(name) == digits && strings.Trim(name, "0123456789abcdef") == ""
 }
 

@@ -31,7 +31,7 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Patience: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions,
+		Kernel: kernel.New(), Timeout: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions,
 		Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
@@ -89,7 +89,7 @@ func TestDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("it grew %s", how)
-	s := Subject{Kernel: kernel.New(), Patience: time.Minute}
+	s := Subject{Kernel: kernel.New(), Timeout: time.Minute}
 	// Windows learns the size when it is told, and a moment later.
 	if _, err := s.settle(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
 		t.Errorf("the disk has %d bytes, want 2 GiB; %v", size(), err)

@@ -45,10 +45,10 @@ func ledgerOf(t *testing.T) *Ledger {
 	before := l.Remaining()
 	t.Cleanup(func() {
 		now := l.Remaining()
-		if left := without(now, before); len(left) > 0 {
+		if left := subtract(now, before); len(left) > 0 {
 			t.Errorf("%v is left", left)
 		}
-		if gone := without(before, now); len(gone) > 0 {
+		if gone := subtract(before, now); len(gone) > 0 {
 			t.Errorf("%v is gone, which the test did not make", gone)
 		}
 	})
@@ -60,7 +60,7 @@ func TestServices(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	l, k := ledgerOf(t), nativeKernel()
 	before := l.Remaining()
-	subject := Subject{Kernel: k, Patience: time.Minute}
+	subject := Subject{Kernel: k, Timeout: time.Minute}
 	is := func(name string, state uint32) {
 		t.Helper()
 		reached, err := subject.settle(func() (bool, error) { s, err := k.QueryService(name); return s.State == state, err })
@@ -74,7 +74,7 @@ func TestServices(t *testing.T) {
 		if name, dependent, err = NewServices(t); err != nil {
 			t.Fatal(err)
 		}
-		same(t, names(without(l.Remaining(), before)), []string{name, dependent})
+		same(t, names(subtract(l.Remaining(), before)), []string{name, dependent})
 		if err := k.StartService(dependent); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestLeftServicesAreRemoved(t *testing.T) {
 	if err := k.StartService(name); err != nil {
 		t.Fatal(err)
 	}
-	other := without(l.Remaining(), before)[0]
+	other := subtract(l.Remaining(), before)[0]
 	other.ID, other.Mark = "", `C:\Windows\other.exe`
 	if err := l.remove(t.Context(), other); err == nil {
 		t.Error("a service of another program was removed")

@@ -43,8 +43,8 @@ type Subject struct {
 	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
 	Initiator func(t testing.TB) error
 
-	// Patience is how long a volume or partition may take to arrive.
-	Patience time.Duration
+	// Timeout is how long a volume or partition may take to arrive.
+	Timeout time.Duration
 }
 
 // A Disk is one that a Subject has attached.

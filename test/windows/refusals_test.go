@@ -74,7 +74,7 @@ func TestArrivalOfAVolume(t *testing.T) {
 		}, "ERROR_GEN_FAILURE"},
 	} {
 		s := emulatedSubject(t, test.switches)
-		s.Kernel, s.Patience = test.kernel(s.Kernel), time.Millisecond
+		s.Kernel, s.Timeout = test.kernel(s.Kernel), time.Millisecond
 		answer, err := arrival(t, s)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestFormattingIsRefusedAtFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Kernel, s.Patience = &refusing{Kernel: s.Kernel, formats: 2}, time.Minute
+	s.Kernel, s.Timeout = &refusing{Kernel: s.Kernel, formats: 2}, time.Minute
 	if _, _, err := formatted(s, d); err != nil {
 		t.Error(err)
 	}

@@ -18,7 +18,7 @@ import (
 func TestService(t *testing.T) {
 	onThisMachine(t)
 	const name = "csiproxy"
-	binary, subject := testnode.Command(t, "csi-proxy"), Subject{Kernel: kernel.New(), Patience: time.Minute}
+	binary, subject := testnode.Command(t, "csi-proxy"), Subject{Kernel: kernel.New(), Timeout: time.Minute}
 	service := func(verb string) {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), binary, "service", verb).CombinedOutput()

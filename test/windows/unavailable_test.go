@@ -74,7 +74,7 @@ func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	s := emulatedSubject(t, emulated.DefaultSwitches())
 	s.Initiator = func(t testing.TB) error { // as of a machine
 		t.Helper()
-		return startInitiator(t, Subject{Kernel: s.Kernel, Patience: s.Patience})
+		return startInitiator(t, Subject{Kernel: s.Kernel, Timeout: s.Timeout})
 	}
 	q := Question{18, "?", askSecretLengths}
 	if a := q.Ask(t, s); a.Status != "not asked" {

@@ -28,11 +28,11 @@ func New() Kernel {
 	const short = 30 * time.Second // for calls that stay on this machine
 	const keep = 30 * time.Second  // the threads of a burst, such as the pods of a node that starts
 	return Kernel{
-		mappings: &wmi.Client{Patience: short},
-		unmaps:   &wmi.Client{Threads: 2, Patience: short},
+		mappings: &wmi.Client{MaxWait: short},
+		unmaps:   &wmi.Client{Threads: 2, MaxWait: short},
 		maps:     &wmi.Client{Threads: kernel.MostMaps, Keep: keep},
 		formats:  &wmi.Client{Threads: kernel.MostFormats, Keep: keep},
-		storage:  &wmi.Client{Threads: 3, Patience: 2 * time.Minute},
+		storage:  &wmi.Client{Threads: 3, MaxWait: 2 * time.Minute},
 	}
 }
 

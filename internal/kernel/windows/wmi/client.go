@@ -26,13 +26,13 @@ const (
 type Client struct {
 	// Threads is how many calls run at the same time; zero: one.
 	Threads int
-	// Patience is how long a call waits for a thread while all are busy. Without any it fails at once.
-	Patience time.Duration
+	// MaxWait is how long a call waits for a thread while all are busy. Without any it fails at once.
+	MaxWait time.Duration
 	// Keep is how long a thread stays without a call; then it ends, unless it is the last one. Zero: all threads stay.
 	Keep time.Duration
 
 	start   sync.Once
-	turns   chan struct{}       // holds an element for each call that runs
+	slots   chan struct{}       // holds an element for each call that runs
 	jobs    chan func(*session) // of calls that have their turn
 	mu      sync.Mutex
 	running int
@@ -46,30 +46,30 @@ func (c *Client) do(f func(*session) error) error {
 	}
 	c.start.Do(func() {
 		most := max(c.Threads, 1)
-		c.turns, c.jobs = make(chan struct{}, most), make(chan func(*session), most)
+		c.slots, c.jobs = make(chan struct{}, most), make(chan func(*session), most)
 	})
 	select {
-	case c.turns <- struct{}{}:
+	case c.slots <- struct{}{}:
 	default:
-		timer := time.NewTimer(c.Patience)
+		timer := time.NewTimer(c.MaxWait)
 		defer timer.Stop()
 		select {
-		case c.turns <- struct{}{}:
+		case c.slots <- struct{}{}:
 		case <-timer.C:
 			return win32.ERROR_BUSY
 		}
 	}
 	done := make(chan error, 1)
-	c.begin()
+	c.register()
 	c.jobs <- func(s *session) { done <- f(s) }
 	err := <-done
-	c.end()
-	<-c.turns
+	c.deregister()
+	<-c.slots
 	return err
 }
 
-// begin counts a call, and starts a thread if there are fewer threads than calls.
-func (c *Client) begin() {
+// register counts a call, and starts a thread if there are fewer threads than calls.
+func (c *Client) register() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running++; c.running > c.threads {
@@ -78,7 +78,7 @@ func (c *Client) begin() {
 	}
 }
 
-func (c *Client) end() {
+func (c *Client) deregister() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
@@ -100,7 +100,7 @@ func (c *Client) serve() {
 			job(s)
 			handleMessages()
 		case <-idle:
-			if c.spare() {
+			if c.dropIdleThread() {
 				s.close()
 				return
 			}
@@ -108,8 +108,8 @@ func (c *Client) serve() {
 	}
 }
 
-// spare takes a thread off the count if there are more than calls, and another one is left.
-func (c *Client) spare() bool {
+// dropIdleThread takes a thread off the count if there are more than calls, and another one is left.
+func (c *Client) dropIdleThread() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.threads <= max(1, c.running) {

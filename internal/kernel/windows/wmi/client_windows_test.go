@@ -35,20 +35,20 @@ func TestRepeatedQueries(t *testing.T) {
 
 func TestEachStopsAtAnError(t *testing.T) {
 	want := errors.New("enough")
-	visits := 0
+	instances := 0
 	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
-		func(Instance) (bool, error) { visits++; return false, want })
-	if err == nil || visits != 1 {
-		t.Errorf("got %v after %d visits", err, visits)
+		func(Instance) (bool, error) { instances++; return false, want })
+	if err == nil || instances != 1 {
+		t.Errorf("got %v after %d visits", err, instances)
 	}
 }
 
 func TestEachStopsWhenDone(t *testing.T) {
-	visits := 0
+	instances := 0
 	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_Process",
-		func(Instance) (bool, error) { visits++; return true, nil })
-	if err != nil || visits != 1 {
-		t.Errorf("got %v after %d visits", err, visits)
+		func(Instance) (bool, error) { instances++; return true, nil })
+	if err != nil || instances != 1 {
+		t.Errorf("got %v after %d visits", err, instances)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	c := &Client{Threads: 3, Patience: time.Minute}
+	c := &Client{Threads: 3, MaxWait: time.Minute}
 	var calls sync.WaitGroup
 	for range 16 {
 		calls.Go(func() {
@@ -117,7 +117,7 @@ func TestConcurrentCalls(t *testing.T) {
 
 // The threads of a burst end when they are idle, but for one, and calls are made as before.
 func TestIdleThreadsEnd(t *testing.T) {
-	c := &Client{Threads: 4, Patience: time.Minute, Keep: 10 * time.Millisecond}
+	c := &Client{Threads: 4, MaxWait: time.Minute, Keep: 10 * time.Millisecond}
 	for range 3 {
 		var calls sync.WaitGroup
 		for range 4 {

@@ -62,7 +62,7 @@ type DiskIDs struct {
 // DiskAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type DiskAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -70,7 +70,7 @@ type DiskAPI struct {
 func New() DiskAPI { return DiskAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) DiskAPI { return DiskAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) DiskAPI { return DiskAPI{machine.ForClient(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (d DiskAPI) WithContext(ctx context.Context) DiskAPI { return DiskAPI{d.at.Within(ctx)} }

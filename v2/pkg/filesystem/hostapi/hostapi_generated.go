@@ -29,7 +29,7 @@ type HostAPI interface {
 // FilesystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type FilesystemAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -37,7 +37,9 @@ type FilesystemAPI struct {
 func New() HostAPI { return FilesystemAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) FilesystemAPI { return FilesystemAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) FilesystemAPI {
+	return FilesystemAPI{machine.ForClient(client)}
+}
 
 // WithContext returns the same machine for calls that end with a context.
 func (f FilesystemAPI) WithContext(ctx context.Context) FilesystemAPI {

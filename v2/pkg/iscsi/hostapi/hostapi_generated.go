@@ -30,7 +30,7 @@ type HostAPI interface {
 // ISCSIAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type ISCSIAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -38,7 +38,7 @@ type ISCSIAPI struct {
 func New() HostAPI { return ISCSIAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) ISCSIAPI { return ISCSIAPI{machine.ForClient(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (i ISCSIAPI) WithContext(ctx context.Context) ISCSIAPI { return ISCSIAPI{i.at.Within(ctx)} }

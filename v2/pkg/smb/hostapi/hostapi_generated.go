@@ -26,7 +26,7 @@ type HostAPI interface {
 // SMBAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type SMBAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -34,7 +34,7 @@ type SMBAPI struct {
 func New() HostAPI { return SMBAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) SMBAPI { return SMBAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) SMBAPI { return SMBAPI{machine.ForClient(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (s SMBAPI) WithContext(ctx context.Context) SMBAPI { return SMBAPI{s.at.Within(ctx)} }

@@ -26,7 +26,7 @@ type HostAPI interface {
 // SystemAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type SystemAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -34,7 +34,7 @@ type SystemAPI struct {
 func New() HostAPI { return SystemAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) SystemAPI { return SystemAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) SystemAPI { return SystemAPI{machine.ForClient(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (s SystemAPI) WithContext(ctx context.Context) SystemAPI { return SystemAPI{s.at.Within(ctx)} }

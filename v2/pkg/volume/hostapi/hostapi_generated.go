@@ -33,7 +33,7 @@ type HostAPI interface {
 // VolumeAPI is the HostAPI of this project: each call has the path policy, checks, locks and errors of the node. The
 // zero value is that of New.
 type VolumeAPI struct {
-	at machine.Place
+	at machine.Backend
 }
 
 // New returns the machine that the process runs on, which must be a Windows node; off Windows, all calls fail. With
@@ -41,7 +41,7 @@ type VolumeAPI struct {
 func New() HostAPI { return VolumeAPI{} }
 
 // FromClient returns the node of a client: emulated, opened by inprocess.Open with options, or the agent's.
-func FromClient(client *csiproxy.Client) VolumeAPI { return VolumeAPI{machine.At(client)} }
+func FromClient(client *csiproxy.Client) VolumeAPI { return VolumeAPI{machine.ForClient(client)} }
 
 // WithContext returns the same machine for calls that end with a context.
 func (v VolumeAPI) WithContext(ctx context.Context) VolumeAPI { return VolumeAPI{v.at.Within(ctx)} }

@@ -15,7 +15,7 @@ import (
 func TestReadingIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, failure := 0, error(nil)
-		r := &reading[int]{patience: time.Second, fresh: 5 * time.Second, read: func() (int, error) {
+		r := &cachedRead[int]{timeout: time.Second, maxAge: 5 * time.Second, read: func() (int, error) {
 			time.Sleep(100 * time.Millisecond)
 			reads++
 			return reads, failure
@@ -48,7 +48,7 @@ func TestReadingIsShared(t *testing.T) {
 func TestReadingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads, proceed := 0, make(chan struct{})
-		r := &reading[int]{patience: time.Second, fresh: 5 * time.Second, read: func() (int, error) {
+		r := &cachedRead[int]{timeout: time.Second, maxAge: 5 * time.Second, read: func() (int, error) {
 			reads++
 			<-proceed
 			return reads, nil

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// reading is a value that is read from the node by one goroutine at a time, however many ask, and again only when the
-// last value is old. A read that hangs costs its first caller the patience and later ones nothing.
-type reading[T any] struct {
-	read     func() (T, error)
-	patience time.Duration // how long a caller waits for a read
-	fresh    time.Duration // how long a value is reused
+// cachedRead is a value that one goroutine at a time reads from the node, and only when the last value is old. A read
+// that hangs delays its first caller by the timeout and later ones not at all.
+type cachedRead[T any] struct {
+	read    func() (T, error)
+	timeout time.Duration // how long a caller waits for a read
+	maxAge  time.Duration // how long a value is reused
 
 	mu    sync.Mutex
 	value T
@@ -25,17 +25,17 @@ type reading[T any] struct {
 
 // get returns a recent value. When there is none in time, late is true; the read goes on, and those who ask after it
 // get its value.
-func (r *reading[T]) get(ctx context.Context) (value T, late bool, err error) {
+func (r *cachedRead[T]) get(ctx context.Context) (value T, late bool, err error) {
 	r.mu.Lock()
 	if r.over == nil {
-		if !r.at.IsZero() && time.Since(r.at) < r.fresh {
+		if !r.at.IsZero() && time.Since(r.at) < r.maxAge {
 			defer r.mu.Unlock()
 			return r.value, false, r.err
 		}
 		r.over, r.since = make(chan struct{}), time.Now()
 		go r.run(r.over)
 	}
-	over, left := r.over, r.patience-time.Since(r.since)
+	over, left := r.over, r.timeout-time.Since(r.since)
 	r.mu.Unlock()
 
 	timer := time.NewTimer(max(0, left))
@@ -51,7 +51,7 @@ func (r *reading[T]) get(ctx context.Context) (value T, late bool, err error) {
 	return value, true, nil
 }
 
-func (r *reading[T]) run(over chan struct{}) {
+func (r *cachedRead[T]) run(over chan struct{}) {
 	value, err := r.read()
 	r.mu.Lock()
 	defer r.mu.Unlock()

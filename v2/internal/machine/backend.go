@@ -13,25 +13,25 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
 
-// A Place is the machine of a HostAPI. The zero value is that of New, which is opened by the first call: the machine
-// that the process runs on, where calls have only the node's own time limits, or an agent's node.
-type Place struct {
+// A Backend serves the calls of a HostAPI. The zero value is that of New, which the first call opens: the machine that
+// the process runs on, where calls have only the node's own time limits, or an agent.
+type Backend struct {
 	ctx    context.Context // nil: context.Background()
 	client *csiproxy.Client
-	given  bool // by At; otherwise that of New
+	given  bool // by ForClient; otherwise that of New
 }
 
-// At returns the place that a client reaches. The client belongs to the caller.
-func At(client *csiproxy.Client) Place { return Place{client: client, given: true} }
+// ForClient returns the backend that a client reaches. The client belongs to the caller.
+func ForClient(client *csiproxy.Client) Backend { return Backend{client: client, given: true} }
 
-// Within returns the same place for calls that end with a context.
-func (p Place) Within(ctx context.Context) Place {
+// Within returns the same backend for calls that end with a context.
+func (p Backend) Within(ctx context.Context) Backend {
 	p.ctx = ctx
 	return p
 }
 
-// Client returns the client of the place and the context for its calls. Off Windows, this machine has no client.
-func (p Place) Client() (context.Context, *csiproxy.Client, error) {
+// Client returns the client of the backend and the context for its calls. Off Windows, this machine has no client.
+func (p Backend) Client() (context.Context, *csiproxy.Client, error) {
 	if p.ctx == nil {
 		p.ctx = context.Background()
 	}
@@ -45,9 +45,9 @@ func (p Place) Client() (context.Context, *csiproxy.Client, error) {
 	return p.ctx, p.client, nil
 }
 
-// Node returns this machine for what no client can do, and the context for its calls; nil if the place is an agent's,
-// or that of a client that is not one of this machine.
-func (p Place) Node() (context.Context, *inprocess.Node, error) {
+// Node returns this machine for what no client can do, and the context for its calls; nil if the backend is an agent,
+// or a client that does not reach this machine.
+func (p Backend) Node() (context.Context, *inprocess.Node, error) {
 	ctx, client, err := p.Client()
 	if err != nil {
 		return ctx, nil, err
@@ -59,13 +59,13 @@ func (p Place) Node() (context.Context, *inprocess.Node, error) {
 	return ctx, of.node, err
 }
 
-// ofNew is the place of New.
+// ofNew is the backend of New.
 type ofNew struct {
 	client *csiproxy.Client
 	node   *inprocess.Node // nil with an agent
 }
 
-// opened is the place of New. The whole process shares one, because it must share the locks, and New has no parameters
+// opened is the backend of New. The whole process shares one, because it must share the locks, and New has no parameters
 // to pass one. It is opened only once, and never closed because its last user is unknown.
 var opened = sync.OnceValues(open)
 

@@ -22,8 +22,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// place is a node on which agents come and go.
-type place struct {
+// loadNode is a node on which agents come and go.
+type loadNode struct {
 	dir     string
 	pipes   string      // the prefix of the pipes, on Windows
 	trouble atomic.Bool // kernel calls fail and are slow
@@ -38,13 +38,13 @@ type place struct {
 }
 
 // open makes the node and starts the first agent.
-func open(t *testing.T) *place {
+func open(t *testing.T) *loadNode {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{dir: dir, pipes: "load-" + crand.Text() + "-"}
+	p := &loadNode{dir: dir, pipes: "load-" + crand.Text() + "-"}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +57,11 @@ func open(t *testing.T) *place {
 	return p
 }
 
-func (p *place) start() error {
+func (p *loadNode) start() error {
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: p.dir, Node: emulated.Options{NoSync: true},
-		Config: agent.Config{Interceptor: p.disturb, PipePrefix: p.pipes, RequirePrivacy: true, Logger: klog.New(quiet{})},
+		Config: agent.Config{Interceptor: p.injectFault, PipePrefix: p.pipes, RequirePrivacy: true,
+			Logger: klog.New(quiet{})},
 	})
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (p *place) start() error {
 	return nil
 }
 
-func (p *place) stop() error {
+func (p *loadNode) stop() error {
 	p.mu.Lock()
 	a := p.agent
 	p.agent = nil
@@ -79,13 +80,13 @@ func (p *place) stop() error {
 	if a == nil {
 		return nil
 	}
-	patience, cancel := context.WithTimeout(context.Background(), time.Minute)
+	waitCtx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return a.Stop(patience)
+	return a.Stop(waitCtx)
 }
 
 // restart upgrades the agent: one goes and the next one comes, while Windows keeps running.
-func (p *place) restart() error {
+func (p *loadNode) restart() error {
 	p.restarts++
 	if err := p.stop(); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (p *place) restart() error {
 	return p.start()
 }
 
-func (p *place) reboot() error {
+func (p *loadNode) reboot() error {
 	p.reboots++
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -103,7 +104,7 @@ func (p *place) reboot() error {
 var errAway = errors.New("the node is between two agents")
 
 // onNode does something on the node as a workload or the cloud would, past the agent.
-func (p *place) onNode(do func(*emulated.Node) error) error {
+func (p *loadNode) onNode(do func(*emulated.Node) error) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.agent == nil {
@@ -112,16 +113,16 @@ func (p *place) onNode(do func(*emulated.Node) error) error {
 	return do(p.agent.Emulated())
 }
 
-// socket returns the socket on which every agent of the place serves a version, also while none runs; on Windows, the
+// socket returns the socket on which every agent of the node serves a version, also while none runs; on Windows, the
 // pipe.
-func (p *place) socket(group, version string) string {
+func (p *loadNode) socket(group, version string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.path("csi-proxy-" + group + "-" + version)
 }
 
-// disturb makes one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
-func (p *place) disturb(_ context.Context, call kernel.Call, do func() error) error {
+// injectFault makes one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
+func (p *loadNode) injectFault(_ context.Context, call kernel.Call, do func() error) error {
 	p.calls.Add(1)
 	if !p.trouble.Load() {
 		return do()

@@ -32,8 +32,8 @@ type Hidden struct {
 	Own func(name string) bool
 }
 
-// A place is a part of a report with one kind of texts.
-type place struct {
+// A section is a part of a report with one kind of texts.
+type section struct {
 	kept    []string // members whose texts are the kit's own words
 	members bool     // the members' names may hold names, too
 	secrets bool     // what looks like a secret is removed
@@ -41,11 +41,11 @@ type place struct {
 }
 
 var (
-	prose = place{secrets: true, kept: []string{"begun", "sha256", "programs", "system", "name", "does", "test", "verdict",
-		"question", "status"}}
-	answers = place{members: true, secrets: true, encoded: true}
+	prose = section{secrets: true, kept: []string{"begun", "sha256", "programs", "system", "name", "does", "test",
+		"verdict", "question", "status"}}
+	answers = section{members: true, secrets: true, encoded: true}
 	// without secrets, because a buffer may look like one
-	calls = place{encoded: true, kept: []string{"function", "codeName", "error", "failed"}}
+	calls = section{encoded: true, kept: []string{"function", "codeName", "error", "failed"}}
 )
 
 // Hide replaces everything that is hidden in all texts of a report, and removes what looks like a secret.
@@ -64,15 +64,15 @@ func (r *Report) Hide(h Hidden) error {
 	if err := decoder.Decode(&value); err != nil {
 		return err
 	}
-	if text, err = json.Marshal(hide(names, value, prose)); err != nil {
+	if text, err = json.Marshal(redact(names, value, prose)); err != nil {
 		return err
 	}
 	*r = Report{}
 	return json.Unmarshal(text, r)
 }
 
-// hide replaces within a JSON value and everything below it.
-func hide(names *texts.Names, value any, in place) any {
+// redact replaces within a JSON value and everything below it.
+func redact(names *texts.Names, value any, in section) any {
 	switch v := value.(type) {
 	case string:
 		if hidden, ok := names.Encoded(v); in.encoded && ok {
@@ -84,7 +84,7 @@ func hide(names *texts.Names, value any, in place) any {
 		return v
 	case []any:
 		for i := range v {
-			v[i] = hide(names, v[i], in)
+			v[i] = redact(names, v[i], in)
 		}
 	case map[string]any:
 		hidden := map[string]any{}
@@ -101,7 +101,7 @@ func hide(names *texts.Names, value any, in place) any {
 			case name == "calls":
 				inside = calls
 			}
-			hidden[name] = hide(names, below, inside)
+			hidden[name] = redact(names, below, inside)
 		}
 		return hidden
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// disturber intercepts the kernel calls of one agent: it counts them, disturbs one, and lets none through once the
+// injector intercepts the kernel calls of one agent: it counts them, disturbs one, and lets none through once the
 // agent is dead.
-type disturber struct {
+type injector struct {
 	mu     sync.Mutex
 	calls  []kernel.Call
 	target int                                           // the call that is disturbed, counted from the last watch
@@ -22,27 +22,27 @@ type disturber struct {
 }
 
 // watch forgets the calls so far and disturbs the target-th from here; with a nil act it disturbs none.
-func (d *disturber) watch(target int, act func(kernel.Call, func() error) error) {
+func (d *injector) watch(target int, act func(kernel.Call, func() error) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.target, d.act, d.met = nil, target, act, false
 }
 
 // watched ends the watch and returns the calls and whether the target was reached.
-func (d *disturber) watched() (calls []kernel.Call, met bool) {
+func (d *injector) watched() (calls []kernel.Call, met bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.act = nil
 	return d.calls, d.met
 }
 
-func (d *disturber) kill() {
+func (d *injector) kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dead = true
 }
 
-func (d *disturber) intercept(_ context.Context, call kernel.Call, do func() error) error {
+func (d *injector) intercept(_ context.Context, call kernel.Call, do func() error) error {
 	d.mu.Lock()
 	call.Input = nil // may not be kept
 	number := len(d.calls)

@@ -9,39 +9,39 @@ import (
 	"google.golang.org/protobuf/compiler/protogen"
 )
 
-// A place is the API version of a Go package of stubs, and its module: the
+// A apiPackage is the API version of a Go package of stubs, and its module: the
 // package is <module>/api/<group>/<version>.
-type place struct {
+type apiPackage struct {
 	module, group, version string
 }
 
-// placeOf reads the place of a package of stubs from its import path. It
+// apiPackageOf reads the version of a package of stubs from its import path. It
 // reports false for a path of another shape.
-func placeOf(importPath protogen.GoImportPath) (place, bool) {
+func apiPackageOf(importPath protogen.GoImportPath) (apiPackage, bool) {
 	groupDir, version := path.Split(string(importPath))
 	apiDir, group := path.Split(path.Clean(groupDir))
 	module, api := path.Split(path.Clean(apiDir))
 	if api != "api" || module == "" {
-		return place{}, false
+		return apiPackage{}, false
 	}
-	return place{module: path.Clean(module), group: group, version: version}, true
+	return apiPackage{module: path.Clean(module), group: group, version: version}, true
 }
 
 // clientPackage returns the import path of the client of this version.
-func (p place) clientPackage() protogen.GoImportPath {
+func (p apiPackage) clientPackage() protogen.GoImportPath {
 	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
 }
 
 // ident returns an exported identifier of a package inside the module; an empty
 // dir is the module's root.
-func (p place) ident(dir, name string) protogen.GoIdent {
+func (p apiPackage) ident(dir, name string) protogen.GoIdent {
 	return protogen.GoImportPath(path.Join(p.module, dir)).Ident(name)
 }
 
 // check refuses a file that doesn't declare exactly one service of unary
 // methods in the package named after its version: the endpoints and the version
 // routing rely on that shape.
-func check(file *protogen.File, p place) error {
+func check(file *protogen.File, p apiPackage) error {
 	if got := string(file.Desc.Package()); got != p.version {
 		return fmt.Errorf("%s: proto package is %q, want %q, the name of its folder", file.Desc.Path(), got, p.version)
 	}
