@@ -73,8 +73,7 @@ func textDoubts() map[string]settlement {
 		"Not confirmed on the clouds' machines are the order of the two identifier":    by(2),
 		"EBS disks have no page 83 here, because theirs is not known":                  by(2),
 		"Not tried on Windows: the move on NTFS itself, and whether the mount manager": by(38),
-		"What stays unproved there is the handful of lines that hand a buffer":         {why: everything},
-		"that Windows agrees, too, is not proved":                                      {why: everything},
+		"Only the handful of lines that hand a buffer to a system call stays unproved": {why: everything},
 		"another error says that the state of the volume is not known":                 {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                           {why: notWindows},
 	}
