@@ -7,7 +7,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
 )
 
-// What a Mounter takes and returns, from package staging.
+// The types that a Mounter takes and returns, from package staging.
 type (
 	// A Disk is one disk of the node, as drivers recognise it.
 	Disk = staging.Disk
@@ -60,7 +60,7 @@ var (
 	ErrNotStaged = staging.ErrNotStaged
 )
 
-// Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
+// Where returns a match of a driver's own. The phrase what is for errors, such as "LUN 3".
 func Where(what string, fits func(Disk) bool) Match { return staging.Where(what, fits) }
 
 // ByNumber picks the disk with a number, which changes when disks come and go.

@@ -34,7 +34,7 @@ func TestThreeReplaceLines(t *testing.T) {
 	for name, text := range files {
 		must(t, "writing the driver", os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	// What else it needs may have to be downloaded; the modules of this repository must not be, from anywhere.
+	// Other modules may be downloaded; those of this repository must not be, from anywhere.
 	// with -trimpath, what any clone of this repository has compiled is not compiled again
 	for _, system := range []string{"windows", "linux"} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-mod=mod", "-o", "driver-"+system, ".")

@@ -15,7 +15,7 @@ import (
 // the same.
 const marker = 0x16
 
-// What is kept of a test's output: the last lines, each of bounded length.
+// Of a test's output the last lines are kept, each of bounded length.
 const (
 	keptLines = 100
 	keptBytes = 2000

@@ -132,7 +132,7 @@ func TestCleanRunsNoTests(t *testing.T) {
 	}
 }
 
-// What cannot be removed keeps a new run from starting, and stays in the ledger.
+// An object that cannot be removed keeps a new run from starting, and stays in the ledger.
 func TestUnremovableObjectsStayInLedger(t *testing.T) {
 	k, _ := newKit(t)
 	if err := prepare(k.base); err != nil {

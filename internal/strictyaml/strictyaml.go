@@ -29,8 +29,8 @@ type Unmarshaler interface {
 	UnmarshalYAML(decode func(into any) error) error
 }
 
-// Decode reads a file into the struct that into points to. What the file leaves out stays as it is. The name is for
-// errors, which are *Error.
+// Decode reads a file into the struct that into points to. Fields that the file leaves out stay as they are. The name
+// is for errors, which are *Error.
 func Decode(name string, text []byte, into any) (*Document, error) {
 	d := &Document{name: name, root: &yaml.Node{}}
 	if len(text) > MaxBytes {

@@ -48,9 +48,9 @@ func (fs *FS) LookUp(path winpath.Path, links *int) (*Location, kernel.Handle, e
 // errElsewhere means that what was opened is not known to be what was asked for.
 var errElsewhere = errors.New("another path was opened")
 
-// openBelow opens a path below a working directory with the demand that Windows follows no link on the way. What was
-// opened must have the name that was asked for, its volume included: a link, where the demand is not known, may lead to
-// the same path of another volume.
+// openBelow opens a path below a working directory with the demand that Windows follows no link on the way. The opened
+// object must have the name that was asked for, its volume included: where Windows ignores the demand, a link may lead
+// to the same path of another volume.
 //
 // https://github.com/golang/go/issues/73080
 func (fs *FS) openBelow(loc *Location, root winpath.Path, rest string) (kernel.Handle, error) {

@@ -85,7 +85,7 @@ func startCluster(t *testing.T, programs string) *cluster {
 	})
 	c.addNodes(t)
 	c.startControllers(ctx, t, config)
-	// What the operator of a cluster has already, as the documents say.
+	// The documents expect these objects in the cluster.
 	c.kubectl(t, "", "create", "priorityclass", "csi-node-critical", "--value=1000000")
 	for _, crd := range monitoringCRDs(t) {
 		c.kubectl(t, "", "create", "-f", crd)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What would be wrong in the agent's manifest is refused, and the server says why; so the other parts would see it.
+// The server refuses mistakes in the agent's manifest, and says why; so the other parts would see them.
 func testRefusals(t *testing.T, c *cluster) {
 	c.agentsNamespace(t)
 	content := withoutNamespace(t, read(t, agentManifest))

@@ -2,7 +2,7 @@
 
 // Command bench sets the agent beside a bare gRPC echo on a pipe and, if given, beside another csi-proxy.exe: the
 // start, the memory, and PathExists. It is for Windows and Wine; elsewhere it measures the agent on an emulated node.
-// What the agent costs on Linux is measured by the package's benchmarks.
+// The package's benchmarks measure the agent's costs on Linux.
 package main
 
 import (

@@ -131,7 +131,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// The node reboots while the driver works. What was staged still is, and the next try does the interrupted work.
+// The node reboots while the driver works. Staged volumes stay staged, and the next try does the interrupted work.
 func TestReboot(t *testing.T) {
 	for _, step := range steps() {
 		t.Run(stepName(step), func(t *testing.T) {

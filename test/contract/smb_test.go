@@ -130,7 +130,7 @@ func TestRule18LinkTargetIsPlain(t *testing.T) {
 		if err != nil || target != want {
 			t.Errorf("link to %s: got %q, %v, want %q", remote, target, err, want)
 		}
-		// What the SMB driver does with the mapping: its first two components are the key.
+		// The SMB driver takes the link's first two components as the key of the mapping.
 		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
 		noError(t, unmapShare(t, n, `\\`+parts[0]+`\`+parts[1]))
 		wantMapped(t, n)

@@ -76,8 +76,8 @@ func marks(facts []fact) map[string]string {
 	return all
 }
 
-// said returns how methods relate to their hub's, or how calls on the machine itself ended. What went well with a fake
-// counts as that, unless it also went well without.
+// said returns how methods relate to their hub's, or how calls on the machine itself ended. A call that
+// succeeded with a fake counts as such, unless it also succeeded without.
 func said(facts []fact) map[string]string {
 	all := map[string]string{}
 	for _, kind := range []string{"relates", "ended", "faked"} {

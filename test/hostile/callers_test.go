@@ -115,8 +115,8 @@ func TestFloodOfHungCalls(t *testing.T) {
 }
 
 // Calls that hang in Windows keep their slots when their callers give up, so their number is bounded, whatever the
-// callers do: give up at once, come again, or come over another connection. What is refused is refused soon, with the
-// reason; when Windows answers, everything is as before.
+// callers do: give up at once, come again, or come over another connection. Refusals come soon, with the reason; when
+// Windows answers, everything is as before.
 func TestHungReadsAreBounded(t *testing.T) {
 	g := attack(t, testnode.Options{Limits: limits.Limits{ClientOperations: 8, Wait: 10 * time.Millisecond}})
 	_, release := g.Faults.HangAll("OpenDevice")

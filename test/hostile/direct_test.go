@@ -107,8 +107,8 @@ func TestSwapDuringCall(t *testing.T) {
 	}
 }
 
-// TestLinksFollowedAllTheSame: a system follows links on the way although they are to be refused. What is opened through
-// one is noticed, and left as it is.
+// TestLinksFollowedAllTheSame: a system follows links on the way although they are to be refused. The agent notices an
+// object that was opened through one, and leaves it as it is.
 func TestLinksFollowedAllTheSame(t *testing.T) {
 	number := 0
 	for _, m := range methods(t) {

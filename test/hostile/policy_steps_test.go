@@ -20,7 +20,7 @@ func (g *target) steps() *client.Client {
 }
 
 // A rule that allows the steps allows all calls of which they are made, and where the rule ends, each of these ends,
-// too. What others have staged counts, although the client may not look there.
+// too. Volumes that others staged count, although the client may not look there.
 func TestPolicyOfSteps(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(own)

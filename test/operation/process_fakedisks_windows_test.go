@@ -18,7 +18,7 @@ type fakeDisks struct{ fakeFolder }
 const (
 	disksFolder = `C:\disks-fake`
 
-	// What is left in this folder is judged by sgdisk when the tests are over: hack/test-wine.sh.
+	// hack/test-wine.sh has sgdisk judge the disks that are left in this folder.
 	judgedFolder = `Z:\binaries\judged`
 )
 

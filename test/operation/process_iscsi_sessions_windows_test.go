@@ -153,7 +153,7 @@ func (l *iscsiLife) disks() {
 
 func (l *iscsiLife) failures() {
 	none := func() *iscsi.ConnectTargetRequest { return &iscsi.ConnectTargetRequest{} }
-	// What passes is waited out: a busy session, a buffer that is too small although a login has none.
+	// Transient failures are retried: a busy session, a buffer that is too small although a login has none.
 	l.initiator.world(network("once LoginIScsiTargetW 0xEFFF001F", "once LoginIScsiTargetW 122",
 		"once LogoutIScsiTarget 0xEFFF0040")...)
 	l.connect(codes.OK, plain, none())

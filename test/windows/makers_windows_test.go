@@ -104,7 +104,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// What a killed process left is removed by the next one, from the entries alone.
+// The next process removes what a killed one left, from the entries alone.
 func TestLeftServicesAreRemoved(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	l, k := ledgerOf(t), nativeKernel()

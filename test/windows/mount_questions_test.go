@@ -101,8 +101,8 @@ func askHolders(t testing.TB, s Subject) (any, error) {
 	}, nil
 }
 
-// mountHeld mounts and unmounts a volume while a directory is held, and each without the handle where that fails. What
-// fails without it, too, ends the part: its code is in the answer.
+// mountHeld mounts and unmounts a volume while a directory is held, and each without the handle where that fails. An
+// error without it, too, ends the part: its code is in the answer.
 func mountHeld(s Subject, volume string, access, share uint32) (answer held) {
 	at, err := mountPoint(s)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 )
 
-// provision makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. What do finds
-// out about the thing, it puts into the entry. A thing that was made in part is removed at once.
+// provision makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. The function
+// do puts what it learns about the thing into the entry. A thing that was made in part is removed at once.
 func provision(t testing.TB, e Entry, do func(e *Entry) error) error {
 	t.Helper()
 	l, err := inherited()

@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
-// What the owner of a machine uses, or has switched off, is not borrowed.
+// Tests do not borrow things that the machine's owner uses or has switched off.
 func TestUnavailableReasons(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused error

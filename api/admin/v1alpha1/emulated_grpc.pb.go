@@ -98,7 +98,7 @@ type EmulatedNodeClient interface {
 	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
 	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
 	AddSMBShare(ctx context.Context, in *AddSMBShareRequest, opts ...grpc.CallOption) (*AddSMBShareResponse, error)
-	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
+	// RemoveSMBShare removes a share. Open files there are lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
 	RemoveSMBShare(ctx context.Context, in *RemoveSMBShareRequest, opts ...grpc.CallOption) (*RemoveSMBShareResponse, error)
 	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.
@@ -515,7 +515,7 @@ type EmulatedNodeServer interface {
 	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
 	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
 	AddSMBShare(context.Context, *AddSMBShareRequest) (*AddSMBShareResponse, error)
-	// RemoveSMBShare removes a share. What is open there is lost; its files are kept for a share of the same name.
+	// RemoveSMBShare removes a share. Open files there are lost; its files are kept for a share of the same name.
 	// NOT_FOUND: there is no such share.
 	RemoveSMBShare(context.Context, *RemoveSMBShareRequest) (*RemoveSMBShareResponse, error)
 	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.

@@ -98,7 +98,7 @@ func TestOpenRelative(t *testing.T) {
 	}
 }
 
-// What NtCreateFile is told of the object: links on the way are refused only where that was asked for.
+// NtCreateFile is told to refuse links on the way only where the caller asked for it.
 func TestObjectAttributes(t *testing.T) {
 	name, err := windows.NewNTUnicodeString(`\Device\HarddiskVolume3\dir`)
 	must(t, err)
