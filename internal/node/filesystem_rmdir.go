@@ -16,10 +16,10 @@ import (
 
 // Rmdir removes a directory, a link or a mount point. It never touches a link's target or the content of a mounted
 // volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an
-// error; with force, the content is removed too and a missing path is success. What cannot be removed does not keep the
-// rest from going; the error is that of the first such object. A removal that takes longer than its caller waits goes
-// on. The name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have
-// closed the directory. Of identical calls that overlap, each gets the answer of one removal.
+// error; with force, the content is removed too and a missing path is success. An object that cannot be removed does
+// not keep the rest; the error is that of the first one. A removal that takes longer than its caller waits goes on. The
+// name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
+// the directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
 	if err != nil {

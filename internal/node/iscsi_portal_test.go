@@ -323,8 +323,8 @@ func (k toldISCSI) ReportISCSITargetPortals(string) (portals []byte, count int, 
 
 func (k toldISCSI) ISCSIDiscoveryMechanisms(string) ([]string, error) { return k.mechanisms, k.err }
 
-// What Windows tells of a target decides whether the portal named it. A mechanism that cannot be read counts as naming
-// it.
+// The mechanism that Windows reports for a target decides whether the portal named it. A mechanism that cannot be read
+// counts as naming it.
 func TestDiscoveryMechanisms(t *testing.T) {
 	by := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
 	const inside = "10.0.0.7"

@@ -25,7 +25,7 @@ const (
 	StorageIdTypeScsiNameString = 8
 )
 
-// What a StorageIdentifier names (STORAGE_ASSOCIATION_TYPE).
+// The objects that a StorageIdentifier can name (STORAGE_ASSOCIATION_TYPE).
 const (
 	StorageIdAssocDevice = 0
 	StorageIdAssocPort   = 1

@@ -188,8 +188,8 @@ type otherNode struct {
 	shares bool // it allows others to attach it as well
 }
 
-// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. What a
-// bundle names may be anywhere, on a file system that does not answer: the caller holds no lock of the node.
+// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. A
+// bundle may be on a file system that does not answer, so the caller holds no lock of the node.
 func lockBundle(home, stateDir string) (_ *lockedBundle, err error) {
 	b := &lockedBundle{home: home}
 	if b.lock, err = awaitLock(filepath.Join(home, bundleLock)); err != nil {

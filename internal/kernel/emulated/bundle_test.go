@@ -110,7 +110,7 @@ func TestMultiAttach(t *testing.T) {
 	wantOn(t, b, v, "of a")
 	writeOn(t, b, v, "of b")
 	wantOn(t, a, v, "of b")
-	// What a does to the disk, b sees when it looks again.
+	// Node b sees a's changes of the disk when it looks again.
 	must(t, a.GrowDisk(number, 128<<20))
 	must(t, b.UpdateStorageCache())
 	if got := b.disks[onB].image.size; got != 128<<20 {

@@ -77,7 +77,7 @@ func (c *content) accessList() ([]byte, error) {
 	return readFileIn(c.root, accessFile, info, maxAccessList)
 }
 
-// newVolumeAccess is the list of a new volume. What Windows gives to ordinary users there is not confirmed.
+// newVolumeAccess is the list of a new volume. The rights that Windows gives to ordinary users there are not confirmed.
 func newVolumeAccess() (l win32.AccessList) {
 	const users = "S-1-5-32-545"
 	l.Add(win32.NewAccessEntry(win32.AdministratorsSID(), win32.FILE_ALL_ACCESS))

@@ -144,8 +144,8 @@ func (h *host) changeNames(change string, dir *os.Root, path string, do func() e
 	return h.change(change, dir, ".", path, do)
 }
 
-// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". What
-// cannot be made durable later, because it cannot be opened, is not changed at all.
+// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". A
+// file that cannot be opened, and so not be made durable later, is not changed at all.
 func (h *host) change(change string, dir *os.Root, name, path string, do func() error) error {
 	if err := h.step(change, path); err != nil {
 		return err

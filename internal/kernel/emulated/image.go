@@ -163,8 +163,8 @@ func (im *image) hole(offset int64) int64 {
 	return max(data-offset, 0)
 }
 
-// readAt reads from the disk. What was never written is not asked of the host, which would make room for zeros in its
-// memory: the looks at 64 blank disks, all at once, read a gigabyte.
+// readAt reads from the disk. The host is not asked for ranges that were never written: it would make room for zeros in
+// its memory, and checks of 64 blank disks at once read a gigabyte.
 func (im *image) readAt(p []byte, offset int64) (int, error) {
 	end := offset + int64(len(p))
 	if im.hole(offset) >= int64(len(p)) && end <= im.size {

@@ -71,8 +71,8 @@ func Open(stateDir string, o Options) (*Node, error) {
 	return n, nil
 }
 
-// start starts the node. What a process left that did not end by itself may not be durable yet, and from here on it is
-// built upon.
+// start starts the node. The files of a killed process may not be durable yet, and from here on the node builds on
+// them.
 func (n *Node) start(o Options, clean bool) error {
 	if !clean {
 		if err := n.host.syncAll(n.lock); err != nil {
