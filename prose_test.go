@@ -36,8 +36,8 @@ var (
 	ends   = regexp.MustCompile(`[.!?:;]["')\]]*\s+|\n\s*\n|\n\s*([-*]|\d+\.)\s+`)
 )
 
-// maxWords bounds the sentences of documents.
-const maxWords = 25
+// Bounds of words: in a sentence of a document, and in all documents that are not generated.
+const maxWords, maxTotal = 25, 38000
 
 func TestCommentsArePlain(t *testing.T) {
 	if len(allowed) > 20 {
@@ -77,7 +77,8 @@ func forEachGoFile(t *testing.T, mode parser.Mode, visit func(set *token.FileSet
 	}
 }
 
-func TestSentencesOfDocumentsAreShort(t *testing.T) {
+func TestDocumentsAreShort(t *testing.T) {
+	total := 0
 	for _, file := range ownFiles(t) {
 		name := filepath.ToSlash(file)
 		if filepath.Ext(file) != ".md" || name == "CHANGELOG.md" || name == "CODE_OF_CONDUCT.md" {
@@ -95,6 +96,10 @@ func TestSentencesOfDocumentsAreShort(t *testing.T) {
 				t.Errorf("%s: it has %q: name the thing instead", file, word)
 			}
 		}
+		words := len(strings.Fields(string(content)))
+		if total += words; words > maxPage(name) {
+			t.Errorf("%s: it has %d words, want at most %d", file, words, maxPage(name))
+		}
 		text := fences.ReplaceAllString(string(content), "\n\n")
 		for _, found := range clause.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
 			t.Errorf("%s: a sentence begins with %q: name its subject", file, found[1])
@@ -106,6 +111,20 @@ func TestSentencesOfDocumentsAreShort(t *testing.T) {
 			}
 		}
 	}
+	if total > maxTotal {
+		t.Errorf("the documents have %d words, want at most %d", total, maxTotal)
+	}
+}
+
+// maxPage bounds the words of a page.
+func maxPage(name string) int {
+	switch {
+	case name == "docs/decisions/limits.md": // pages on one subject, merged
+		return 900
+	case strings.HasPrefix(name, "docs/decisions/"):
+		return 250
+	}
+	return 4000
 }
 
 var (
