@@ -65,8 +65,8 @@ type ofNew struct {
 	node   *inprocess.Node // nil with an agent
 }
 
-// opened is the backend of New. The whole process shares one, because it must share the locks, and New has no parameters
-// to pass one. It is opened only once, and never closed because its last user is unknown.
+// opened is the backend of New. The whole process shares one, because it must share the locks, and New has no
+// parameters to pass one. It is opened only once, and never closed because its last user is unknown.
 var opened = sync.OnceValues(open)
 
 func open() (ofNew, error) {
