@@ -154,7 +154,8 @@ func TestMessagesArePlain(t *testing.T) {
 			if word := banned.FindString(text) + riddles.FindString(text); word != "" {
 				t.Errorf("%s: the message %q has %q: name the thing instead", set.Position(call.Pos()), text, word)
 			}
-			if (strings.HasSuffix(function, "Errorf") || function == "New") && capital.MatchString(text) && !proper.MatchString(text) {
+			isError := strings.HasSuffix(function, "Errorf") || function == "New"
+			if isError && capital.MatchString(text) && !proper.MatchString(text) {
 				t.Errorf("%s: the error %q begins with a capital letter", set.Position(call.Pos()), text)
 			}
 			if strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "...") {

@@ -18,7 +18,8 @@ const (
 	Note    Severity = "note"    // worth knowing; often as it should be
 )
 
-// Finding is one thing that an administrator should know. The names of its fields are those of csi-proxyctl's JSON and YAML.
+// Finding is one thing that an administrator should know. The names of its fields are those of csi-proxyctl's JSON and
+// YAML.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	// Check is a stable name, for machines: "dangling-mount-point".

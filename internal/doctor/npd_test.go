@@ -57,7 +57,8 @@ func TestNPD(t *testing.T) {
 	}
 }
 
-// fits reports an error if a finding's line is too long for node-problem-detector, or if its reason cannot be asked for.
+// fits reports an error if a finding's line is too long for node-problem-detector, or if its reason cannot be asked
+// for.
 func fits(t *testing.T, f doctor.Facts) {
 	t.Helper()
 	for _, finding := range doctor.Examine(f) {

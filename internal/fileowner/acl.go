@@ -50,9 +50,9 @@ func trusted(sid string) bool {
 
 // changers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
 // list. An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER
-// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give no
-// other account a right. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether they
-// help depends on group membership.
+// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give no other
+// account a right. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether
+// they help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
 func changers(owner string, list []ace) (sids []string) {
 	if !trusted(owner) {
