@@ -34,6 +34,7 @@ func answersOnWine() map[string]string {
 		"iscsi SetMutualChapSecret":  "Unimplemented SetIScsiInitiatorCHAPSharedSecret ERROR_CALL_NOT_IMPLEMENTED",
 
 		"nodesteps Expand":     "Internal CM_Locate_DevNodeW ERROR_GEN_FAILURE",
+		"nodesteps GetUsage":   "NotFound", // a plain directory
 		"nodesteps Publish":    "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
 		"nodesteps StageDisk":  "Internal CM_Get_Device_Interface_ListW ERROR_GEN_FAILURE",
 		"nodesteps StageShare": "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",

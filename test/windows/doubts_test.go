@@ -74,6 +74,7 @@ func textDoubts() map[string]settlement {
 		"EBS disks have no page 83 here, because theirs is not known":                  by(2),
 		"Not tried on Windows: the move on NTFS itself, and whether the mount manager": by(38),
 		"Only the handful of lines that hand a buffer to a system call stays unproved": {why: everything},
+		"what a new volume's list allows Users is not confirmed":                       {why: "an access list on a volume is shown by icacls; no call of the API depends on it"},
 		"another error says that the state of the volume is not known":                 {why: notWindows},
 		"is read so slowly that it was not seen to be blank":                           {why: notWindows},
 	}

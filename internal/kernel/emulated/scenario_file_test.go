@@ -103,7 +103,7 @@ smbUsers:
   - {name: u, domains: [D], password: pw}
 smbServers:
   - name: fs
-    shares: [{name: one, users: [U], closedRoot: true}, {name: two}]
+    shares: [{name: one, users: [U], closedRoot: true, size: 8MiB, quota: 4MiB}, {name: two}]
     encryption: false
 iscsiPortals:
   - address: 192.0.2.1
@@ -172,7 +172,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			{Name: "b", StartType: win32.SERVICE_AUTO_START, Running: true},
 		},
 		SMBUsers: []SMBUserSpec{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
-		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true},
+		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
+			SizeBytes: 8 << 20, QuotaBytes: 4 << 20},
 			{Name: "two"}}, NoEncryption: true}},
 		ISCSI: []ISCSIPortalSpec{
 			{At: portalName{"192.0.2.1", 3261}, Advertises: "10.0.0.1", Targets: []ISCSITargetSpec{{
