@@ -121,7 +121,8 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 			s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
 	}
 	if at, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
-		f.Emulated.Path, f.Emulated.FreeBytes = at.GetHostPath(), freeBytes(at.GetHostPath())
+		f.Emulated.Path = at.GetHostPath()
+		f.Emulated.FreeBytes, f.Emulated.SizeBytes = space(at.GetHostPath())
 	}
 	addMissing := func(what string, err error) {
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {

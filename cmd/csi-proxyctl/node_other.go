@@ -43,13 +43,14 @@ func (a *connection) directories() ([]doctor.Directory, error) {
 	return []doctor.Directory{{Path: dir, Who: names}}, err
 }
 
-// freeBytes returns the free space of a file system, or -1 if it is unknown.
-func freeBytes(path string) int64 {
+// space returns the free space of a file system, -1 if it is unknown, and its size.
+func space(path string) (free, size int64) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(path, &fs); err != nil {
-		return -1
+		return -1, 0
 	}
-	return int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // other systems have other types
+	block := int64(fs.Bsize) //nolint:unconvert // other systems have other types
+	return int64(fs.Bavail) * block, int64(fs.Blocks) * block
 }
 
 // registryNumber is for Windows.

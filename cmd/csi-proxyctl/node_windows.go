@@ -26,14 +26,14 @@ func securityOf(pipe string) (string, error) {
 	return descriptor.String(), nil
 }
 
-// freeBytes returns the free space of a file system, or -1 if it is unknown.
-func freeBytes(path string) int64 {
-	var free uint64
+// space returns the free space of a file system, -1 if it is unknown, and its size.
+func space(path string) (free, size int64) {
+	var available, total uint64
 	name, err := windows.UTF16PtrFromString(path)
-	if err != nil || windows.GetDiskFreeSpaceEx(name, &free, nil, nil) != nil {
-		return -1
+	if err != nil || windows.GetDiskFreeSpaceEx(name, &available, &total, nil) != nil {
+		return -1, 0
 	}
-	return int64(min(free, math.MaxInt64))
+	return int64(min(available, math.MaxInt64)), int64(min(total, math.MaxInt64))
 }
 
 // systemVersion returns the version of Windows.

@@ -223,14 +223,16 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 }
 
 func TestEmulatedNodes(t *testing.T) {
-	fault := doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 10 * gib}
+	fault := doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 10 * gib, SizeBytes: 20 * gib}
 	for name, test := range map[string]struct {
 		node doctor.EmulatedNode
 		want []verdict
 	}{
 		"faults": {fault, []verdict{{doctor.Note, "active-fault", "csi-proxyctl node fault remove --all"}}},
-		"full host": {doctor.EmulatedNode{Path: "/state", FreeBytes: 1 << 20},
+		"full host": {doctor.EmulatedNode{Path: "/state", FreeBytes: 1 << 20, SizeBytes: 24 << 20},
 			[]verdict{{doctor.Problem, "host-disk-full", "make room there, or start the node with another -state-dir"}}},
+		"small host":     {doctor.EmulatedNode{Path: "/state", FreeBytes: 23 << 20, SizeBytes: 24 << 20}, nil},
+		"large host":     {doctor.EmulatedNode{Path: "/state", FreeBytes: 10 * gib, SizeBytes: 1000 * gib}, nil},
 		"unknown":        {doctor.EmulatedNode{Path: "/state", FreeBytes: -1}, nil},
 		"a node of iron": {doctor.EmulatedNode{}, nil},
 	} {

@@ -26,6 +26,20 @@ type Facts struct {
 	Unanswered []string
 }
 
+// A Directory is one that matters to the agent, and who besides administrators may change it.
+type Directory struct {
+	Path string
+	Who  []string
+}
+
+// An EmulatedNode is what is known about a node that is emulated on this host.
+type EmulatedNode struct {
+	Faults []string // that are active
+	// Path is where the node's files are on this host. FreeBytes of SizeBytes are left there; -1: not known.
+	Path                 string
+	FreeBytes, SizeBytes int64
+}
+
 // State is the result of trying an endpoint.
 type State string
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package doctor judges the state of a node: what is wrong with it and what to do. It looks at nothing itself but is
+// given Facts, which may be incomplete.
 package doctor
 
 import (
@@ -43,9 +45,20 @@ func reason(check string) string {
 	return text.String()
 }
 
-// A look makes findings of a part of the facts.
+// A report collects the findings about facts.
+type report struct {
+	Facts
+
+	findings []Finding
+}
+
+func (r *report) add(severity Severity, check, what string, evidence []string, do ...string) {
+	r.findings = append(r.findings, Finding{severity, check, what, append([]string{}, evidence...), append([]string{}, do...)})
+}
+
+// A look reports about a part of the facts.
 type look struct {
-	judge   func(Facts) []Finding
+	judge   func(*report)
 	missing func(Facts) string // what keeps it from finding anything; "" if nothing does
 	checks  string             // that it may report
 }
@@ -53,40 +66,37 @@ type look struct {
 func looks() []look {
 	never := func(Facts) string { return "" }
 	return []look{
-		{endpoints, never, "no-agent access-denied silent-endpoint broken-endpoint"},
-		{emulated, noAgent, "active-fault host-disk-full"},
-		{unanswered, noAgent, "no-answer"},
-		{versionsServed, noAgent, "group-off old-version"},
-		{services, noServices, "service-stopped service-not-automatic service-wrapped"},
-		{privileges, notInspected(""), "missing-privilege"},
-		{operations, notInspected(""), "hung-operation slow-operation"},
-		{dangling, notInspected("mount points"),
+		{(*report).endpoints, never, "no-agent access-denied silent-endpoint broken-endpoint"},
+		{(*report).emulated, noAgent, "active-fault host-disk-full"},
+		{(*report).unanswered, noAgent, "no-answer"},
+		{(*report).versionsServed, noAgent, "group-off old-version"},
+		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
+		{(*report).privileges, notInspected(""), "missing-privilege"},
+		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
+		{(*report).dangling, notInspected("mount points"),
 			"dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
-		{mappings, notInspected("SMB mappings"), "stale-smb-mapping"},
-		{mappingsLimit, notInspected("SMB mappings"), "many-smb-mappings"},
-		{sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
-		{disks, noTree, "disk-offline disk-read-only partition-smaller"},
-		{volumes, noTree, "volume-not-mounted file-system-smaller"},
-		{owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
-		{automount, noAgent, "automount-off"},
-		{sanPolicy, noAgent, "san-policy"},
-		{bitLocker, noAgent, "bitlocker-required"},
-		{anotherAgent, never, "another-agent"},
-		{writable, noAgent, "writable-directory"},
+		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
+		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
+		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
+		{(*report).volumes, noTree, "volume-not-mounted file-system-smaller"},
+		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
+		{(*report).settings, noAgent, "automount-off san-policy bitlocker-required"},
+		{(*report).anotherAgent, never, "another-agent"},
+		{(*report).writable, noAgent, "writable-directory"},
 	}
 }
 
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
-	var findings []Finding
+	r := &report{Facts: f}
 	for _, l := range looks() {
-		findings = append(findings, l.judge(f)...)
+		l.judge(r)
 	}
 	order := []Severity{Problem, Warning, Note}
-	slices.SortStableFunc(findings, func(a, b Finding) int {
+	slices.SortStableFunc(r.findings, func(a, b Finding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
-	return findings
+	return r.findings
 }
 
 // Bad reports whether any finding is worse than a note.

@@ -12,60 +12,28 @@ import (
 )
 
 // dangling judges mount points and links that lead nowhere.
-func dangling(f Facts) []Finding {
-	var findings []Finding
-	for _, d := range f.Inspected.GetDangling() {
-		path := argument{"PATH", d.GetPath()}
-		finding := Finding{
-			Severity: Warning, Check: "dangling-link", What: "a link leads nowhere: " + d.GetPath(),
-			Evidence: []string{d.GetPath() + " → " + d.GetTarget()}, Do: []string{command("csi-proxyctl fs rmdir %s", path)},
+func (r *report) dangling() {
+	for _, d := range r.Inspected.GetDangling() {
+		at, evidence := argument{"PATH", d.GetPath()}, []string{d.GetPath() + " → " + d.GetTarget()}
+		attach := "if pods still use the volume: attach the disk again"
+		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
+		switch kind := d.GetKind(); {
+		case mountPoint(d) && staged.MatchString(d.GetPath()):
+			r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
+				evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
+				`until then a pod with the volume may wait here: "exists but is not a directory"`)
+		case mountPoint(d):
+			r.add(Problem, "dangling-mount-point", "the disk of a mounted volume is gone: nothing is at "+d.GetPath(),
+				evidence, attach, unmount)
+		case kind == admin.DanglingKind_DANGLING_KIND_SHARE:
+			r.add(Warning, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
+				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
+				command("if nothing uses it: csi-proxyctl fs rmdir %s", at))
+		default:
+			r.add(Warning, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence,
+				command("csi-proxyctl fs rmdir %s", at))
 		}
-		switch d.GetKind() {
-		case admin.DanglingKind_DANGLING_KIND_MOUNT_POINT:
-			finding.Severity, finding.Check = Problem, "dangling-mount-point"
-			finding.What = "the disk of a mounted volume is gone: nothing is at " + d.GetPath()
-			finding.Do = []string{
-				"if pods still use the volume: attach the disk again",
-				command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, path),
-			}
-			if staged.MatchString(d.GetPath()) {
-				finding.Check = "left-over-globalmount"
-				finding.What = "kubelet's mount point of a gone disk was left over: " + d.GetPath()
-				// https://github.com/kubernetes/kubernetes/issues/130300
-				finding.Do = append(finding.Do, `until then a pod with the volume may wait here: "exists but is not a directory"`)
-			}
-		case admin.DanglingKind_DANGLING_KIND_SHARE:
-			finding.Check = "dangling-share-link"
-			finding.What = "the share behind a link is not mapped, as after a reboot: " + d.GetPath()
-			finding.Do = []string{
-				"if pods use it: restart them, so that kubelet has the driver map it again",
-				command("if nothing uses it: csi-proxyctl fs rmdir %s", path),
-			}
-		}
-		findings = append(findings, finding)
 	}
-	return findings
-}
-
-// mappings judges SMB mappings.
-func mappings(f Facts) []Finding {
-	var findings []Finding
-	for _, m := range f.Inspected.GetSmbMappings() {
-		if m.GetStatus() == "OK" {
-			continue
-		}
-		findings = append(findings, Finding{
-			Severity: Problem, Check: "stale-smb-mapping", What: "the mapping of a share does not work: " + m.GetRemotePath(),
-			Evidence: []string{fmt.Sprintf("%s: %s", m.GetRemotePath(), m.GetStatus())},
-			Do: []string{
-				command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
-					argument{"SERVER", server(m.GetRemotePath())}),
-				command("after a password was changed: csi-proxyctl smb map %s --user USER --password-file FILE",
-					argument{"SHARE", m.GetRemotePath()}),
-			},
-		})
-	}
-	return findings
 }
 
 // Nodes stopped mapping shares at about 701 mappings; before that, listing them had become slow.
@@ -75,59 +43,51 @@ const (
 	mappingsMany = 500
 )
 
-// mappingsLimit judges how many mappings there are.
-func mappingsLimit(f Facts) []Finding {
-	all := f.Inspected.GetSmbMappings()
-	if len(all) < mappingsMany {
-		return nil
-	}
-	servers, stale := map[string]int{}, 0
+// mappings judges SMB mappings, and how many there are.
+func (r *report) mappings() {
+	all, servers, stale := r.Inspected.GetSmbMappings(), map[string]int{}, 0
 	for _, m := range all {
-		servers[strings.ToLower(server(m.GetRemotePath()))]++
-		if m.GetStatus() != "OK" {
-			stale++
+		name, _, _ := strings.Cut(strings.TrimLeft(m.GetRemotePath(), `\`), `\`)
+		servers[strings.ToLower(name)]++
+		if m.GetStatus() == "OK" {
+			continue
 		}
+		stale++
+		r.add(Problem, "stale-smb-mapping", "the mapping of a share does not work: "+m.GetRemotePath(),
+			[]string{m.GetRemotePath() + ": " + m.GetStatus()},
+			command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
+				argument{"SERVER", name}),
+			command("after a password was changed: csi-proxyctl smb map %s --user USER --password-file FILE",
+				argument{"SHARE", m.GetRemotePath()}))
 	}
-	finding := Finding{
-		Severity: Warning, Check: "many-smb-mappings",
-		What: fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough "+
-			"memory resources\"", len(all), mappingsMost),
-		Evidence: []string{fmt.Sprintf("%d mappings, of which %d are not connected", len(all), stale)},
-		Do: []string{
-			"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
-			"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, " +
-				"--remove-smb-mount-on-windows of the driver for Azure Files",
-		},
+	if len(all) < mappingsMany {
+		return
 	}
+	severity := Warning
 	if len(all) >= mappingsMost {
-		finding.Severity = Problem
+		severity = Problem
 	}
+	evidence := []string{fmt.Sprintf("%d mappings, of which %d are not connected", len(all), stale)}
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		finding.Evidence = append(finding.Evidence, fmt.Sprintf("%s: %d", name, servers[name]))
+		evidence = append(evidence, fmt.Sprintf("%s: %d", name, servers[name]))
 	}
-	return []Finding{finding}
+	r.add(severity, "many-smb-mappings",
+		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough memory resources\"",
+			len(all), mappingsMost), evidence,
+		"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
+		"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, "+
+			"--remove-smb-mount-on-windows of the driver for Azure Files")
 }
 
 // sessions judges iSCSI sessions.
-func sessions(f Facts) []Finding {
-	var findings []Finding
-	for _, s := range f.Inspected.GetIscsiSessions() {
-		if s.GetConnected() {
-			continue
+func (r *report) sessions() {
+	for _, s := range r.Inspected.GetIscsiSessions() {
+		if !s.GetConnected() {
+			r.add(Problem, "iscsi-disconnected",
+				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",
+				[]string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
+				"csi-proxyctl iscsi portal list",
+				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260")
 		}
-		findings = append(findings, Finding{
-			Severity: Problem, Check: "iscsi-disconnected", What: "an iSCSI target is not connected: the disks of " +
-				s.GetTarget() + " hang or disappear",
-			Evidence: []string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
-			Do: []string{"csi-proxyctl iscsi portal list",
-				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260"},
-		})
 	}
-	return findings
-}
-
-// server returns the server of \\server\share.
-func server(share string) string {
-	name, _, _ := strings.Cut(strings.TrimLeft(share, `\`), `\`)
-	return name
 }

@@ -93,7 +93,7 @@ func TestLinesFit(t *testing.T) {
 		},
 		Unanswered:  []string{"disks and volumes", "services", "mount points and links that lead nowhere"},
 		Directories: []doctor.Directory{{Path: "C:" + long, Who: []string{long}}},
-		Emulated:    doctor.EmulatedNode{Path: long, FreeBytes: 1},
+		Emulated:    doctor.EmulatedNode{Path: long, FreeBytes: 1, SizeBytes: gib},
 		SANPolicy:   doctor.OfflineAll, AutomountOff: true, BitLockerRequired: true,
 	})
 }

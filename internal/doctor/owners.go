@@ -20,13 +20,9 @@ var staged = regexp.MustCompile(`(?i)\\plugins\\kubernetes\.io\\csi\\([^\\]+)\\[
 var below = regexp.MustCompile(`(?i)\\kubelet\\`)
 
 // owners judges who uses the disks: several CSI drivers on one node, or something that is none.
-func owners(f Facts) []Finding {
-	if f.Tree == nil {
-		return nil
-	}
-	var findings []Finding
+func (r *report) owners() {
 	disks := map[string][]string{} // by driver
-	for _, d := range f.Tree.Disks {
+	for _, d := range r.allDisks() {
 		if d.System != nil && *d.System {
 			continue
 		}
@@ -35,68 +31,37 @@ func owners(f Facts) []Finding {
 			disks[driver] = append(disks[driver], fmt.Sprint(d.Number))
 		}
 		if len(drivers) > 1 {
-			findings = append(findings, Finding{
-				Severity: Warning, Check: "disk-of-two-drivers", What: fmt.Sprintf("disk %d is staged by several CSI drivers: %s",
-					d.Number, strings.Join(drivers, ", ")),
-				Evidence: append([]string{describe(d)}, mountedAt(d)...),
-				Do: []string{"find out which of them the disk belongs to: one of them has taken another's, or did not " +
-					"unstage it"},
-			})
+			r.add(Warning, "disk-of-two-drivers",
+				fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")), describe(d),
+				"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it")
 		}
-		if len(drivers) == 0 && len(elsewhere) > 0 {
-			findings = append(findings, Finding{
-				Severity: Note, Check: "disk-not-of-kubernetes",
-				What: fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver",
-					d.Number),
-				Evidence: append([]string{describe(d)}, mountedAt(d)...), Do: []string{},
-			})
+		if len(drivers) == 0 && elsewhere {
+			r.add(Note, "disk-not-of-kubernetes",
+				fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver",
+					d.Number), describe(d))
 		}
 	}
 	if len(disks) > 1 {
-		finding := Finding{
-			Severity: Note, Check: "several-drivers",
-			What: "several CSI drivers have disks on this node: each must find its own by serial number, page 83 or address, " +
-				"never by being new or blank",
-			Evidence: []string{}, Do: []string{},
-		}
+		var evidence []string
 		for _, driver := range slices.Sorted(maps.Keys(disks)) {
-			finding.Evidence = append(finding.Evidence, driver+": disk "+strings.Join(disks[driver], ", "))
+			evidence = append(evidence, driver+": disk "+strings.Join(disks[driver], ", "))
 		}
-		findings = append(findings, finding)
+		r.add(Note, "several-drivers", "several CSI drivers have disks on this node: each must find its own by serial "+
+			"number, page 83 or address, never by being new or blank", evidence)
 	}
-	return findings
 }
 
-// users returns the CSI drivers that stage volumes of a disk, and the mount points that are not kubelet's.
-func users(d treeview.Disk) (drivers, elsewhere []string) {
-	for _, p := range d.Partitions {
-		if p.Volume == nil {
-			continue
-		}
+// users returns the CSI drivers that stage volumes of a disk, and whether it has a mount point that is not kubelet's.
+func users(d treeview.Disk) (drivers []string, elsewhere bool) {
+	for _, p := range d.Volumes() {
 		for _, path := range p.Volume.MountPoints {
-			switch of := staged.FindStringSubmatch(path); {
-			case len(of) > 1 && !slices.Contains(drivers, of[1]):
+			if of := staged.FindStringSubmatch(path); of != nil {
 				drivers = append(drivers, of[1])
-			case of == nil && !below.MatchString(path):
-				elsewhere = append(elsewhere, path)
+			} else if !below.MatchString(path) {
+				elsewhere = true
 			}
 		}
 	}
 	slices.Sort(drivers)
-	return drivers, elsewhere
-}
-
-// automount judges whether Windows mounts new volumes.
-func automount(f Facts) []Finding {
-	if !f.AutomountOff {
-		return nil
-	}
-	return []Finding{{
-		Severity: Warning, Check: "automount-off",
-		What:     "automount is off: Windows leaves volumes offline that it has not mounted before",
-		Evidence: []string{"as after mountvol /N"},
-		Do: []string{"mountvol /E",
-			"this agent brings such a volume online when a driver asks for it; drivers that mount in another way, and other " +
-				"agents, do not find it"},
-	}}
+	return slices.Compact(drivers), elsewhere
 }

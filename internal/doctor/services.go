@@ -2,49 +2,45 @@
 
 package doctor
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
-)
+import "strings"
 
 // services judges the Windows services that storage needs.
-func services(f Facts) []Finding {
-	var findings []Finding
-	for _, s := range f.Services {
-		running := s.Status == "running"
+func (r *report) services() {
+	for _, s := range r.Services {
+		name := argument{"SERVICE", s.Name}
+		smb, iscsi := strings.EqualFold(s.Name, "LanmanWorkstation"), strings.EqualFold(s.Name, "MSiSCSI")
+		stopped := s.Status != "running"
 		found := func(severity Severity, check, what string, do ...string) {
-			findings = append(findings, Finding{severity, check, what, evidence(s), do})
+			r.add(severity, check, what, []string{evidence(s)}, do...)
 		}
-		switch start := startService(s); {
-		case strings.EqualFold(s.Name, "LanmanWorkstation") && !running:
+		switch {
+		case smb && stopped:
 			found(Problem, "service-stopped",
-				"the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", start...)
-		case strings.EqualFold(s.Name, "MSiSCSI") && !running && usesISCSI(f):
+				"the SMB client, LanmanWorkstation, does not run: no share can be mapped or reached", startService(s)...)
+		case iscsi && stopped && r.usesISCSI():
 			found(Problem, "service-stopped", "the iSCSI initiator, MSiSCSI, does not run: this node has iSCSI disks",
-				start...)
-		case strings.EqualFold(s.Name, "MSiSCSI") && !running && s.Start == "automatic":
+				startService(s)...)
+		case iscsi && stopped && s.Start == "automatic":
 			found(Warning, "service-stopped",
-				"the iSCSI initiator, MSiSCSI, should run and does not: calls of the iscsi group fail", start...)
-		case strings.EqualFold(s.Name, "MSiSCSI") && !running:
+				"the iSCSI initiator, MSiSCSI, should run and does not: calls of the iscsi group fail", startService(s)...)
+		case iscsi && stopped:
 			found(Note, "service-stopped",
-				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail", start...)
-		case s.Agent && s.Installed && !running && !strings.HasSuffix(s.Status, "-pending"):
+				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail",
+				startService(s)...)
+		case s.Agent && s.Installed && stopped && !strings.HasSuffix(s.Status, "-pending"):
 			found(Warning, "service-stopped",
 				"the agent's service is installed and does not run: another agent answers, which may end with its container",
-				command("sc start %s", argument{"SERVICE", s.Name}),
-				"if a DaemonSet has taken over: "+command("csi-proxy service uninstall -name %s", argument{"SERVICE", s.Name}))
+				command("sc start %s", name),
+				"if a DaemonSet has taken over: "+command("csi-proxy service uninstall -name %s", name))
 		case s.Agent && s.Installed && s.Start != "automatic":
 			found(Warning, "service-not-automatic", "the agent's service does not start with the node",
-				command("sc config %s start= auto", argument{"SERVICE", s.Name}))
+				command("sc config %s start= auto", name))
 		case s.Wrapper != "":
 			found(Note, "service-wrapped",
 				"another program starts the agent, and may cut off its operations when the service stops",
-				command("csi-proxy service install -name %s -start", argument{"SERVICE", s.Name}))
+				command("csi-proxy service install -name %s -start", name))
 		}
 	}
-	return findings
 }
 
 // startService returns the steps that start a service.
@@ -63,19 +59,13 @@ func startService(s Service) []string {
 	}
 }
 
-func evidence(s Service) []string {
+func evidence(s Service) string {
 	if !s.Installed {
-		return []string{"service " + s.Name + ": not installed"}
+		return "service " + s.Name + ": not installed"
 	}
 	text := "service " + s.Name + ": " + s.Status + ", starts " + s.Start
 	if s.Wrapper != "" {
 		text += ", runs " + s.Wrapper
 	}
-	return []string{text}
-}
-
-// usesISCSI reports whether the node has an iSCSI disk.
-func usesISCSI(f Facts) bool {
-	return f.Tree != nil && slices.ContainsFunc(f.Tree.Disks,
-		func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
+	return text
 }

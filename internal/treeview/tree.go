@@ -49,6 +49,16 @@ type Volume struct {
 	MountPoints []string `json:"mountPoints"` // nil: not known
 }
 
+// Volumes returns the partitions of the disk that have a volume.
+func (d Disk) Volumes() (list []Partition) {
+	for _, p := range d.Partitions {
+		if p.Volume != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // String describes the disk in the terms by which people recognise it, but for its number.
 func (d Disk) String() string {
 	parts := []string{diskSize(d)}

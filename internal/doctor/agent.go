@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// endpoints judges which pipes or sockets exist and how they answer.
+func (r *report) endpoints() {
+	by := map[State][]string{}
+	for _, e := range r.Endpoints {
+		line := e.Address
+		if e.Detail != "" && e.State != Absent {
+			line += ": " + e.Detail
+		}
+		by[e.State] = append(by[e.State], line)
+	}
+	if len(r.Endpoints) > 0 && len(by[Absent])+len(by[Abandoned]) == len(r.Endpoints) {
+		what, first := "no agent serves the storage API here", r.Endpoints[0].Address
+		evidence := fmt.Sprintf("none of %d endpoints exists, such as %s", len(r.Endpoints), first)
+		if left := by[Abandoned]; len(left) > 0 {
+			what += ": its sockets are there, and no process listens, as after it was killed"
+			evidence = fmt.Sprintf("%d sockets, such as %s", len(left), left[0])
+		}
+		r.add(Problem, "no-agent", what, []string{evidence}, startAgent(first)...)
+		return
+	}
+	bad := func(state State, check, what string, do ...string) {
+		if len(by[state]) > 0 {
+			r.add(Problem, check, what, by[state], do...)
+		}
+	}
+	bad(Denied, "access-denied", "endpoints refuse this process",
+		"run this command as an administrator; drivers need an account that the agent's -pipe-security admits")
+	bad(Silent, "silent-endpoint", "endpoints can be opened but do not answer: the agent hangs or is overloaded",
+		"look at the agent's log", "if it stays so, restart the agent")
+	bad(Broken, "broken-endpoint", "endpoints fail", "check that nothing but csi-proxy serves them, and look at its log")
+}
+
+// startAgent returns the steps that help where there is no agent: on a Windows node, or elsewhere with an emulated one.
+func startAgent(address string) []string {
+	if !strings.HasPrefix(address, `\\.\pipe\`) {
+		return []string{"csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"}
+	}
+	return []string{
+		"if it is a service: sc query csiproxy",
+		"if it is a DaemonSet: check that its pod runs on this node",
+		"in a container: check that the pipes are mounted into it",
+	}
+}
+
+// unanswered judges the questions that were not answered in time.
+func (r *report) unanswered() {
+	if len(r.Unanswered) > 0 {
+		r.add(Problem, "no-answer", "the agent did not answer in time: it was asked about "+
+			strings.Join(r.Unanswered, ", ")+"; something hangs in Windows, or the node is overloaded", nil,
+			"csi-proxyctl doctor, in some minutes: it names the operations that hang longer than any call should take",
+			"look at the agent's log")
+	}
+}
+
+// versionsServed judges whether each group is served, and in its newest version.
+func (r *report) versionsServed() {
+	served, present := map[string][]string{}, false
+	for _, e := range r.Endpoints {
+		if e.State != Absent && e.State != Abandoned && e.Group != "" {
+			served[e.Group], present = append(served[e.Group], e.Version), true
+		}
+	}
+	var off, old []string
+	for _, group := range slices.Sorted(maps.Keys(r.Newest)) {
+		switch versions := served[group]; {
+		case len(versions) == 0:
+			off = append(off, group)
+		case !slices.Contains(versions, r.Newest[group]):
+			old = append(old, fmt.Sprintf("%s: the newest is %s, served is %s", group, r.Newest[group],
+				strings.Join(versions, ", ")))
+		}
+	}
+	if present && len(off) > 0 {
+		r.add(Note, "group-off", "groups of the API are not served: "+strings.Join(off, ", "), nil,
+			"if a driver here needs them, look at the agent's -api flags and its version")
+	}
+	if len(old) > 0 {
+		r.add(Note, "old-version", "groups are not served in their newest version", old,
+			"update the agent, or look at its -api flags; older versions lack calls and safeguards")
+	}
+}
+
+// anotherAgent reports endpoints that another process serves. An unexpected server may get the calls of drivers.
+func (r *report) anotherAgent() {
+	served := map[string][]string{}
+	for _, e := range r.Endpoints {
+		if e.Server != "" {
+			served[e.Server] = append(served[e.Server], e.Address)
+		}
+	}
+	servers := slices.SortedFunc(maps.Keys(served), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(served[b]), len(served[a])), cmp.Compare(a, b))
+	})
+	if !r.NoAgent && len(servers) > 0 {
+		servers = servers[1:] // the node's
+	}
+	if len(servers) == 0 {
+		return
+	}
+	var evidence []string
+	for _, server := range servers {
+		evidence = append(evidence, fmt.Sprintf("%s serves %d endpoints, such as %s", server, len(served[server]),
+			served[server][0]))
+	}
+	r.add(Problem, "another-agent",
+		"another agent serves endpoints here: calls that are meant for one agent reach the other", evidence,
+		"end the process, or uninstall the service or the DaemonSet that starts it")
+}
+
+// privileges judges the account that the agent runs as.
+func (r *report) privileges() {
+	for _, p := range r.Inspected.GetMissingPrivileges() {
+		r.add(Problem, "missing-privilege", "the agent's account lacks a privilege for "+p.GetNeededFor(),
+			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process"},
+			`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
+			"or grant its account this user right, and start the agent again",
+			"if it is a service, see whether it is limited to some privileges: sc qprivs csiproxy")
+	}
+}
+
+// An operation takes less than slow on a healthy node. The agent lets no call take as long as hung: the caller of an
+// operation that runs longer has given up.
+const (
+	slow = 5 * time.Second
+	hung = 2 * time.Minute
+)
+
+// operations judges work that does not end.
+func (r *report) operations() {
+	if lines := r.running(hung, math.MaxInt64); len(lines) > 0 {
+		r.add(Problem, "hung-operation", "the agent waits for Windows and gets no answer", lines,
+			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
+			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in "+
+				"Windows; restarting the node does")
+	}
+	if lines := r.running(slow, hung); len(lines) > 0 {
+		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines,
+			"csi-proxyctl doctor, in two minutes: what has not ended by then hangs")
+	}
+}
+
+// running returns the operations of an age, those that wait for others last.
+func (r *report) running(from, to time.Duration) (lines []string) {
+	var waiting []string
+	for _, o := range r.Inspected.GetOperations() {
+		age := o.GetAge().AsDuration()
+		line := fmt.Sprintf("%s, for %v", o.GetName(), age.Round(time.Second))
+		switch {
+		case age < from || age >= to:
+		case o.GetWaiting():
+			waiting = append(waiting, line+", waiting for others")
+		default:
+			lines = append(lines, line)
+		}
+	}
+	return append(lines, waiting...)
+}
