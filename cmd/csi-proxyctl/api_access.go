@@ -42,11 +42,11 @@ volume that holds nothing yet. ContainerUser is S-1-5-93-2-2.`
 func accessCommand(a *connection) *cobra.Command {
 	return query(a, "access", "Print the access list of the root directory of the volume at a path",
 		nodeClient.GetAccess, func(_ []string, r *admin.GetAccessResponse) answer {
-			rows := []string{"SID\tRIGHTS\tINHERITED"}
+			found := answer{value: message{r}, rows: []string{"SID\tRIGHTS\tINHERITED"}}
 			for _, e := range r.GetEntries() {
-				rows = append(rows, fmt.Sprintf("%s\t%s\t%s", e.GetSid(), rightsText(e.GetMask()), choose(e.GetInherited(), "yes", "no")))
+				found.rows = append(found.rows, cells(e.GetSid(), rightsText(e.GetMask()), e.GetInherited()))
 			}
-			return answer{value: message{r}, rows: rows}
+			return found
 		}, "WINPATH")
 }
 

@@ -81,12 +81,9 @@ type mappingRow struct {
 
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
 	mapped, err := a.mappings(ctx)
-	list, rows := []mappingRow{}, []string{"SHARE\tSTATUS"}
-	for _, m := range mapped {
-		list = append(list, mappingRow{m.GetRemotePath(), m.GetStatus()})
-		rows = append(rows, m.GetRemotePath()+"\t"+m.GetStatus())
-	}
-	return answer{value: map[string]any{"mappings": list}, rows: rows}, err
+	return table("mappings", "SHARE\tSTATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
+		return mappingRow{m.GetRemotePath(), m.GetStatus()}, []any{m.GetRemotePath(), m.GetStatus()}
+	}), err
 }
 
 func iscsiGroup(a *connection) *cobra.Command {
@@ -118,19 +115,11 @@ iSCSI qualified name, as csi-proxyctl iscsi portal discover prints it.`
 	return c
 }
 
-// portalRow is a registered portal.
-type portalRow struct {
-	Address string `json:"address"`
-	Port    uint32 `json:"port"`
-}
-
 func showPortals(_ []string, r *csiproxy.ListTargetPortalsResponse) answer {
-	list, rows := []portalRow{}, []string{"ADDRESS\tPORT"}
-	for _, p := range r.GetTargetPortals() {
-		list = append(list, portalRow{p.GetTargetAddress(), p.GetTargetPort()})
-		rows = append(rows, fmt.Sprintf("%s\t%d", p.GetTargetAddress(), p.GetTargetPort()))
-	}
-	return answer{value: map[string]any{"portals": list}, rows: rows}
+	return table("portals", "ADDRESS\tPORT", r.GetTargetPortals(), func(p *csiproxy.TargetPortal) (any, []any) {
+		address, port := p.GetTargetAddress(), p.GetTargetPort()
+		return map[string]any{"address": address, "port": port}, []any{address, port}
+	})
 }
 
 func loginCommand(a *connection) *cobra.Command {
@@ -168,11 +157,9 @@ is already connected stays connected, whatever the credentials.`
 
 func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
 	r, err := a.inspection(ctx, "iSCSI sessions")
-	rows := []string{"TARGET\tCONNECTED"}
-	for _, s := range r.GetIscsiSessions() {
-		rows = append(rows, s.GetTarget()+"\t"+choose(s.GetConnected(), "yes", "no"))
-	}
-	return answer{value: map[string]any{"sessions": messages(r.GetIscsiSessions())}, rows: rows}, err
+	return table("sessions", "TARGET\tCONNECTED", r.GetIscsiSessions(), func(s *admin.ISCSISession) (any, []any) {
+		return message{s}, []any{s.GetTarget(), s.GetConnected()}
+	}), err
 }
 
 func mutualSecretCommand(a *connection) *cobra.Command {

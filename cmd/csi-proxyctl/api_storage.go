@@ -3,12 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -57,45 +55,34 @@ func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) 
 		}
 		found := answer{value: tree, wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
 		for _, d := range tree.Disks {
-			found.wide = append(found.wide, fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", d.Number,
-				treeview.Size(d.SizeBytes), d.State(), locationRow{d.Adapter, d.Bus, d.Target, d.LUN}.cells(),
-				cmp.Or(d.SerialNumber, "-"), cmp.Or(d.Page83, "-")))
+			found.wide = append(found.wide, cells(d.Number, treeview.Size(d.SizeBytes), d.State(), d.Adapter, d.Bus, d.Target,
+				d.LUN, d.SerialNumber, d.Page83))
 		}
 		return found, nil
 	}
 	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	rows := []string{"DISK\tSERIAL\tPAGE 83"}
-	for _, n := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
+	return table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(r.GetDiskIDs())), func(n uint32) (any, []any) {
 		id := r.GetDiskIDs()[n]
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%s", n, cmp.Or(id.GetSerialNumber(), "-"), cmp.Or(id.GetPage83(), "-")))
-	}
-	return answer{value: rows, rows: rows}, err
+		return nil, []any{n, id.GetSerialNumber(), id.GetPage83()}
+	}), err
 }
 
-// locationRow is the SCSI address of a disk.
-type locationRow struct {
-	Adapter string `json:"adapter"`
-	Bus     string `json:"bus"`
-	Target  string `json:"target"`
-	LUN     string `json:"lun"`
-}
-
-func (l locationRow) cells() string {
-	return cmp.Or(l.Adapter, "-") + "\t" + cmp.Or(l.Bus, "-") + "\t" + cmp.Or(l.Target, "-") + "\t" + cmp.Or(l.LUN, "-")
+// A diskLocation is the SCSI address of a disk.
+type diskLocation struct {
+	DiskNumber uint32 `json:"diskNumber"`
+	Adapter    string `json:"adapter"`
+	Bus        string `json:"bus"`
+	Target     string `json:"target"`
+	LUN        string `json:"lun"`
 }
 
 func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
-	type row struct {
-		DiskNumber uint32 `json:"diskNumber"`
-		locationRow
-	}
-	list, rows := []row{}, []string{"DISK\tADAPTER\tBUS\tTARGET\tLUN"}
-	for _, n := range slices.Sorted(maps.Keys(r.GetDiskLocations())) {
+	numbers := slices.Sorted(maps.Keys(r.GetDiskLocations()))
+	return table("disks", "DISK\tADAPTER\tBUS\tTARGET\tLUN", numbers, func(n uint32) (any, []any) {
 		of := r.GetDiskLocations()[n]
-		at := locationRow{of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
-		list, rows = append(list, row{n, at}), append(rows, fmt.Sprintf("%d\t%s", n, at.cells()))
-	}
-	return answer{value: map[string]any{"disks": list}, rows: rows}
+		at := diskLocation{n, of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
+		return at, []any{n, at.Adapter, at.Bus, at.Target, at.LUN}
+	})
 }
 
 func volumeGroup(a *connection) *cobra.Command {
@@ -108,11 +95,8 @@ func volumeGroup(a *connection) *cobra.Command {
 		listVolumesCommand(a),
 		query(a, "stats", "Print how large a volume's file system is, and how much of it is used",
 			csiproxy.VolumeClient.GetVolumeStats, func(args []string, r *csiproxy.GetVolumeStatsResponse) answer {
-				row := func(name string, bytes int64) string {
-					return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
-				}
 				return answer{value: message{r}, names: args,
-					rows: []string{"\tBYTES\t", row("total", r.GetTotalBytes()), row("used", r.GetUsedBytes())}}
+					rows: []string{"\tBYTES\t", inBytes("total", r.GetTotalBytes()), inBytes("used", r.GetUsedBytes())}}
 			}, "VOLUME"),
 		query(a, "disk", "Print the number of the disk that a volume is on",
 			csiproxy.VolumeClient.GetDiskNumberFromVolumeID, nil, "VOLUME"),
@@ -192,13 +176,12 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 		if !slices.Contains(ids, v.ID) {
 			continue
 		}
-		size, used := "-", "-"
+		size, used := "", ""
 		if v.Formatted {
 			size, used = treeview.Size(v.TotalBytes), treeview.Size(v.UsedBytes)
 		}
 		list = append(list, row{v, d.Number})
-		found.wide = append(found.wide,
-			strings.Join([]string{v.ID, fmt.Sprint(d.Number), choose(v.Formatted, "yes", "no"), size, used}, "\t"))
+		found.wide = append(found.wide, cells(v.ID, d.Number, v.Formatted, size, used))
 	}
 	found.value = map[string]any{"volumes": list}
 	return found, nil

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -29,8 +28,8 @@ func systemGroup(a *connection) *cobra.Command {
 			a.runs(a.command("list", "List the services that storage needs, with their state"), a.listStorageServices),
 			query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
 				func(args []string, r *csiproxy.GetServiceResponse) answer {
-					s := viewOf(args[0], r)
-					return answer{value: s, rows: []string{serviceHead, s.row()}}
+					value, row := viewOf(args[0], r).row()
+					return answer{value: value, rows: []string{serviceHead, cells(row...)}}
 				}, "SERVICE"),
 			change(a, "start", "Start a service, and those that it depends on, and wait until it runs",
 				csiproxy.SystemClient.StartService, "SERVICE"),
@@ -47,8 +46,8 @@ type serviceView struct {
 
 const serviceHead = "NAME\tSTATUS\tSTART\tDISPLAY NAME"
 
-func (s serviceView) row() string {
-	return s.Name + "\t" + s.Status + "\t" + s.StartType + "\t" + cmp.Or(s.DisplayName, "-")
+func (s serviceView) row() (value any, cells []any) {
+	return s, []any{s.Name, s.Status, s.StartType, s.DisplayName}
 }
 
 func viewOf(name string, r *csiproxy.GetServiceResponse) serviceView {
@@ -81,7 +80,7 @@ func agentServices() []winservice.Agent {
 
 // listStorageServices queries each service, because the API does not list them.
 func (a *connection) listStorageServices(ctx context.Context, _ []string) (answer, error) {
-	list, rows := []serviceView{}, []string{serviceHead}
+	var list []serviceView
 	for _, one := range storageServices() {
 		s, err := a.service(ctx, one.Name)
 		if status.Code(err) == codes.NotFound {
@@ -90,9 +89,9 @@ func (a *connection) listStorageServices(ctx context.Context, _ []string) (answe
 		if err != nil {
 			return answer{}, err
 		}
-		list, rows = append(list, s), append(rows, s.row())
+		list = append(list, s)
 	}
-	return answer{value: map[string]any{"services": list}, rows: rows}, nil
+	return table("services", serviceHead, list, serviceView.row), nil
 }
 
 func (a *connection) service(ctx context.Context, name string) (serviceView, error) {

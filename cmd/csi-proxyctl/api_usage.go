@@ -3,12 +3,9 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 func usageCommand(a *connection) *cobra.Command {
@@ -22,14 +19,11 @@ inodes.`
 }
 
 func showUsage(args []string, r *csiproxy.GetUsageResponse) answer {
-	row := func(name string, bytes int64) string {
-		return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
-	}
 	return answer{
 		value: map[string]any{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes(),
 			"availableBytes": r.GetAvailableBytes(), "inodes": nil},
-		rows: []string{"\tBYTES\t", row("total", r.GetTotalBytes()), row("used", r.GetUsedBytes()),
-			row("available", r.GetAvailableBytes()), "inodes\t-\t(not on Windows)"},
+		rows: []string{"\tBYTES\t", inBytes("total", r.GetTotalBytes()), inBytes("used", r.GetUsedBytes()),
+			inBytes("available", r.GetAvailableBytes()), "inodes\t-\t(not on Windows)"},
 		names: args,
 	}
 }

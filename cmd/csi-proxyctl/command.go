@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
 // An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of a table. Tabs separate the
@@ -25,6 +28,33 @@ type answer struct {
 	rows  []string
 	wide  []string // of -o wide; nil: rows
 	names []string // of -o name; nil: the first cell of each row
+}
+
+// table returns a list as an answer. The field is its name in JSON, and row returns an object's value and its cells.
+func table[T any](field, heads string, list []T, row func(T) (value any, cells []any)) answer {
+	values, rows := []any{}, []string{heads}
+	for _, object := range list {
+		value, of := row(object)
+		values, rows = append(values, value), append(rows, cells(of...))
+	}
+	return answer{value: map[string]any{field: values}, rows: rows}
+}
+
+// cells returns a row of a table, with a dash for an empty cell.
+func cells(values ...any) string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		if yes, is := value.(bool); is {
+			value = choose(yes, "yes", "no")
+		}
+		texts[i] = cmp.Or(fmt.Sprint(value), "-")
+	}
+	return strings.Join(texts, "\t")
+}
+
+// inBytes returns a row of a table of sizes.
+func inBytes(name string, bytes int64) string {
+	return fmt.Sprintf("%s\t%d\t(%s)", name, bytes, treeview.Size(bytes))
 }
 
 // yesNo returns a boolean answer about an object. The name is the field in JSON.

@@ -226,7 +226,8 @@ func subcommand(c *cobra.Command, args []string) error {
 	}
 	text := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
+		to := c.CommandPath() + " "
+		return fmt.Errorf("%s; did you mean %s%s?", text, to, strings.Join(near, " or "+to))
 	}
 	var names []string
 	for _, sub := range c.Commands() {

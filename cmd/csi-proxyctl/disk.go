@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -35,13 +34,14 @@ func diskCommand(a *connection) *cobra.Command {
 // listDetached lists the disks that were pulled out. The commands are for POSIX shells.
 func (a *connection) listDetached(ctx context.Context, _ []string) (answer, error) {
 	r, err := invoke(ctx, a, nodeClient.ListDetachedDisks, &admin.ListDetachedDisksRequest{})
-	rows, names := []string{"SERIAL\tSIZE\tTO ATTACH IT AGAIN"}, []string{}
-	for _, d := range r.GetDisks() {
+	names, heads := []string{}, "SERIAL\tSIZE\tTO ATTACH IT AGAIN"
+	found := table("disks", heads, r.GetDisks(), func(d *admin.DetachedDisk) (any, []any) {
 		names = append(names, d.GetBundlePath())
-		rows = append(rows, fmt.Sprintf("%s\t%s\tcsi-proxyctl node disk attach --bundle '%s'",
-			cmp.Or(d.GetSerialNumber(), "-"), treeview.Size(d.GetSizeBytes()), strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`)))
-	}
-	return answer{value: message{r}, rows: rows, names: names}, err
+		return message{d}, []any{d.GetSerialNumber(), treeview.Size(d.GetSizeBytes()),
+			"csi-proxyctl node disk attach --bundle '" + strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`) + "'"}
+	})
+	found.names = names
+	return found, err
 }
 
 func growCommand(a *connection) *cobra.Command {

@@ -3,10 +3,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,12 +79,10 @@ func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
 }
 
 func showServers(_ []string, r *admin.ListNetworkResponse) answer {
-	rows := []string{"SERVER\tSTATE\tSHARES"}
-	for _, s := range r.GetServers() {
-		rows = append(rows, s.GetName()+"\t"+choose(s.GetStopped(), "stopped", "running")+"\t"+
-			cmp.Or(strings.Join(s.GetShares(), ", "), "-"))
-	}
-	return answer{value: map[string]any{"servers": messages(r.GetServers())}, rows: rows}
+	return table("servers", "SERVER\tSTATE\tSHARES", r.GetServers(), func(s *admin.FileServer) (any, []any) {
+		return message{s}, []any{s.GetName(), choose(s.GetStopped(), "stopped", "running"),
+			strings.Join(s.GetShares(), ", ")}
+	})
 }
 
 func iscsiCommand(a *connection) *cobra.Command {
@@ -101,12 +97,10 @@ func iscsiCommand(a *connection) *cobra.Command {
 }
 
 func showTargets(_ []string, r *admin.ListNetworkResponse) answer {
-	rows := []string{"PORTAL\tCONNECTED\tTARGETS"}
-	for _, p := range r.GetPortals() {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", portalText(p.GetAddress(), p.GetPort()),
-			choose(p.GetConnected(), "yes", "no"), cmp.Or(strings.Join(p.GetTargets(), ", "), "-")))
-	}
-	return answer{value: map[string]any{"portals": messages(r.GetPortals())}, rows: rows}
+	return table("portals", "PORTAL\tCONNECTED\tTARGETS", r.GetPortals(), func(p *admin.ISCSIPortal) (any, []any) {
+		return message{p}, []any{portalText(p.GetAddress(), p.GetPort()), p.GetConnected(),
+			strings.Join(p.GetTargets(), ", ")}
+	})
 }
 
 func serviceCommand(a *connection) *cobra.Command {
@@ -124,18 +118,15 @@ type nodeServiceRow struct {
 }
 
 func showServices(_ []string, r *admin.ListServicesResponse) answer {
-	list, rows := []nodeServiceRow{}, []string{"NAME\tSTATUS\tSTART\tPENDING"}
-	for _, s := range r.GetServices() {
+	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *admin.NodeService) (any, []any) {
 		row := nodeServiceRow{s.GetName(), word(s.GetState()), word(s.GetStart()), s.GetPendingQueries(),
 			s.GetPendingTime().AsDuration().String()}
 		pending := fmt.Sprintf("%d queries", row.PendingQueries)
 		if row.PendingTime != "0s" {
 			pending += ", " + row.PendingTime
 		}
-		list = append(list, row)
-		rows = append(rows, strings.Join([]string{row.Name, row.Status, row.StartType, pending}, "\t"))
-	}
-	return answer{value: map[string]any{"services": list}, rows: rows}
+		return row, []any{row.Name, row.Status, row.StartType, pending}
+	})
 }
 
 func setServiceCommand(a *connection) *cobra.Command {
@@ -231,16 +222,12 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 }
 
 func showFaults(_ []string, list *admin.ListFaultsResponse) answer {
-	rows := []string{"ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"}
-	for _, s := range list.GetFaults() {
-		f, times := s.GetFault(), "all"
-		if f.GetTimes() != 0 {
-			times = strconv.FormatUint(uint64(f.GetTimes()), 10)
-		}
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%d\t%d", s.GetId(), faulttext.Calls(f), f.GetSkip(), times,
-			faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()))
-	}
-	return answer{value: message{list}, rows: rows}
+	const heads = "ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"
+	return table("faults", heads, list.GetFaults(), func(s *admin.FaultStatus) (any, []any) {
+		f := s.GetFault()
+		return message{s}, []any{s.GetId(), faulttext.Calls(f), f.GetSkip(),
+			choose(f.GetTimes() == 0, "all", fmt.Sprint(f.GetTimes())), faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()}
+	})
 }
 
 func removeFaultCommand(a *connection) *cobra.Command {

@@ -232,14 +232,6 @@ func escaped(text []byte) (out []byte) {
 // numbers for 64-bit integers and words for enums.
 type message struct{ proto.Message }
 
-func messages[M proto.Message](list []M) []message {
-	out := make([]message, len(list))
-	for i, m := range list {
-		out[i] = message{m}
-	}
-	return out
-}
-
 // MarshalJSON implements json.Marshaler.
 func (m message) MarshalJSON() ([]byte, error) {
 	of := m.ProtoReflect()

@@ -28,12 +28,13 @@ func apisCommand(a *connection) *cobra.Command {
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
 	return a.runs(c, func(ctx context.Context, _ []string) (answer, error) {
 		list, _, err := a.servedAPIs(ctx)
-		rows, names := []string{"GROUP\tVERSION\tENDPOINT"}, []string{}
-		for _, api := range list {
-			rows = append(rows, api.GetGroup()+"\t"+api.GetVersion()+"\t"+api.GetEndpoint())
+		names := []string{}
+		found := table("apis", "GROUP\tVERSION\tENDPOINT", list, func(api *admin.API) (any, []any) {
 			names = append(names, api.GetGroup()+"/"+api.GetVersion())
-		}
-		return answer{value: map[string]any{"apis": messages(list)}, rows: rows, names: names}, err
+			return message{api}, []any{api.GetGroup(), api.GetVersion(), api.GetEndpoint()}
+		})
+		found.names = names
+		return found, err
 	})
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,33 +101,21 @@ func readPolicy(file string, stderr io.Writer) (*policy.Policy, error) {
 }
 
 func (a *connection) printRules(c *cobra.Command, p *policy.Policy) error {
-	var all []policy.Summary
-	rows := []string{"LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER"}
-	for _, r := range p.Rules() {
+	const heads = "LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER"
+	return a.printAnswer(c, table("rules", heads, p.Rules(), func(r *policy.Rule) (any, []any) {
 		s := r.Summary()
-		all = append(all, s)
-		rows = append(rows, strings.Join([]string{
-			fmt.Sprint(s.Line), s.Name, strings.Join(s.Clients, "; "), strings.Join(s.Methods, " "),
-			cmp.Or(strings.Join(s.Directories, " "), "-"), cmp.Or(strings.Join(s.Others, " "), "-"),
-		}, "\t"))
-	}
-	return a.print(c, map[string][]policy.Summary{"rules": all}, rows...)
+		return s, []any{s.Line, s.Name, strings.Join(s.Clients, "; "), strings.Join(s.Methods, " "),
+			strings.Join(s.Directories, " "), strings.Join(s.Others, " ")}
+	}))
 }
 
 // printMethods prints which methods a rule allows.
 func (a *connection) printMethods(c *cobra.Command, r *policy.Rule) error {
-	type methodRow struct {
-		Method  string `json:"method"`
-		Allowed bool   `json:"allowed"`
-	}
-	var all []methodRow
-	rows := []string{"METHOD\tRULE " + r.Name()}
-	for _, path := range policy.Methods() {
-		row := methodRow{policy.Written(path), r.Method(path) == nil}
-		all = append(all, row)
-		rows = append(rows, row.Method+"\t"+choose(row.Allowed, "allows", "refuses"))
-	}
-	return a.print(c, map[string]any{"rule": r.Name(), "methods": all}, rows...)
+	found := table("methods", "METHOD\tRULE "+r.Name(), policy.Methods(), func(path string) (any, []any) {
+		method, allowed := policy.Written(path), r.Method(path) == nil
+		return map[string]any{"method": method, "allowed": allowed}, []any{method, choose(allowed, "allows", "refuses")}
+	})
+	return a.print(c, map[string]any{"rule": r.Name(), "methods": found.value}, found.rows...)
 }
 
 func policySuggest(a *connection) *cobra.Command {

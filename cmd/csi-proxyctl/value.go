@@ -78,8 +78,8 @@ func (s *size) Set(text string) error {
 func volumesOf(tree *treeview.Tree) iter.Seq2[treeview.Disk, *treeview.Volume] {
 	return func(yield func(treeview.Disk, *treeview.Volume) bool) {
 		for _, d := range tree.Disks {
-			for _, p := range d.Partitions {
-				if p.Volume != nil && !yield(d, p.Volume) {
+			for _, p := range d.Volumes() {
+				if !yield(d, p.Volume) {
 					return
 				}
 			}

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package treeview shows the storage of a node to people: disks, their partitions, the volumes on them and their mount
+// points. The facts come from an agent's admin endpoint or, with less detail, from the storage API alone.
 package treeview
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+)
 
 // Tree is the storage of a node. The names of its fields are those of csi-proxyctl's JSON and YAML.
 type Tree struct {
@@ -61,14 +68,31 @@ func (d Disk) Volumes() (list []Partition) {
 
 // String describes the disk in the terms by which people recognise it, but for its number.
 func (d Disk) String() string {
-	parts := []string{diskSize(d)}
-	for _, part := range []struct{ name, value string }{{"", d.State()}, {"", d.Style}, {"", d.BusType}, {"LUN ", d.LUN},
-		{"serial ", d.SerialNumber}, {"page 83 ", d.Page83}} {
-		if part.value != "" && part.value != "-" {
-			parts = append(parts, part.name+part.value)
+	state := d.State()
+	if state == "-" {
+		state = ""
+	}
+	return joined(", ", "", d.size(), "", state, "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
+		"page 83 ", d.Page83)
+}
+
+// size returns the size of the disk, or a dash if it is not known.
+func (d Disk) size() string {
+	if d.SizeBytes == 0 {
+		return "-"
+	}
+	return Size(d.SizeBytes)
+}
+
+// joined joins pairs of a name and a value, except those without a value.
+func joined(separator string, pairs ...string) string {
+	var parts []string
+	for i := 1; i < len(pairs); i += 2 {
+		if pairs[i] != "" {
+			parts = append(parts, pairs[i-1]+pairs[i])
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, separator)
 }
 
 // State says whether the disk is online, "-" if that is not known, read-only or the system's.
@@ -99,3 +123,50 @@ func (v *Volume) Format() string {
 
 // is reports whether a value is known and true.
 func is(b *bool) bool { return b != nil && *b }
+
+// Size writes a number of bytes for people: three digits at least, one after the point at most, in the largest unit
+// that leaves a whole part: "64 GiB", "63.9 GiB", "1023 MiB". It rounds down, so that nothing looks larger than it is.
+func Size(bytes int64) string {
+	if bytes < 0 {
+		return "-" + Size(-max(bytes, -1<<62))
+	}
+	shift := 0
+	for shift < 60 && bytes>>shift >= 1024 {
+		shift += 10
+	}
+	if shift == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	unit, n, tenths := "KMGTPE"[shift/10-1], bytes>>shift, bytes>>(shift-10)&1023*10/1024
+	if tenths == 0 || n >= 1000 {
+		return fmt.Sprintf("%d %ciB", n, unit)
+	}
+	return fmt.Sprintf("%d.%d %ciB", n, tenths, unit)
+}
+
+// FromAdmin returns the tree that an admin endpoint sent.
+func FromAdmin(from *admin.GetTreeResponse) *Tree {
+	tree := &Tree{Disks: []Disk{}, Missing: []string{}}
+	for _, d := range from.GetDisks() {
+		online, readOnly, system := d.GetOnline(), d.GetReadOnly(), d.GetSystem()
+		disk := Disk{
+			Number: d.GetNumber(), SizeBytes: d.GetSizeBytes(), Style: d.GetStyle(),
+			Online: &online, ReadOnly: &readOnly, System: &system,
+			BusType: d.GetBusType(), Adapter: d.GetAdapter(), Bus: d.GetBus(), Target: d.GetTarget(), LUN: d.GetLun(),
+			SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
+		}
+		for _, p := range d.GetPartitions() {
+			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(),
+				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind()}
+			if v := p.GetVolume(); v != nil {
+				partition.Volume = &Volume{
+					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "",
+					TotalBytes: v.GetTotalBytes(), UsedBytes: v.GetUsedBytes(), MountPoints: append([]string{}, v.GetMountPoints()...),
+				}
+			}
+			disk.Partitions = append(disk.Partitions, partition)
+		}
+		tree.Disks = append(tree.Disks, disk)
+	}
+	return tree
+}

@@ -3,10 +3,10 @@
 package treeview
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
@@ -23,48 +23,45 @@ type view struct {
 // follows.
 func Write(w io.Writer, tree *Tree) error {
 	var v view
-	v.measure(tree)
+	for _, d := range tree.Disks {
+		v.disks.number = max(v.disks.number, len(fmt.Sprint(d.Number)))
+		v.disks.size = max(v.disks.size, len(d.size()))
+		v.disks.style = max(v.disks.style, len(d.Style))
+		v.disks.state = max(v.disks.state, len(d.State()))
+		for _, p := range d.Partitions {
+			v.partitions.number = max(v.partitions.number, len(fmt.Sprint(p.Number)))
+			v.partitions.size = max(v.partitions.size, len(Size(p.SizeBytes)))
+		}
+	}
 	if len(tree.Disks) == 0 {
-		v.text.WriteString("This node has no disks.\n")
+		v.line("This node has no disks.")
 	}
 	for i, d := range tree.Disks {
 		if i > 0 {
-			v.text.WriteByte('\n')
+			v.line("")
 		}
 		v.disk(d)
 	}
 	for i, what := range tree.Missing {
 		if i == 0 {
-			v.text.WriteString("\nMissing:\n")
+			v.line("\nMissing:")
 		}
-		v.line("  ", printable.Text(what))
+		v.line("  %s", printable.Text(what))
 	}
 	_, err := io.WriteString(w, v.text.String())
 	return err
 }
 
-func (v *view) measure(tree *Tree) {
-	for _, d := range tree.Disks {
-		v.disks.number = max(v.disks.number, width(fmt.Sprint(d.Number)))
-		v.disks.size = max(v.disks.size, width(diskSize(d)))
-		v.disks.style = max(v.disks.style, width(d.Style))
-		v.disks.state = max(v.disks.state, width(d.State()))
-		for _, p := range d.Partitions {
-			v.partitions.number = max(v.partitions.number, width(fmt.Sprint(p.Number)))
-			v.partitions.size = max(v.partitions.size, width(Size(p.SizeBytes)))
-		}
-	}
-}
-
 func (v *view) disk(d Disk) {
-	v.line("Disk ", left(fmt.Sprint(d.Number), v.disks.number), "  ", right(diskSize(d), v.disks.size), "  ",
-		left(orDash(d.Style), v.disks.style), "  ", left(d.State(), v.disks.state), "  ", attachment(d))
-	rail := "   "
+	v.line("Disk %-*d  %*s  %-*s  %-*s  %s", v.disks.number, d.Number, v.disks.size, d.size(), v.disks.style,
+		cmp.Or(d.Style, "-"), v.disks.state, d.State(),
+		joined(" ", "", d.BusType, "adapter ", d.Adapter, "bus ", d.Bus, "target ", d.Target, "LUN ", d.LUN))
+	rail := " "
 	if len(d.Partitions) > 0 {
-		rail = "│  "
+		rail = "│"
 	}
-	if id := identity(d); id != "" {
-		v.line(rail, "   ", id)
+	if id := joined("  ", "serial ", d.SerialNumber, "page 83 ", d.Page83); id != "" {
+		v.line("%s     %s", rail, printable.Text(id))
 	}
 	v.children(len(d.Partitions), "", func(i int, branch, below string) {
 		v.partition(d.Partitions[i], branch, below)
@@ -76,18 +73,20 @@ func (v *view) partition(p Partition, branch, below string) {
 		v.volume(p.Volume, branch, below)
 		return
 	}
-	v.line(branch, "Partition ", left(fmt.Sprint(p.Number), v.partitions.number), "  ",
-		right(Size(p.SizeBytes), v.partitions.size), "  ", p.Kind)
-	if p.Volume == nil {
-		return
+	v.line("%sPartition %-*d  %*s  %s", branch, v.partitions.number, p.Number, v.partitions.size, Size(p.SizeBytes), p.Kind)
+	if p.Volume != nil {
+		v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
 	}
-	v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
 }
 
 func (v *view) volume(vol *Volume, branch, below string) {
-	v.line(branch, vol.ID, "  ", usage(vol))
+	usage := vol.Format()
+	if vol.Formatted && vol.TotalBytes > 0 {
+		usage += fmt.Sprintf("  %s of %s used", Size(vol.UsedBytes), Size(vol.TotalBytes))
+	}
+	v.line("%s%s  %s", branch, vol.ID, usage)
 	v.children(len(vol.MountPoints), below, func(i int, branch, _ string) {
-		v.line(branch, printable.Text(vol.MountPoints[i]))
+		v.line("%s%s", branch, printable.Text(vol.MountPoints[i]))
 	})
 }
 
@@ -103,68 +102,6 @@ func (v *view) children(n int, indent string, draw func(i int, branch, below str
 	}
 }
 
-func (v *view) line(parts ...string) {
-	v.text.WriteString(strings.TrimRight(strings.Join(parts, ""), " "))
-	v.text.WriteByte('\n')
-}
-
-// diskSize returns the size of a disk, or a dash if it is not known.
-func diskSize(d Disk) string {
-	if d.SizeBytes == 0 {
-		return "-"
-	}
-	return Size(d.SizeBytes)
-}
-
-// attachment returns how and where the disk is attached.
-func attachment(d Disk) string {
-	var parts []string
-	if d.BusType != "" {
-		parts = append(parts, d.BusType)
-	}
-	for _, part := range []struct{ name, value string }{
-		{"adapter", d.Adapter}, {"bus", d.Bus}, {"target", d.Target}, {"LUN", d.LUN},
-	} {
-		if part.value != "" {
-			parts = append(parts, part.name+" "+part.value)
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// identity returns the identifiers by which drivers recognise the disk.
-func identity(d Disk) string {
-	var parts []string
-	if d.SerialNumber != "" {
-		parts = append(parts, "serial "+printable.Text(d.SerialNumber))
-	}
-	if d.Page83 != "" {
-		parts = append(parts, "page 83 "+printable.Text(d.Page83))
-	}
-	return strings.Join(parts, "  ")
-}
-
-// usage returns how full a volume is.
-func usage(v *Volume) string {
-	if !v.Formatted || v.TotalBytes <= 0 {
-		return v.Format()
-	}
-	return fmt.Sprintf("%s  %s of %s used", v.Format(), Size(v.UsedBytes), Size(v.TotalBytes))
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-func width(text string) int { return utf8.RuneCountInString(text) }
-
-func left(text string, columns int) string {
-	return text + strings.Repeat(" ", max(0, columns-width(text)))
-}
-
-func right(text string, columns int) string {
-	return strings.Repeat(" ", max(0, columns-width(text))) + text
+func (v *view) line(format string, args ...any) {
+	v.text.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
