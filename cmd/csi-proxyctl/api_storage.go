@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -44,6 +46,31 @@ func diskGroup(a *connection) *cobra.Command {
 		stageCommand(a),
 		change(a, "rescan", "Make Windows look for new, removed and grown disks", csiproxy.DiskClient.Rescan),
 	)
+}
+
+// stageCommand stages a disk in one call, as a driver does.
+func stageCommand(a *connection) *cobra.Command {
+	request := &nodestepsapi.StageDiskRequest{}
+	c := changeWith(a, "stage", "Partition, format and mount a disk as a driver stages it, in one call", request,
+		csiproxy.NodestepsClient.StageDisk, "PATH")
+	c.Long = c.Short + `.
+
+What holds anything is neither partitioned nor formatted. --allow adds to the access list of the root directory of a
+volume that holds nothing yet. ContainerUser is S-1-5-93-2-2.`
+	c.Example = `  csi-proxyctl disk stage 'C:\var\lib\kubelet\plugins\mnt' --disk 1 --allow S-1-5-93-2-2=modify`
+	number := c.Flags().Uint32("disk", 0, "`number` of the disk")
+	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS`, with the rights read, modify or full; may be repeated")
+	required(c, "disk")
+	return prepared(c, func([]string) error {
+		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: *number}
+		for _, text := range *allow {
+			sid, rights, _ := strings.Cut(text, "=")
+			known := nodestepsapi.AccessRights_value["ACCESS_RIGHTS_"+strings.ToUpper(rights)]
+			request.Access = append(request.Access, &nodestepsapi.AccessEntry{Sid: sid,
+				Rights: nodestepsapi.AccessRights(known)})
+		}
+		return nil
+	})
 }
 
 // listDisks lists the disks with their identifiers. Detailed outputs come from the tree.
@@ -218,4 +245,24 @@ func fsGroup(a *connection) *cobra.Command {
 A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it, because shells interpret \.`
 	c.Example = `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`
 	return c
+}
+
+func usageCommand(a *connection) *cobra.Command {
+	c := query(a, "usage", "Print how full the volume or the share behind a mount point or link is",
+		csiproxy.NodestepsClient.GetUsage, showUsage, "PATH")
+	c.Long = c.Short + `.
+
+The server of a share answers for the account with which the share is mapped, so a quota counts. Windows does not count
+inodes.`
+	return c
+}
+
+func showUsage(args []string, r *csiproxy.GetUsageResponse) answer {
+	return answer{
+		value: map[string]any{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes(),
+			"availableBytes": r.GetAvailableBytes(), "inodes": nil},
+		rows: []string{"\tBYTES\t", inBytes("total", r.GetTotalBytes()), inBytes("used", r.GetUsedBytes()),
+			inBytes("available", r.GetAvailableBytes()), "inodes\t-\t(not on Windows)"},
+		names: args,
+	}
 }

@@ -57,7 +57,8 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 		if means != "" {
 			rows = append(rows, means)
 		}
-		return false, a.print(c, map[string]any{"wouldDo": what, "found": found, effect: means}, rows...)
+		return false, a.printAnswer(c, answer{value: map[string]any{"wouldDo": what, "found": found, effect: means},
+			rows: rows})
 	}
 	in := c.InOrStdin()
 	if !isTerminal(in) {

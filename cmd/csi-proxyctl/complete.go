@@ -109,6 +109,14 @@ func completeVolumes(ctx context.Context, a *connection, _ []string) (list []str
 	return list
 }
 
+// namesOf returns the names of objects.
+func namesOf[T any](objects []T, name func(T) string) (list []string) {
+	for _, object := range objects {
+		list = append(list, name(object))
+	}
+	return list
+}
+
 // network returns the file servers and portals of an emulated node.
 func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
 	r, _ := invoke(ctx, a, nodeClient.ListNetwork, &admin.ListNetworkRequest{})
@@ -116,30 +124,25 @@ func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
 }
 
 // completePortals returns the registered portals, and all portals of an emulated node.
-func completePortals(ctx context.Context, a *connection, _ []string) (list []string) {
-	for _, p := range network(ctx, a).GetPortals() {
-		list = append(list, portalText(p.GetAddress(), p.GetPort()))
-	}
+func completePortals(ctx context.Context, a *connection, _ []string) []string {
 	r, _ := invoke(ctx, a, csiproxy.IscsiClient.ListTargetPortals, &csiproxy.ListTargetPortalsRequest{})
-	for _, p := range r.GetTargetPortals() {
-		list = append(list, portalText(p.GetTargetAddress(), p.GetTargetPort()))
-	}
+	list := append(namesOf(network(ctx, a).GetPortals(),
+		func(p *admin.ISCSIPortal) string { return portalText(p.GetAddress(), p.GetPort()) }),
+		namesOf(r.GetTargetPortals(),
+			func(p *csiproxy.TargetPortal) string { return portalText(p.GetTargetAddress(), p.GetTargetPort()) })...)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
 // completeTargets returns the targets of the portal argument, or without one the connected targets.
-func completeTargets(ctx context.Context, a *connection, before []string) (list []string) {
+func completeTargets(ctx context.Context, a *connection, before []string) []string {
 	if len(before) > 0 {
 		r, _ := invoke(ctx, a, csiproxy.IscsiClient.DiscoverTargetPortal,
 			&csiproxy.DiscoverTargetPortalRequest{TargetPortal: portalOf(before)})
 		return r.GetIqns()
 	}
 	r, _ := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
-	for _, s := range r.GetIscsiSessions() {
-		list = append(list, s.GetTarget())
-	}
-	return list
+	return namesOf(r.GetIscsiSessions(), (*admin.ISCSISession).GetTarget)
 }
 
 // notMapped describes a share that could be mapped.
@@ -173,20 +176,15 @@ func completeShares(ctx context.Context, a *connection, before []string) (list [
 	return list
 }
 
-func completeServers(ctx context.Context, a *connection, _ []string) (list []string) {
-	for _, s := range network(ctx, a).GetServers() {
-		list = append(list, s.GetName())
-	}
-	return list
+func completeServers(ctx context.Context, a *connection, _ []string) []string {
+	return namesOf(network(ctx, a).GetServers(), (*admin.FileServer).GetName)
 }
 
-func completeFaults(ctx context.Context, a *connection, _ []string) (list []string) {
+func completeFaults(ctx context.Context, a *connection, _ []string) []string {
 	r, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
-	for _, s := range r.GetFaults() {
-		list = append(list, fmt.Sprintf("%d\t%s %s", s.GetId(),
-			faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault())))
-	}
-	return list
+	return namesOf(r.GetFaults(), func(s *admin.FaultStatus) string {
+		return fmt.Sprintf("%d\t%s %s", s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()))
+	})
 }
 
 // similar returns at most three names that are similar to a text, as cobra finds them for the names of commands.

@@ -3,17 +3,36 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	proxyclient "github.com/kubernetes-csi/csi-proxy/client"
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
 
 func doctorCommand(a *connection) *cobra.Command {
@@ -107,19 +126,13 @@ func findingsText(findings []doctor.Finding, missing []string) string {
 		for _, e := range f.Evidence {
 			line("         %s", e)
 		}
-		for i, do := range f.Do {
-			line("         %s %s", map[bool]string{true: "Do:", false: "   "}[i == 0], do)
+		if len(f.Do) > 0 {
+			line("         Do: %s", strings.Join(f.Do, "\n             "))
 		}
-		text.WriteByte('\n')
+		line("")
 	}
-	for i, what := range missing {
-		if i == 0 {
-			line("Not looked at:")
-		}
-		line("  %s", what)
-		if i == len(missing)-1 {
-			text.WriteByte('\n')
-		}
+	if len(missing) > 0 {
+		line("Not looked at:\n  %s\n", strings.Join(missing, "\n  "))
 	}
 	if len(findings) == 0 {
 		line("Nothing is wrong.")
@@ -135,4 +148,214 @@ func count(n int, what string) string {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)
+}
+
+// factsTime limits each query, so that a part of the node that hangs does not delay the others.
+const factsTime = 25 * time.Second
+
+// facts returns the facts about the node, and the missing ones with the reasons. All queries run at the same time.
+func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
+	f := doctor.Facts{Newest: map[string]string{}, Endpoints: a.tryEndpoints(ctx)}
+	for _, group := range versions.Groups() {
+		f.Newest[group.Name] = group.Hub
+	}
+	answers, found := map[string]bool{}, false
+	for _, e := range f.Endpoints {
+		found = found || e.State != doctor.Absent && e.State != doctor.Abandoned
+		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
+	}
+	if !found {
+		return f, []string{"everything else: no agent is running"}
+	}
+	queries := []struct {
+		name  string
+		query func(ctx context.Context) (missing []string, err error)
+	}{
+		{"mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang",
+			func(ctx context.Context) (missing []string, err error) {
+				f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+				if adminMissing(err) {
+					err = errors.New(adminMissingText(err))
+				}
+				return f.Inspected.GetMissing(), err
+			}},
+		{"disks and volumes", func(ctx context.Context) ([]string, error) {
+			if !answers["disk"] {
+				return nil, errors.New("the group disk does not answer")
+			}
+			tree, _, err := a.tree(ctx)
+			if err != nil {
+				return nil, err
+			}
+			f.Tree = tree
+			return tree.Missing, nil
+		}},
+		{"services", func(ctx context.Context) ([]string, error) {
+			if !answers["system"] {
+				return nil, errors.New("the group system does not answer")
+			}
+			return nil, a.services(ctx, &f)
+		}},
+		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},
+	}
+	missing, failed := make([][]string, len(queries)), make([]error, len(queries))
+	var running sync.WaitGroup
+	for i, q := range queries {
+		running.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, factsTime)
+			defer cancel()
+			missing[i], failed[i] = q.query(ctx)
+		})
+	}
+	running.Wait()
+	for i, q := range queries {
+		if err := failed[i]; err != nil {
+			missing[i] = append(missing[i], q.name+": "+a.reason(err))
+			if status.Code(err) == codes.DeadlineExceeded {
+				f.Unanswered = append(f.Unanswered, q.name)
+			}
+		}
+	}
+	return f, slices.Concat(missing...)
+}
+
+// settings collects the settings for new disks and volumes, from an emulated node's switches or this machine's
+// registry, the state of an emulated node, and the accounts that may change the agent's directories.
+func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
+	emulated := false
+	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &admin.ListSwitchesRequest{})
+	for _, s := range switches.GetSwitches() {
+		switch s.GetName() {
+		case "automountOff":
+			f.AutomountOff, emulated = s.GetValue() == "true", true
+		case "sanPolicy":
+			f.SANPolicy = s.GetValue()
+		}
+	}
+	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
+	for _, s := range faults.GetFaults() {
+		f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
+			s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
+	}
+	if at, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
+		f.Emulated.Path = at.GetHostPath()
+		f.Emulated.FreeBytes, f.Emulated.SizeBytes = space(at.GetHostPath())
+	}
+	addMissing := func(what string, err error) {
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			missing = append(missing, what+": "+err.Error())
+		}
+	}
+	if !emulated {
+		registry := func(what, key, value string) uint64 {
+			number, err := registryNumber(key, value)
+			addMissing(what, err)
+			return number
+		}
+		// mountvol /N sets this value of the mount manager, as in ReactOS (MountmgrWriteNoAutoMount).
+		f.AutomountOff = registry("automount", `SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount") != 0
+		f.SANPolicy = doctor.SANPolicyOf(
+			registry("SAN policy", `SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy"))
+		f.BitLockerRequired = registry("BitLocker's policy", doctor.BitLockerKey, doctor.BitLockerValue) == 1
+	}
+	directories, err := a.directories()
+	f.Directories = directories
+	addMissing("the accounts that may change the agent's directories", err)
+	return missing
+}
+
+// services collects the states of the services that storage needs.
+func (a *connection) services(ctx context.Context, f *doctor.Facts) (failed error) {
+	for _, one := range storageServices() {
+		s, err := a.service(ctx, one.Name)
+		switch {
+		case err == nil:
+			one.Installed, one.Status, one.Start = true, s.Status, s.StartType
+			f.Services = append(f.Services, one)
+		case status.Code(err) == codes.NotFound:
+			f.Services = append(f.Services, one)
+		default:
+			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", one.Name, err))
+		}
+	}
+	return failed
+}
+
+// answerTime limits a health check.
+const answerTime = 3 * time.Second
+
+// tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are ordered by group and version.
+func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
+	var all []doctor.Endpoint
+	for _, group := range versions.Groups() {
+		for _, version := range append(group.Versions(), group.Hub) {
+			all = append(all, doctor.Endpoint{Group: group.Name, Version: version})
+		}
+	}
+	var tries sync.WaitGroup
+	for i := range all {
+		tries.Go(func() { a.try(ctx, &all[i]) })
+	}
+	tries.Wait()
+	return all
+}
+
+// try opens an endpoint, checks its health, and sets the result. An agent without a health service counts as answering.
+func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
+	version, err := apiversion.NewVersion(e.Version)
+	if err != nil {
+		e.State, e.Detail = doctor.Broken, err.Error()
+		return
+	}
+	pipe := proxyclient.PipePath(e.Group, version)
+	e.Address = a.address(e.Group, e.Version)
+	connection, err := dial.Open(ctx, pipe, dial.Options{SocketDir: a.socketDir})
+	if err != nil {
+		e.State, e.Detail = endpointState(err)
+		return
+	}
+	defer func() { _ = connection.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	_, err = grpc_health_v1.NewHealthClient(connection).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	switch status.Code(err) {
+	case codes.DeadlineExceeded:
+		e.State, e.Detail = doctor.Silent, "no answer within "+answerTime.String()
+	case codes.Unavailable:
+		e.State, e.Detail = doctor.Broken, status.Convert(err).Message()
+	default:
+		e.State = doctor.Answers
+		if server, err := transport.ServerOf(ctx, e.Address); err == nil && server.Known() {
+			e.Server = server.String()
+		}
+	}
+}
+
+// address returns the pipe or socket of a version.
+func (a *connection) address(group, version string) string {
+	name := "csi-proxy-" + group + "-" + version
+	if runtime.GOOS == "windows" {
+		return `\\.\pipe\` + name
+	}
+	return filepath.Join(cmp.Or(a.socketDir, os.Getenv(dial.SocketDirVariable)), name+".sock")
+}
+
+// endpointState returns the state and the detail of an endpoint that cannot be opened.
+func endpointState(err error) (doctor.State, string) {
+	cause := err
+	if at := (*dial.Error)(nil); errors.As(err, &at) {
+		cause = at.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return doctor.Absent, cause.Error()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return doctor.Abandoned, ""
+	case errors.Is(err, fs.ErrPermission):
+		return doctor.Denied, cause.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return doctor.Silent, cause.Error()
+	default:
+		return doctor.Broken, cause.Error()
+	}
 }

@@ -78,11 +78,6 @@ func (o *output) forPeople() bool { return o.form == outputTable || o.form == ou
 // detailed reports whether the output has more fields than the storage API's lists.
 func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
-// print prints the rows as a table, or the value in another form.
-func (a *connection) print(c *cobra.Command, value any, rows ...string) error {
-	return a.printAnswer(c, answer{value: value, rows: rows})
-}
-
 // printAnswer prints an answer. Of a change, a table has nothing, and other forms have the command and its arguments.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	if found.value == nil {
@@ -124,16 +119,13 @@ func (a *connection) changed(c *cobra.Command) answer {
 
 // printNames prints the names of an answer's objects, one per line, in the form that other commands take.
 func printNames(c *cobra.Command, found answer) error {
-	names, rows := found.names, found.rows
-	if names == nil && len(rows) == 0 {
+	names := found.names
+	if names == nil && len(found.rows) == 0 {
 		return fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
 	}
-	if names == nil {
-		if strings.Contains(rows[0], "\t") {
-			rows = rows[1:]
-		}
-		for _, row := range rows {
-			name, _, _ := strings.Cut(row, "\t")
+	for i, row := range found.rows {
+		name, _, cut := strings.Cut(row, "\t")
+		if found.names == nil && (i > 0 || !cut) { // the first row with cells has the heads
 			names = append(names, name)
 		}
 	}

@@ -141,7 +141,7 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 		if a.output.forPeople() {
 			return treeview.Write(c.OutOrStdout(), tree)
 		}
-		return a.print(c, tree)
+		return a.printAnswer(c, answer{value: tree})
 	}
 	return c
 }

@@ -78,8 +78,8 @@ code 5.`
 		if err := errors.Join(refusals...); err != nil {
 			return failedWith(codes.PermissionDenied, err.Error())
 		}
-		return a.print(c, map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()},
-			fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line()))
+		return a.printAnswer(c, answer{value: map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()},
+			rows: []string{fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line())}})
 	}
 	return c
 }
@@ -115,7 +115,8 @@ func (a *connection) printMethods(c *cobra.Command, r *policy.Rule) error {
 		method, allowed := policy.Written(path), r.Method(path) == nil
 		return map[string]any{"method": method, "allowed": allowed}, []any{method, choose(allowed, "allows", "refuses")}
 	})
-	return a.print(c, map[string]any{"rule": r.Name(), "methods": found.value}, found.rows...)
+	found.value.(map[string]any)["rule"] = r.Name()
+	return a.printAnswer(c, found)
 }
 
 func policySuggest(a *connection) *cobra.Command {

@@ -42,11 +42,8 @@ func Write(w io.Writer, tree *Tree) error {
 		}
 		v.disk(d)
 	}
-	for i, what := range tree.Missing {
-		if i == 0 {
-			v.line("\nMissing:")
-		}
-		v.line("  %s", printable.Text(what))
+	if len(tree.Missing) > 0 {
+		v.line("\nMissing:\n  %s", printable.Text(strings.Join(tree.Missing, "\n  ")))
 	}
 	_, err := io.WriteString(w, v.text.String())
 	return err
