@@ -87,10 +87,9 @@ func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) 
 		}
 		return found, nil
 	}
-	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	return table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(r.GetDiskIDs())), func(n uint32) (any, []any) {
-		id := r.GetDiskIDs()[n]
-		return nil, []any{n, id.GetSerialNumber(), id.GetPage83()}
+	list, err := a.diskIDs(ctx)
+	return table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(list)), func(n uint32) (any, []any) {
+		return nil, []any{n, list[n].GetSerialNumber(), list[n].GetPage83()}
 	}), err
 }
 
@@ -171,8 +170,8 @@ func listVolumesCommand(a *connection) *cobra.Command {
 
 // allVolumes returns the ids of the volumes on all disks but those that are offline, blank or were just detached.
 func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
-	numbers, err := a.diskNumbers(ctx)
-	for _, number := range numbers {
+	list, err := a.diskIDs(ctx)
+	for _, number := range slices.Sorted(maps.Keys(list)) {
 		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
 		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {

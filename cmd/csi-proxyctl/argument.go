@@ -149,7 +149,10 @@ func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error)
 		switch {
 		case of.name == "DISK" && !isNumber(args[i]):
 			var number uint32
-			number, err = a.diskWith(c.Context(), args[i])
+			list, failed := a.diskIDs(c.Context())
+			if err = failed; err == nil {
+				number, err = diskIn(list, args[i])
+			}
 			args[i] = fmt.Sprint(number)
 		case of.name == "VOLUME" && isPath(args[i]):
 			args[i], err = a.volumeAt(c.Context(), args[i])
@@ -172,18 +175,10 @@ func (a *connection) volumeAt(ctx context.Context, path string) (string, error) 
 	return r.GetVolumeId(), err
 }
 
-func (a *connection) diskNumbers(ctx context.Context) ([]uint32, error) {
+// diskIDs returns the identifiers of the disks by number.
+func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs, error) {
 	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	return slices.Sorted(maps.Keys(r.GetDiskIDs())), err
-}
-
-// diskWith returns the number of the disk with a serial number.
-func (a *connection) diskWith(ctx context.Context, serial string) (uint32, error) {
-	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	if err != nil {
-		return 0, err
-	}
-	return diskIn(r.GetDiskIDs(), serial)
+	return r.GetDiskIDs(), err
 }
 
 // diskIn returns the number of the disk in a list that has a serial number.

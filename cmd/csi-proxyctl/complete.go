@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -84,8 +85,8 @@ func completeServices(ctx context.Context, a *connection, _ []string) []string {
 }
 
 func completeDisks(ctx context.Context, a *connection, _ []string) (list []string) {
-	r, _ := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	for number, id := range r.GetDiskIDs() {
+	disks, _ := a.diskIDs(ctx)
+	for number, id := range disks {
 		text := fmt.Sprint(number)
 		if serial := id.GetSerialNumber(); serial != "" {
 			text += "\tserial " + serial
@@ -98,8 +99,8 @@ func completeDisks(ctx context.Context, a *connection, _ []string) (list []strin
 
 // completeVolumes returns the volumes' ids in the short form, which needs no quotes.
 func completeVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
-	numbers, _ := a.diskNumbers(ctx)
-	for _, number := range numbers {
+	disks, _ := a.diskIDs(ctx)
+	for _, number := range slices.Sorted(maps.Keys(disks)) {
 		r, _ := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
 		for _, id := range r.GetVolumeIds() {
@@ -223,7 +224,15 @@ func subcommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	near := c.SuggestionsFor(args[0])
+	if len(args) > 1 && args[0] == "get" { // as kubectl has it: get disks
+		for _, noun := range c.SuggestionsFor(args[1]) {
+			if list, _, err := c.Find([]string{noun, "list"}); err == nil && list.Name() == "list" {
+				near = []string{noun + " list"}
+			}
+		}
+	}
+	if len(near) > 0 {
 		to := c.CommandPath() + " "
 		return fmt.Errorf("%s; did you mean %s%s?", text, to, strings.Join(near, " or "+to))
 	}

@@ -51,7 +51,8 @@ and the exit code is 2 if something could not be looked at.`
 	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
 	logs := c.Flags().StringArray("log", nil,
 		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
-	reasons := c.Flags().StringSlice("reason", nil, "with -o npd, look only for findings with this `reason`; may be repeated")
+	reasons := c.Flags().StringSlice("reason", nil,
+		"with -o npd, look only for findings with this `reason`; may be repeated")
 	complete(c, "reason", doctor.Reasons()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if len(*reasons) > 0 && a.output.form != outputNPD {

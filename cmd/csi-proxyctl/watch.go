@@ -161,15 +161,15 @@ func (a *connection) diskObserver() observer {
 	return func(ctx context.Context, args []string) (observation, error) {
 		number, err := diskOf(args), error(nil)
 		if !isNumber(args[0]) {
-			r, listErr := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
+			list, listErr := a.diskIDs(ctx)
 			if listErr != nil {
 				return observation{}, listErr
 			}
-			number, err = diskIn(r.GetDiskIDs(), args[0])
+			number, err = diskIn(list, args[0])
 			switch {
 			case err == nil:
 				known = &number
-			case status.Code(err) == codes.NotFound && known != nil && r.GetDiskIDs()[*known].GetSerialNumber() == "":
+			case status.Code(err) == codes.NotFound && known != nil && list[*known].GetSerialNumber() == "":
 				number, err = *known, nil
 			}
 		}

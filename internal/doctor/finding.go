@@ -53,7 +53,8 @@ type report struct {
 }
 
 func (r *report) add(severity Severity, check, what string, evidence []string, do ...string) {
-	r.findings = append(r.findings, Finding{severity, check, what, append([]string{}, evidence...), append([]string{}, do...)})
+	r.findings = append(r.findings,
+		Finding{severity, check, what, append([]string{}, evidence...), append([]string{}, do...)})
 }
 
 // A look reports about a part of the facts.

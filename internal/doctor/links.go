@@ -72,8 +72,8 @@ func (r *report) mappings() {
 		evidence = append(evidence, fmt.Sprintf("%s: %d", name, servers[name]))
 	}
 	r.add(severity, "many-smb-mappings",
-		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with \"not enough memory resources\"",
-			len(all), mappingsMost), evidence,
+		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with %q", len(all), mappingsMost,
+			"not enough memory resources"), evidence,
 		"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
 		"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, "+
 			"--remove-smb-mount-on-windows of the driver for Azure Files")

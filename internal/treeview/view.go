@@ -70,7 +70,8 @@ func (v *view) partition(p Partition, branch, below string) {
 		v.volume(p.Volume, branch, below)
 		return
 	}
-	v.line("%sPartition %-*d  %*s  %s", branch, v.partitions.number, p.Number, v.partitions.size, Size(p.SizeBytes), p.Kind)
+	v.line("%sPartition %-*d  %*s  %s", branch, v.partitions.number, p.Number, v.partitions.size, Size(p.SizeBytes),
+		p.Kind)
 	if p.Volume != nil {
 		v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
 	}
