@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // A Device is a volume and the disk that it lies on.
@@ -24,9 +26,9 @@ func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
 	if err != nil {
 		return Device{}, err
 	}
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
-	if errors.Is(err, csiproxy.ErrVolumeNotFound) {
-		err = fmt.Errorf("%w: %w", csiproxy.ErrDiskNotFound, err)
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &calls.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	if errors.Is(err, calls.ErrVolumeNotFound) {
+		err = fmt.Errorf("%w: %w", calls.ErrDiskNotFound, err)
 	}
 	return Device{Disk: of.GetDiskNumber(), Volume: volume}, err
 }
@@ -47,7 +49,7 @@ func (m *Mounter) SizeOf(ctx context.Context, path string) (Size, error) {
 }
 
 func (m *Mounter) size(ctx context.Context, device Device) (Size, error) {
-	disk, err := m.client.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: device.Disk})
+	disk, err := m.client.Disk.GetDiskStats(ctx, &calls.GetDiskStatsRequest{DiskNumber: device.Disk})
 	if err != nil {
 		return Size{}, err
 	}
@@ -62,7 +64,7 @@ const overhead = 32 << 20
 // after Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is
 // nothing to gain: ExpandTo and StageDisk need no such question, because they change nothing then.
 func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
-	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
+	if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil {
 		return false, err
 	}
 	size, err := m.SizeOf(ctx, path)
@@ -77,7 +79,7 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 	if size, done, err := m.expandInOneCall(ctx, windowsPath(path), bytes); done {
 		return size, err
 	}
-	if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil {
+	if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil {
 		return Size{}, err
 	}
 	device, err := m.DeviceOf(ctx, path)
@@ -89,7 +91,7 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 		return Size{}, err
 	}
 	if size.Disk < bytes {
-		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", csiproxy.ErrDiskTooSmall,
+		return size, fmt.Errorf("%w: disk %d has %d bytes, and %d are asked for", calls.ErrDiskTooSmall,
 			device.Disk, size.Disk, bytes)
 	}
 	if err := m.fill(ctx, device.Volume); err != nil {
@@ -118,10 +120,10 @@ func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 		return usage, err
 	}
 	volume, err := m.volumeAt(ctx, path)
-	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink) || withoutReason(err) {
-		link, lookErr := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: path})
+	if isAny(err, calls.ErrNotMounted, calls.ErrLink) || withoutReason(err) {
+		link, lookErr := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: path})
 		if lookErr == nil && link.GetIsSymlink() {
-			return Usage{}, fmt.Errorf("%w: how full a share is: %w", csiproxy.ErrUnsupported, err)
+			return Usage{}, fmt.Errorf("%w: how full a share is: %w", calls.ErrUnsupported, err)
 		}
 	}
 	if err != nil {
@@ -131,6 +133,100 @@ func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 }
 
 func (m *Mounter) usage(ctx context.Context, volume string) (Usage, error) {
-	s, err := m.client.Volume.GetVolumeStats(ctx, &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
+	s, err := m.client.Volume.GetVolumeStats(ctx, &calls.GetVolumeStatsRequest{VolumeId: volume})
 	return Usage{Total: s.GetTotalBytes(), Used: s.GetUsedBytes(), Available: s.GetTotalBytes() - s.GetUsedBytes()}, err
+}
+
+// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or NodeGetVolumeHealth:
+//
+//	&csi.VolumeCondition{Abnormal: c.Abnormal, Message: c.Message}
+//	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,
+//		Reason: c.Reason(), Message: c.Message}
+type Condition struct {
+	Abnormal bool
+	Message  string // for people
+	// Cause is the kind of what is wrong, for errors.Is: csiproxy.ErrNotMounted, csiproxy.ErrDiskNotFound,
+	// csiproxy.ErrDamaged, csiproxy.ErrNotFormatted, csiproxy.ErrNearlyFull. Nil if nothing is.
+	Cause error
+}
+
+// The bounds of csiproxy.ErrNearlyFull.
+const (
+	nearlyFullPart  = 20
+	nearlyFullBytes = 1 << 30
+)
+
+// causes are the kinds of what can be wrong with a volume, by the reasons that stand for them in answers.
+func causes() map[string]error {
+	return map[string]error{
+		reason.NotMounted: calls.ErrNotMounted, reason.DiskNotFound: calls.ErrDiskNotFound,
+		"DISK_CORRUPT":      calls.ErrDamaged,
+		reason.NotFormatted: calls.ErrNotFormatted, reason.NearlyFull: calls.ErrNearlyFull,
+	}
+}
+
+// Reason returns the reason that stands for the cause: NOT_MOUNTED and so on. It is empty if nothing is wrong.
+func (c Condition) Reason() string {
+	for name, cause := range causes() {
+		if c.Abnormal && c.Cause == cause { //nolint:errorlint // a cause is one of these itself
+			return name
+		}
+	}
+	return ""
+}
+
+// Condition returns the condition of the volume that is mounted or linked at a path. It finds
+//
+//   - a mount point whose disk is gone or offline,
+//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
+//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
+//   - a directory at which nothing is mounted,
+//   - a volume without a file system, or with one that Windows says is damaged,
+//   - a volume that is nearly full.
+//
+// The API has no call that shows a read-only disk or file system, or NTFS that is marked dirty but still answers. Such
+// volumes are normal here, and so is a full share, which Usage shows. A path that does not exist is fs.ErrNotExist, as
+// NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the condition is not known. It changes
+// nothing.
+func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+	path = windowsPath(path)
+	if condition, done, err := m.conditionInOneCall(ctx, path); done {
+		return condition, err
+	}
+	leads, err := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: path})
+	if err != nil {
+		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
+			err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+		}
+		return Condition{}, err
+	}
+	there, err := m.at(ctx, path)
+	switch {
+	case err != nil:
+		return Condition{}, err
+	case there.gone:
+		return abnormal(calls.ErrDiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline",
+			there.Volume, path), nil
+	case there.Volume == "" && leads.GetIsSymlink(): // a share that answers
+		return Condition{Message: "the volume is mounted"}, nil
+	case there.Volume == "":
+		return abnormal(calls.ErrNotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path), nil
+	}
+	usage, err := m.usage(ctx, there.Volume)
+	switch {
+	case errors.Is(err, calls.ErrDamaged):
+		return abnormal(calls.ErrDamaged, "%v", err), nil
+	case err != nil:
+		return Condition{}, err
+	case usage.Total == 0:
+		return abnormal(calls.ErrNotFormatted, "volume %s, mounted at %s, has no file system that Windows knows",
+			there.Volume, path), nil
+	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
+		return abnormal(calls.ErrNearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path), nil
+	}
+	return Condition{Message: "the volume is mounted"}, nil
+}
+
+func abnormal(cause error, format string, args ...any) Condition {
+	return Condition{Abnormal: true, Message: fmt.Sprintf(format, args...), Cause: cause}
 }

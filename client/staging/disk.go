@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // A Disk is one disk of the node, as drivers recognise it.
@@ -51,11 +52,11 @@ const (
 
 // Disks lists the disks of the node by number.
 func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
-	ids, err := m.client.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
+	ids, err := m.client.Disk.ListDiskIDs(ctx, &calls.ListDiskIDsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	places, err := m.client.Disk.ListDiskLocations(ctx, &csiproxy.ListDiskLocationsRequest{})
+	places, err := m.client.Disk.ListDiskLocations(ctx, &calls.ListDiskLocationsRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +70,7 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 		d.Adapter, d.Bus, d.Target, d.LUN = place.GetAdapter(), place.GetBus(), place.GetTarget(), place.GetLUNID()
 		found[number] = d
 	}
-	disks := make([]Disk, 0, len(found))
-	for _, d := range found {
-		disks = append(disks, d)
-	}
-	slices.SortFunc(disks, func(a, b Disk) int { return cmp.Compare(a.Number, b.Number) })
-	return disks, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b Disk) int { return cmp.Compare(a.Number, b.Number) }), nil
 }
 
 // FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are csiproxy.ErrAmbiguous;
@@ -91,18 +87,18 @@ func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
 	case err != nil:
 		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match.what, err)
 	case len(found) == 0:
-		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", csiproxy.ErrDiskNotFound,
+		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", calls.ErrDiskNotFound,
 			match.what, list(disks))
 	case len(found) > 1:
-		return Disk{}, fmt.Errorf("%w: %s: the disks %s", csiproxy.ErrAmbiguous, match.what, list(found))
+		return Disk{}, fmt.Errorf("%w: %s: the disks %s", calls.ErrAmbiguous, match.what, list(found))
 	}
 	return found[0], nil
 }
 
 func list(disks []Disk) string {
-	texts := make([]string, len(disks))
-	for i, d := range disks {
-		texts[i] = d.String()
+	var texts []string
+	for _, d := range disks {
+		texts = append(texts, d.String())
 	}
 	return strings.Join(texts, "; ")
 }
@@ -113,7 +109,7 @@ func (m *Mounter) same(ctx context.Context, found Disk) error {
 	disks, err := m.Disks(ctx)
 	if err == nil && !slices.Contains(disks, found) {
 		err = fmt.Errorf("%w: disk %s is not there any more; the node has the disks %s",
-			csiproxy.ErrDiskNotFound, found, list(disks))
+			calls.ErrDiskNotFound, found, list(disks))
 	}
 	return err
 }
@@ -133,19 +129,17 @@ func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
 		switch {
 		case err == nil:
 			return d, nil
-		case errors.Is(err, csiproxy.ErrDiskNotFound):
+		case errors.Is(err, calls.ErrDiskNotFound):
 			missing = err
 		case ctx.Err() == nil || missing == nil:
 			return Disk{}, err
 		}
-		if _, err := m.client.Disk.Rescan(ctx, &csiproxy.RescanRequest{}); err != nil && ctx.Err() == nil {
+		if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil && ctx.Err() == nil {
 			return Disk{}, err
 		}
-		pause := time.NewTimer(wait)
 		select {
-		case <-pause.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			pause.Stop()
 			return Disk{}, errors.Join(ctx.Err(), missing)
 		}
 	}

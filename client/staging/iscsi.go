@@ -4,11 +4,10 @@ package staging
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
@@ -20,8 +19,8 @@ type ISCSIDisk struct {
 	LUN     uint32
 }
 
-func (d ISCSIDisk) portal() *csiproxy.TargetPortal {
-	return &csiproxy.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
+func (d ISCSIDisk) portal() *calls.TargetPortal {
+	return &calls.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
 }
 
 func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
@@ -50,7 +49,7 @@ func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string,
 		return Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
 	}
 	answer, err := m.client.ISCSI.GetTargetDisks(ctx,
-		&csiproxy.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+		&calls.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	if err != nil || len(answer.GetDiskIDs()) == 0 {
 		if err := m.login(ctx, disk, chap); err != nil {
 			return Device{}, err
@@ -66,10 +65,9 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 	err := m.UnstageDisk(ctx, disk.match(), target)
 	if err == nil {
 		_, err = m.client.ISCSI.DisconnectTarget(ctx,
-			&csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+			&calls.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	}
-	failure := (*csiproxy.Error)(nil)
-	if errors.As(err, &failure) && (failure.Reason == reason.TargetInUse || failure.Reason == reason.ServiceNotRunning) {
+	if hasReason(err, reason.TargetInUse) || hasReason(err, reason.ServiceNotRunning) {
 		return nil // without the initiator's service, as after a reboot, no session is left
 	}
 	return err
@@ -78,22 +76,22 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 // login logs in to the target of a disk. Windows knows a target from a discovery.
 func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
 	initiator, portal := m.client.ISCSI, disk.portal()
-	if _, err := initiator.AddTargetPortal(ctx, &csiproxy.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
+	if _, err := initiator.AddTargetPortal(ctx, &calls.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
 	if _, err := initiator.DiscoverTargetPortal(ctx,
-		&csiproxy.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+		&calls.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
-	request := &csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
+	request := &calls.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
 	if chap.Secret != "" {
-		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User,
+		request.AuthType, request.ChapUsername, request.ChapSecret = calls.AuthenticationType_ONE_WAY_CHAP, chap.User,
 			chap.Secret
 	}
 	if chap.MutualSecret != "" {
-		request.AuthType = csiproxy.AuthenticationType_MUTUAL_CHAP
+		request.AuthType = calls.AuthenticationType_MUTUAL_CHAP
 		if _, err := initiator.SetMutualChapSecret(ctx,
-			&csiproxy.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
+			&calls.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ package staging
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -12,19 +11,18 @@ import (
 	"strconv"
 	"strings"
 
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // A Match picks disks of a node by what a cloud or a storage system knows of them. A match should pick the same disk
 // when it is new and when it holds data, because staging is repeated. The zero value is an error.
 type Match struct {
-	what string // of a disk: "LUN 3"
-	err  error  // the argument makes no sense
-	fits func(Disk) bool
-	// describe puts the match into a request; nil: no request can say it.
-	describe func(*nodestepsapi.StageDiskRequest)
+	what    string // of a disk: "LUN 3"
+	err     error  // the argument makes no sense
+	fits    func(Disk) bool
+	request *api.StageDiskRequest // has the match as its disk; nil: no request can say it
 	// among asks the agent for more about the disks that fit; it may be nil.
 	refine func(context.Context, *Mounter, []Disk) ([]Disk, error)
 	// ofAgent: only the agent can look for the disk.
@@ -37,18 +35,16 @@ func (x Match) String() string { return x.what }
 // Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
 func Where(what string, fits func(Disk) bool) Match { return Match{what: what, fits: fits} }
 
-// described returns the match with its form in requests.
-func (x Match) described(describe func(*nodestepsapi.StageDiskRequest)) Match {
-	x.describe = describe
+// withRequest returns the match with its form in requests.
+func (x Match) withRequest(request *api.StageDiskRequest) Match {
+	x.request = request
 	return x
 }
 
 // ByNumber picks the disk with a number, which changes when disks come and go.
 func ByNumber(number uint32) Match {
 	return Where(fmt.Sprintf("number %d", number), func(d Disk) bool { return d.Number == number }).
-		described(func(r *nodestepsapi.StageDiskRequest) {
-			r.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}
-		})
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_DiskNumber{DiskNumber: number}})
 }
 
 // invalidMatch returns a match that fails with fs.ErrInvalid.
@@ -64,7 +60,7 @@ func invalidMatch(format string, args ...any) Match {
 func ByLUN(lun uint32) Match {
 	text := strconv.FormatUint(uint64(lun), 10)
 	return Where("LUN "+text, func(d Disk) bool { return d.LUN == text }).
-		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Lun{Lun: lun} })
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_Lun{Lun: lun}})
 }
 
 // hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10,
@@ -85,9 +81,7 @@ func ByAzureLUN(lun uint32) Match {
 	x := Where(fmt.Sprintf("Azure's LUN %d", lun), func(d Disk) bool {
 		ofHyperV := slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.Page83, begin) })
 		return d.LUN == text && ofHyperV || d.LUN == ""
-	}).described(func(r *nodestepsapi.StageDiskRequest) {
-		r.Disk = &nodestepsapi.StageDiskRequest_AzureLun{AzureLun: lun}
-	})
+	}).withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: lun}})
 	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		scsi := slices.DeleteFunc(slices.Clone(disks), func(d Disk) bool { return d.LUN == "" })
 		if len(scsi) > 0 || m.agent.DiskDevices == nil {
@@ -110,9 +104,7 @@ func BySerialNumber(part string) Match {
 	lower := strings.ToLower(part)
 	return Where(fmt.Sprintf("serial number %q", part),
 		func(d Disk) bool { return strings.Contains(strings.ToLower(d.SerialNumber), lower) }).
-		described(func(r *nodestepsapi.StageDiskRequest) {
-			r.Disk = &nodestepsapi.StageDiskRequest_SerialNumber{SerialNumber: part}
-		})
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_SerialNumber{SerialNumber: part}})
 }
 
 // ByPage83 picks disks by the whole page 83h identifier.
@@ -121,7 +113,7 @@ func ByPage83(id string) Match {
 		return invalidMatch("the page 83h identifier to look for is empty")
 	}
 	return Where(fmt.Sprintf("page 83h identifier %q", id), func(d Disk) bool { return d.Page83 == id }).
-		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Page83Id{Page83Id: id} })
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_Page83Id{Page83Id: id}})
 }
 
 var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
@@ -139,9 +131,7 @@ func ByEBSVolume(volumeID string) Match {
 	return Where("EBS volume "+volumeID, func(d Disk) bool {
 		serial, _, _ := strings.Cut(strings.ToLower(d.SerialNumber), "_")
 		return strings.TrimSuffix(serial, ".") == "vol"+parts[1]
-	}).described(func(r *nodestepsapi.StageDiskRequest) {
-		r.Disk = &nodestepsapi.StageDiskRequest_EbsVolumeId{EbsVolumeId: volumeID}
-	})
+	}).withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_EbsVolumeId{EbsVolumeId: volumeID}})
 }
 
 // ByGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name: the last word of its page 83h
@@ -155,9 +145,7 @@ func ByGCEDevice(name string) Match {
 	return Where(fmt.Sprintf("device name %q", name), func(d Disk) bool {
 		words := strings.Fields(d.Page83)
 		return len(words) > 0 && words[len(words)-1] == name
-	}).described(func(r *nodestepsapi.StageDiskRequest) {
-		r.Disk = &nodestepsapi.StageDiskRequest_GceDeviceName{GceDeviceName: name}
-	})
+	}).withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_GceDeviceName{GceDeviceName: name}})
 }
 
 // ByEUI64 picks the NVMe disk whose namespace has an EUI-64. Compute Engine gives the number as nvmeNamespaceIdentifier
@@ -177,7 +165,7 @@ func ByEUI64(id uint64) Match {
 			digits = strings.ReplaceAll(strings.TrimSuffix(d.SerialNumber, "."), "_", "")
 		}
 		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
-	}).described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Eui64{Eui64: id} })
+	}).withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_Eui64{Eui64: id}})
 }
 
 // ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page
@@ -190,22 +178,19 @@ func ByVSphereUUID(uuid string) Match {
 		return invalidMatch("disk UUID %q does not have 32 hexadecimal digits", uuid)
 	}
 	return Where("disk UUID "+uuid, func(d Disk) bool { return d.Page83 == plain }).
-		described(func(r *nodestepsapi.StageDiskRequest) {
-			r.Disk = &nodestepsapi.StageDiskRequest_VsphereUuid{VsphereUuid: uuid}
-		})
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_VsphereUuid{VsphereUuid: uuid}})
 }
 
 // ByISCSI picks the logical unit of an iSCSI target to which the node is connected. Address and port are those of the
 // portal; port 0 is 3260. While the node is not connected there is no such disk.
 func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
-	x := ByLUN(lun).described(func(r *nodestepsapi.StageDiskRequest) {
-		r.Disk = &nodestepsapi.StageDiskRequest_IscsiDisk{IscsiDisk: &nodestepsapi.ISCSIDisk{TargetAddress: address,
-			TargetPort: port, Iqn: iqn, Lun: lun}}
-	})
+	x := ByLUN(lun).withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_IscsiDisk{
+		IscsiDisk: &api.ISCSIDisk{TargetAddress: address, TargetPort: port, Iqn: iqn, Lun: lun},
+	}})
 	x.what = fmt.Sprintf("LUN %d of target %s at %s", lun, iqn, address)
 	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
-		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &csiproxy.GetTargetDisksRequest{
-			TargetPortal: &csiproxy.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
+		answer, err := m.client.ISCSI.GetTargetDisks(ctx, &calls.GetTargetDisksRequest{
+			TargetPortal: &calls.TargetPortal{TargetAddress: address, TargetPort: port}, Iqn: iqn,
 		})
 		return slices.DeleteFunc(disks, func(d Disk) bool {
 			return !slices.Contains(answer.GetDiskIDs(), strconv.FormatUint(uint64(d.Number), 10))
@@ -223,15 +208,14 @@ func ByBlankSize(bytes int64) Match {
 	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		var blank []Disk
 		for _, d := range disks {
-			stats, err := m.client.Disk.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: d.Number})
+			stats, err := m.client.Disk.GetDiskStats(ctx, &calls.GetDiskStatsRequest{DiskNumber: d.Number})
 			if err == nil && stats.GetTotalBytes() == bytes {
-				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: d.Number})
-				var e *csiproxy.Error
-				if errors.As(err, &e) && e.Reason == reason.DiskRaw {
+				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: d.Number})
+				if hasReason(err, reason.DiskRaw) {
 					blank = append(blank, d)
 				}
 			}
-			if ctx.Err() != nil || errors.Is(err, csiproxy.ErrNoAgent) || errors.Is(err, csiproxy.ErrUnsupported) {
+			if ctx.Err() != nil || isAny(err, calls.ErrNoAgent, calls.ErrUnsupported) {
 				return nil, err // not this disk's failure
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // A DiskDevice is what Windows' drivers say of a disk beside its marks in the API.
@@ -42,12 +42,12 @@ func ByModel(model string) Match {
 	}
 	short := strings.TrimSpace(want[:min(len(want), shortModel)])
 	x := Where(fmt.Sprintf("model %q", model), func(Disk) bool { return true }).
-		described(func(r *nodestepsapi.StageDiskRequest) { r.Disk = &nodestepsapi.StageDiskRequest_Model{Model: model} })
+		withRequest(&api.StageDiskRequest{Disk: &api.StageDiskRequest_Model{Model: model}})
 	x.ofAgent = true
 	x.refine = func(ctx context.Context, m *Mounter, disks []Disk) ([]Disk, error) {
 		if m.agent.DiskDevices == nil {
 			return nil, fmt.Errorf("%w: the API does not have the model of a disk; an agent that serves nodesteps finds it",
-				csiproxy.ErrUnsupported)
+				calls.ErrUnsupported)
 		}
 		devices, err := m.agent.DiskDevices(ctx)
 		return slices.DeleteFunc(disks, func(d Disk) bool {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"io/fs"
 
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
@@ -18,24 +18,23 @@ import (
 // served reports whether an agent that answered with a failure does steps in one call for this client. If not, nothing
 // has been done, or what has been done is done again without harm.
 func served(err error) bool {
-	var e *csiproxy.Error
-	return !isAny(err, csiproxy.ErrUnsupported, csiproxy.ErrNoAgent) && (!errors.As(err, &e) || e.Reason != reason.Policy)
+	return !isAny(err, calls.ErrUnsupported, calls.ErrNoAgent) && !hasReason(err, reason.Policy)
 }
 
 // stageInOneCall leaves to the single calls what no request can say, such as a match of the driver's own.
 func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device,
 	done bool, err error) {
-	if match.describe == nil {
+	if match.request == nil {
 		return Device{}, false, nil
 	}
-	request := &nodestepsapi.StageDiskRequest{TargetPath: target, ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
-	match.describe(request)
+	request := &api.StageDiskRequest{Disk: match.request.GetDisk(), TargetPath: target,
+		ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
 	for _, a := range options.Access {
-		request.Access = append(request.Access, &nodestepsapi.AccessEntry{Sid: a.SID, Rights: nodestepsapi.AccessRights(a.Rights)})
+		request.Access = append(request.Access, &api.AccessEntry{Sid: a.SID, Rights: api.AccessRights(a.Rights)})
 	}
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
 	// the agent waits for it until the call's deadline, and answers just before
-	if errors.Is(err, csiproxy.ErrDiskNotFound) {
+	if errors.Is(err, calls.ErrDiskNotFound) {
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
@@ -47,22 +46,22 @@ func (m *Mounter) unstageInOneCall(ctx context.Context, target string) (done boo
 	if m.kubelet.files != nil {
 		return false, nil
 	}
-	_, err = m.client.NodeSteps.Unstage(ctx, &nodestepsapi.UnstageRequest{TargetPath: target})
+	_, err = m.client.NodeSteps.Unstage(ctx, &api.UnstageRequest{TargetPath: target})
 	return served(err), err
 }
 
 func (m *Mounter) expandInOneCall(ctx context.Context, path string, bytes int64) (_ Size, done bool, err error) {
-	answer, err := m.client.NodeSteps.Expand(ctx, &nodestepsapi.ExpandRequest{TargetPath: path, SizeBytes: bytes})
+	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: path, SizeBytes: bytes})
 	size := Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}
-	if errors.Is(err, csiproxy.ErrDiskTooSmall) {
+	if errors.Is(err, calls.ErrDiskTooSmall) {
 		size, _ = m.SizeOf(ctx, path) // for people: the error says the same
 	}
 	return size, served(err), err
 }
 
 func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condition, done bool, err error) {
-	answer, err := m.client.NodeSteps.GetVolume(ctx, &nodestepsapi.GetVolumeRequest{TargetPath: path})
-	if errors.Is(err, csiproxy.ErrPathNotFound) {
+	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
+	if errors.Is(err, calls.ErrPathNotFound) {
 		return Condition{}, true, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 	}
 	condition := Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
@@ -73,7 +72,7 @@ func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condit
 }
 
 func (m *Mounter) usageInOneCall(ctx context.Context, path string) (_ Usage, done bool, err error) {
-	answer, err := m.client.NodeSteps.GetUsage(ctx, &nodestepsapi.GetUsageRequest{TargetPath: path})
+	answer, err := m.client.NodeSteps.GetUsage(ctx, &api.GetUsageRequest{TargetPath: path})
 	return Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes()},
 		served(err), err
 }

@@ -178,12 +178,12 @@ func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 			return refs, err
 		}
 		same := remote != "" && strings.EqualFold(otherRemote, remote)
-		if there.volume != "" {
+		if there.Volume != "" {
 			otherThere, err := m.at(ctx, other)
 			if err != nil {
 				return refs, err
 			}
-			same = otherThere.volume == there.volume
+			same = otherThere.Volume == there.Volume
 		}
 		if same {
 			refs = append(refs, other)

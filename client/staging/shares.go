@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
@@ -54,7 +54,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	}
 	switch {
 	case err == nil && !strings.EqualFold(there.Remote, use.Remote):
-		return fmt.Errorf("%w: %s is staged at %s", csiproxy.ErrPathExists, there.Remote, use.Target)
+		return fmt.Errorf("%w: %s is staged at %s", calls.ErrPathExists, there.Remote, use.Target)
 	case err != nil && !errors.Is(err, ErrNotStaged):
 		return err
 	}
@@ -122,8 +122,8 @@ func (s *Shares) unstage(ctx context.Context, u use, ifGone bool) error {
 		} else {
 			// Without force, this removes no more than a link or an empty directory, and asks no server. It runs
 			// even without a link: an abandoned call may still be about to make one, and this call waits for it.
-			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: u.Target})
-			if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
+			_, err := s.mounter.client.Filesystem.Rmdir(ctx, &calls.RmdirRequest{Path: u.Target})
+			if err != nil && !errors.Is(err, calls.ErrPathNotFound) {
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error)
 	}
 	status.Condition, err = s.mounter.Condition(ctx, there.Target)
 	if errors.Is(err, fs.ErrNotExist) {
-		status.Condition, err = abnormal(csiproxy.ErrNotMounted, "the link at %s is gone", there.Target), nil
+		status.Condition, err = abnormal(calls.ErrNotMounted, "the link at %s is gone", there.Target), nil
 	}
 	return status, err
 }
@@ -223,9 +223,9 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 // makes before it asks for the share, does not count. No server is asked.
 func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 	switch _, err := m.volumeAt(ctx, path); {
-	case err == nil, errors.Is(err, csiproxy.ErrLink):
+	case err == nil, errors.Is(err, calls.ErrLink):
 		return true, nil
-	case isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrPathNotFound):
+	case isAny(err, calls.ErrNotMounted, calls.ErrPathNotFound):
 		return false, nil
 	case withoutReason(err):
 		return m.exists(ctx, path)
@@ -237,16 +237,16 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 // notMapped reports whether a failure to map a share says that it was not mapped: the agent tried, and the server was
 // not there or refused. Of other failures that is not known, such as those of an agent that stops.
 func notMapped(err error) bool {
-	var e *csiproxy.Error
+	var e *calls.Error
 	if errors.As(err, &e) && e.Group == "filesystem" { // of the directories, before the mapping
 		return true
 	}
-	return isAny(err, csiproxy.ErrCredentials, csiproxy.ErrShareNotFound, csiproxy.ErrOtherCredentials) ||
+	return isAny(err, calls.ErrCredentials, calls.ErrShareNotFound, calls.ErrOtherCredentials) ||
 		hasReason(err, "BAD_NETPATH") || hasReason(err, "HOST_UNREACHABLE") || hasReason(err, "NETWORK_UNREACHABLE")
 }
 
 // refused reports whether the agent found no sense in the arguments of a call.
 func refused(err error) bool {
-	var e *csiproxy.Error
+	var e *calls.Error
 	return errors.As(err, &e) && e.Code == codes.InvalidArgument
 }

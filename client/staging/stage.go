@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // StageOptions adjust StageDisk. The zero value stages a volume to be written.
@@ -57,7 +59,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 		return device, err
 	}
 	if len(options.Access) > 0 {
-		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", csiproxy.ErrUnsupported)
+		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)
 	}
 	disk, err := m.WaitForDisk(ctx, match)
 	if err != nil {
@@ -89,9 +91,9 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	if err != nil {
 		return Device{}, fmt.Errorf("looking at %s: %w", target, err)
 	}
-	if there.volume != "" && !there.gone && there.disk != disk {
+	if there.Volume != "" && !there.gone && there.Disk != disk {
 		return Device{}, fmt.Errorf("%w: a volume of disk %d is mounted at %s, not one of disk %d",
-			csiproxy.ErrOtherVolumeMounted, there.disk, target, disk)
+			calls.ErrOtherVolumeMounted, there.Disk, target, disk)
 	}
 	var volumes []string
 	if err = same(); err == nil {
@@ -104,8 +106,8 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
 	}
 	volume := volumes[0]
-	if slices.Contains(volumes, there.volume) {
-		volume = there.volume
+	if slices.Contains(volumes, there.Volume) {
+		volume = there.Volume
 	}
 	if err := m.format(ctx, volume, options.ReadOnly); err != nil {
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
@@ -116,8 +118,8 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 			return Device{}, err
 		}
 	}
-	if there.gone && there.volume != volume {
-		if _, err := m.unmountVolume(ctx, there.volume, target); err != nil {
+	if there.gone && there.Volume != volume {
+		if _, err := m.unmountVolume(ctx, there.Volume, target); err != nil {
 			return Device{}, fmt.Errorf("unmounting a volume that has gone from %s: %w", target, err)
 		}
 	}
@@ -125,7 +127,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 		return Device{}, err
 	}
 	if _, err := m.client.Volume.MountVolume(ctx,
-		&csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
+		&calls.MountVolumeRequest{VolumeId: volume, TargetPath: target}); err != nil {
 		return Device{}, err
 	}
 	if !options.ReadOnly && !options.KeepSize {
@@ -138,50 +140,81 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool, same func() error) ([]string, error) {
 	online := false
 	if readOnly { // bringing a disk online makes it writable as well
-		state, err := m.client.Disk.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: disk})
-		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
+		state, err := m.client.Disk.GetDiskState(ctx, &calls.GetDiskStateRequest{DiskNumber: disk})
+		if err != nil && !errors.Is(err, calls.ErrUnsupported) {
 			return nil, err
 		}
 		online = state.GetIsOnline()
-	} else if _, err := m.client.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: disk}); err != nil {
+	} else if _, err := m.client.Disk.PartitionDisk(ctx, &calls.PartitionDiskRequest{DiskNumber: disk}); err != nil {
 		return nil, err
 	}
 	if !online {
 		if err := same(); err != nil { // another disk must not become writable
 			return nil, err
 		}
-		_, err := m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
-		if err != nil && !errors.Is(err, csiproxy.ErrUnsupported) { // old agents bring a disk online as they partition it
+		_, err := m.client.Disk.SetDiskState(ctx, &calls.SetDiskStateRequest{DiskNumber: disk, IsOnline: true})
+		if err != nil && !errors.Is(err, calls.ErrUnsupported) { // old agents bring a disk online as they partition it
 			return nil, err
 		}
 	}
-	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
+	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk})
 	switch {
-	case readOnly && errors.Is(err, csiproxy.ErrNoVolume):
-		return nil, fmt.Errorf("%w: %w", csiproxy.ErrNotFormatted, err)
+	case readOnly && errors.Is(err, calls.ErrNoVolume):
+		return nil, fmt.Errorf("%w: %w", calls.ErrNotFormatted, err)
 	case err != nil:
 		return nil, err
 	case len(answer.GetVolumeIds()) == 0:
-		return nil, fmt.Errorf("%w: disk %d has none", csiproxy.ErrVolumeNotFound, disk)
+		return nil, fmt.Errorf("%w: disk %d has none", calls.ErrVolumeNotFound, disk)
 	}
 	return answer.GetVolumeIds(), nil
 }
 
 // format formats a volume that has no file system, unless it is staged read-only.
 func (m *Mounter) format(ctx context.Context, volume string, readOnly bool) error {
-	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: volume})
+	formatted, err := m.client.Volume.IsVolumeFormatted(ctx, &calls.IsVolumeFormattedRequest{VolumeId: volume})
 	if err != nil || formatted.GetFormatted() {
 		return err
 	}
 	if readOnly {
-		return fmt.Errorf("%w: volume %s", csiproxy.ErrNotFormatted, volume)
+		return fmt.Errorf("%w: volume %s", calls.ErrNotFormatted, volume)
 	}
-	_, err = m.client.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: volume})
+	_, err = m.client.Volume.FormatVolume(ctx, &calls.FormatVolumeRequest{VolumeId: volume})
 	return err
 }
 
 // fill grows a volume as far as its disk allows.
 func (m *Mounter) fill(ctx context.Context, volume string) error {
-	_, err := m.client.Volume.ResizeVolume(ctx, &csiproxy.ResizeVolumeRequest{VolumeId: volume})
+	_, err := m.client.Volume.ResizeVolume(ctx, &calls.ResizeVolumeRequest{VolumeId: volume})
 	return err
+}
+
+// fileSystem is the file system that the agent makes.
+const fileSystem = "ntfs"
+
+// FormatAndMount mounts a disk at target and formats it first if it is blank. It stands in for SafeFormatAndMount of
+// mount-utils, which works on Linux or through PowerShell. The source is the disk's number in decimal; the file system
+// is NTFS or empty. The options are ignored: see Mount for ro.
+func (m *Mounter) FormatAndMount(source, target, fstype string, options []string) error {
+	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, nil, nil)
+}
+
+// FormatAndMountSensitive is FormatAndMount: a disk needs no secrets.
+func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options, sensitiveOptions []string) error {
+	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, sensitiveOptions, nil)
+}
+
+// FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
+func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _,
+	formatOptions []string) error {
+	if len(formatOptions) > 0 {
+		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
+	}
+	if fstype != "" && !strings.EqualFold(fstype, fileSystem) {
+		return fmt.Errorf("file system %q: volumes of Windows nodes are formatted with NTFS", fstype)
+	}
+	disk, err := strconv.ParseUint(source, 10, 32)
+	if err != nil {
+		return fmt.Errorf("source %q is not the number of a disk", source)
+	}
+	return m.MountDisk(context.Background(), uint32(disk), target)
 }

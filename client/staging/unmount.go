@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	csiproxy "github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
@@ -46,11 +46,11 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 		return err
 	}
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
+	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &calls.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if err == nil {
 		err = m.setOffline(ctx, of.GetDiskNumber())
 	}
-	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
+	if isAny(err, calls.ErrDiskNotFound, calls.ErrVolumeNotFound) {
 		return nil
 	}
 	return err
@@ -67,17 +67,17 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 		return err
 	}
 	disk, err := m.stillThere(ctx, match)
-	if errors.Is(err, csiproxy.ErrDiskNotFound) {
+	if errors.Is(err, calls.ErrDiskNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
+	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
 	switch {
-	case isAny(err, csiproxy.ErrDiskOffline, csiproxy.ErrDiskNotFound) || hasReason(err, reason.DiskRaw):
+	case isAny(err, calls.ErrDiskOffline, calls.ErrDiskNotFound) || hasReason(err, reason.DiskRaw):
 		return nil
-	case err != nil && !errors.Is(err, csiproxy.ErrNoVolume):
+	case err != nil && !errors.Is(err, calls.ErrNoVolume):
 		return err
 	}
 	for _, volume := range volumes.GetVolumeIds() {
@@ -93,7 +93,7 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 
 // setOffline takes a disk offline. One that Windows needs stays online, and is not going to be detached.
 func (m *Mounter) setOffline(ctx context.Context, disk uint32) error {
-	_, err := m.client.Disk.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: disk, IsOnline: false})
+	_, err := m.client.Disk.SetDiskState(ctx, &calls.SetDiskStateRequest{DiskNumber: disk, IsOnline: false})
 	if hasReason(err, reason.SystemDisk) {
 		return nil
 	}
@@ -110,8 +110,8 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 	for _, path := range all {
 		// and not its disk: other drivers' volumes may have more than one, or one that hangs
 		there, err := m.volumeAt(ctx, path)
-		if err != nil && !isAny(err, csiproxy.ErrPathNotFound, csiproxy.ErrNotMounted, csiproxy.ErrLink,
-			csiproxy.ErrVolumeNotFound) {
+		if err != nil && !isAny(err, calls.ErrPathNotFound, calls.ErrNotMounted, calls.ErrLink,
+			calls.ErrVolumeNotFound) {
 			return false, err
 		}
 		if err == nil && there == volume {
@@ -123,25 +123,18 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 
 // A place is what is mounted at a path.
 type place struct {
-	volume string // "" if there is no volume, or no path
-	disk   uint32
+	Device      // without a volume, or a path, the zero value
 	gone   bool // the volume or its disk is not present
 }
 
 // at returns the volume that a path leads to.
 func (m *Mounter) at(ctx context.Context, path string) (place, error) {
-	volume, err := m.volumeAt(ctx, path)
-	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrVolumeNotFound) {
-		return place{}, nil
+	device, err := m.DeviceOf(ctx, path)
+	gone := device.Volume != "" && errors.Is(err, calls.ErrDiskNotFound)
+	if gone || isAny(err, calls.ErrNotMounted, calls.ErrLink, calls.ErrVolumeNotFound) {
+		err = nil
 	}
-	if err != nil {
-		return place{}, err
-	}
-	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
-	if isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound) {
-		return place{volume: volume, gone: true}, nil
-	}
-	return place{volume: volume, disk: of.GetDiskNumber()}, err
+	return place{device, gone}, err
 }
 
 func isAny(err error, kinds ...error) bool {
@@ -163,17 +156,17 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 		if mounted {
 			unmounted = volume
 		}
-	case errors.Is(err, csiproxy.ErrNotMounted), errors.Is(err, csiproxy.ErrLink), withoutReason(err):
+	case errors.Is(err, calls.ErrNotMounted), errors.Is(err, calls.ErrLink), withoutReason(err):
 	default:
 		return "", fmt.Errorf("unmounting %s: %w", target, err)
 	}
 	// The path is now a link, an empty directory, or something that an old agent did not describe further. With force, a
 	// link or mount point is removed but not its target; a directory with content must not be removed.
-	link, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: target})
+	link, err := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: target})
 	if err == nil {
-		_, err = m.client.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
+		_, err = m.client.Filesystem.Rmdir(ctx, &calls.RmdirRequest{Path: target, Force: link.GetIsSymlink()})
 	}
-	if errors.Is(err, csiproxy.ErrPathNotFound) {
+	if errors.Is(err, calls.ErrPathNotFound) {
 		err = nil
 	}
 	return unmounted, err
@@ -182,16 +175,16 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 // unmountVolume unmounts the volume that was found at a path. A link that leads to the volume is left alone: it is not
 // mounted there.
 func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mounted bool, err error) {
-	_, err = m.client.Volume.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
+	_, err = m.client.Volume.UnmountVolume(ctx, &calls.UnmountVolumeRequest{VolumeId: volume, TargetPath: target})
 	switch {
 	case err == nil:
 		return true, nil
-	case errors.Is(err, csiproxy.ErrLink):
+	case errors.Is(err, calls.ErrLink):
 		return false, nil
 	case withoutReason(err):
 		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
 		if _, flushed := m.client.Volume.WriteVolumeCache(ctx,
-			&csiproxy.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
+			&calls.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
 			return false, nil
 		}
 	}
@@ -201,18 +194,58 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 // volumeAt returns the volume that a path leads to.
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
-		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+		&calls.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return answer.GetVolumeId(), err
 }
 
 func hasReason(err error, reason string) bool {
-	var e *csiproxy.Error
+	var e *calls.Error
 	return errors.As(err, &e) && e.Reason == reason
 }
 
 // withoutReason reports whether a failure comes from an agent that sends only texts.
 func withoutReason(err error) bool {
-	var e *csiproxy.Error
-	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, csiproxy.ErrNoAgent) &&
-		!errors.Is(err, csiproxy.ErrUnsupported)
+	var e *calls.Error
+	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, calls.ErrNoAgent) &&
+		!errors.Is(err, calls.ErrUnsupported)
+}
+
+// stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or
+// that does not answer: agents leave such marks and disks out of their lists.
+func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err error) {
+	for range 2 {
+		if disk, err = m.FindDisk(ctx, match); !errors.Is(err, calls.ErrDiskNotFound) {
+			return disk, err
+		}
+	}
+	if unknown := m.allAnswer(ctx); unknown != nil {
+		return Disk{}, unknown
+	}
+	return Disk{}, err
+}
+
+// allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest
+// that are free.
+func (m *Mounter) allAnswer(ctx context.Context) error {
+	disks, err := m.Disks(ctx)
+	if err != nil {
+		return err
+	}
+	for number, left := uint32(0), len(disks); ; number++ {
+		if slices.ContainsFunc(disks, func(d Disk) bool { return d.Number == number }) {
+			left--
+			continue
+		}
+		_, err := m.client.Disk.GetDiskState(ctx, &calls.GetDiskStateRequest{DiskNumber: number})
+		switch {
+		// Windows may keep a disk out of its list, too
+		case (err == nil || errors.Is(err, calls.ErrDiskNotFound)) && left > 0:
+		case err == nil, errors.Is(err, calls.ErrDiskNotFound):
+			return nil
+		case errors.Is(err, calls.ErrUnsupported) || hasReason(err, reason.Policy) || withoutReason(err):
+			return nil // this agent says no more
+		default:
+			return fmt.Errorf("cannot identify disk %d: %w", number, err)
+		}
+	}
 }
