@@ -16,7 +16,7 @@ import (
 //
 //	go doc -all github.com/kubernetes-csi/csi-proxy/client/staging Mounter
 //
-// prints.
+// prints; those that are single calls anyway are methods of stepwise.Mounter, which it embeds.
 type Mounter struct{ *staging.Mounter }
 
 var _ mount.Interface = (*Mounter)(nil)

@@ -217,3 +217,16 @@ func Unreached(group string, cause error) error {
 	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
 	return e
 }
+
+// HasReason reports whether a failure has one of the reasons.
+func HasReason(err error, reasons ...string) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains(reasons, e.Reason)
+}
+
+// WithoutReason reports whether a failure comes from an agent that sends only texts.
+func WithoutReason(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, ErrNoAgent) &&
+		!errors.Is(err, ErrUnsupported)
+}

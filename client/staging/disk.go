@@ -3,144 +3,105 @@
 package staging
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
-// A Disk is one disk of the node, as drivers recognise it.
-type Disk struct {
-	Number       uint32 // changes when disks come and go
-	SerialNumber string // as the disk reports it, trimmed
-	Page83       string // the identifier of SCSI page 83h: text as it is, binary as lower-case hexadecimal digits
-	Adapter      string // decimal, like the rest; all empty for a disk without such a location
-	Bus          string
-	Target       string
-	LUN          string
+// StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
+// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
+// a volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats,
+// it looks again whether the disk is still the one that matched, because another one may have come in its place.
+//
+// What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume
+// that is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as
+// after a disk was detached by force, is replaced.
+//
+// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not
+// know. A disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume is mounted
+// csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the calls.
+func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+	if device, done, err := m.stageInOneCall(ctx, match, stepwise.WindowsPath(target), options); done {
+		return device, err
+	}
+	if len(options.Access) > 0 {
+		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)
+	}
+	disk, err := m.WaitForDisk(ctx, match)
+	if err != nil {
+		return Device{}, err
+	}
+	return m.StageFound(ctx, disk, target, options)
 }
 
-// String returns the disk with its marks, for errors.
-func (d Disk) String() string {
-	marks := []string{strconv.FormatUint(uint64(d.Number), 10)}
-	for _, mark := range []struct{ name, value string }{
-		{"serial number", d.SerialNumber}, {"page 83h", d.Page83}, {"adapter", d.Adapter},
-		{"target", d.Target}, {"LUN", d.LUN},
-	} {
-		if mark.value != "" {
-			marks = append(marks, mark.name+" "+mark.value)
-		}
+// UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which
+// disk that is, as from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left
+// online without being mounted is flushed and taken offline, also when nothing is at the path any more. A disk without
+// a partition table is left as it is: there is nothing to lose. A disk that does not match any more has been detached,
+// which is success; one that does not answer has not, which is an error. A mounter without WithKubelet does not see
+// other paths at which the volume is mounted, so there must be none.
+func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
+	if err := m.UnmountDevice(ctx, target); err != nil || match.OfAgent() { // a local disk is not detached
+		return err
 	}
-	return strings.Join(marks, " ")
-}
-
-// The pauses between two looks at the disks of the node, and how long to go on looking.
-const (
-	firstLook = 100 * time.Millisecond
-	lastLook  = 2 * time.Second
-	// longestWait is what a call of csiproxy.Client gets that comes without a deadline.
-	longestWait = 2 * time.Minute
-)
-
-// Disks lists the disks of the node by number.
-func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
-	ids, err := m.client.Disk.ListDiskIDs(ctx, &calls.ListDiskIDsRequest{})
+	disk, err := m.stillThere(ctx, match)
+	if errors.Is(err, calls.ErrDiskNotFound) {
+		return nil
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	places, err := m.client.Disk.ListDiskLocations(ctx, &calls.ListDiskLocationsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	found := map[uint32]Disk{}
-	for number, id := range ids.GetDiskIDs() {
-		found[number] = Disk{Number: number, SerialNumber: strings.TrimSpace(id.GetSerialNumber()), Page83: id.GetPage83()}
-	}
-	for number, place := range places.GetDiskLocations() {
-		d := found[number]
-		d.Number = number
-		d.Adapter, d.Bus, d.Target, d.LUN = place.GetAdapter(), place.GetBus(), place.GetTarget(), place.GetLUNID()
-		found[number] = d
-	}
-	return slices.SortedFunc(maps.Values(found), func(a, b Disk) int { return cmp.Compare(a.Number, b.Number) }), nil
-}
-
-// FindDisk returns the one disk that matches. None is csiproxy.ErrDiskNotFound, several are csiproxy.ErrAmbiguous;
-// either error lists the candidates with their marks. An argument of the match that makes no sense is fs.ErrInvalid.
-func (m *Mounter) FindDisk(ctx context.Context, match Match) (Disk, error) {
-	disks, err := m.Disks(ctx)
-	if err != nil {
-		return Disk{}, err
-	}
-	found, err := match.pick(ctx, m, disks)
+	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
 	switch {
-	case errors.Is(err, fs.ErrInvalid): // it names what the match is of
-		return Disk{}, err
-	case err != nil:
-		return Disk{}, fmt.Errorf("looking for a disk with %s: %w", match.what, err)
-	case len(found) == 0:
-		return Disk{}, fmt.Errorf("%w: none with %s; the node has the disks %s", calls.ErrDiskNotFound,
-			match.what, list(disks))
-	case len(found) > 1:
-		return Disk{}, fmt.Errorf("%w: %s: the disks %s", calls.ErrAmbiguous, match.what, list(found))
+	case errors.Is(err, calls.ErrDiskOffline), errors.Is(err, calls.ErrDiskNotFound), calls.HasReason(err, reason.DiskRaw):
+		return nil
+	case err != nil && !errors.Is(err, calls.ErrNoVolume):
+		return err
 	}
-	return found[0], nil
+	return m.TakeDiskOffline(ctx, disk, volumes.GetVolumeIds())
 }
 
-func list(disks []Disk) string {
-	var texts []string
-	for _, d := range disks {
-		texts = append(texts, d.String())
+// stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or
+// that does not answer: agents leave such marks and disks out of their lists.
+func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err error) {
+	for range 2 {
+		if disk, err = m.FindDisk(ctx, match); !errors.Is(err, calls.ErrDiskNotFound) {
+			return disk, err
+		}
 	}
-	return strings.Join(texts, "; ")
+	if unknown := m.allAnswer(ctx); unknown != nil {
+		return Disk{}, unknown
+	}
+	return Disk{}, err
 }
 
-// same returns an error unless a disk is still the one that was found under its number, which Windows gives to another
-// disk when one goes.
-func (m *Mounter) same(ctx context.Context, found Disk) error {
+// allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest
+// that are free.
+func (m *Mounter) allAnswer(ctx context.Context) error {
 	disks, err := m.Disks(ctx)
-	if err == nil && !slices.Contains(disks, found) {
-		err = fmt.Errorf("%w: disk %s is not there any more; the node has the disks %s",
-			calls.ErrDiskNotFound, found, list(disks))
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// WaitForDisk waits until one disk matches and returns it. Meanwhile it makes Windows look for new devices. If the
-// context ends first, the error says so, and is csiproxy.ErrDiskNotFound, too, after at least one look; a context
-// without a deadline gets one of two minutes. Several disks that match are csiproxy.ErrAmbiguous at once.
-func (m *Mounter) WaitForDisk(ctx context.Context, match Match) (Disk, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		limited, cancel := context.WithTimeout(ctx, longestWait)
-		defer cancel()
-		ctx = limited
-	}
-	var missing error
-	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		d, err := m.FindDisk(ctx, match)
+	for number, left := uint32(0), len(disks); ; number++ {
+		if slices.ContainsFunc(disks, func(d Disk) bool { return d.Number == number }) {
+			left--
+			continue
+		}
+		_, err := m.client.Disk.GetDiskState(ctx, &calls.GetDiskStateRequest{DiskNumber: number})
 		switch {
-		case err == nil:
-			return d, nil
-		case errors.Is(err, calls.ErrDiskNotFound):
-			missing = err
-		case ctx.Err() == nil || missing == nil:
-			return Disk{}, err
-		}
-		if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil && ctx.Err() == nil {
-			return Disk{}, err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return Disk{}, errors.Join(ctx.Err(), missing)
+		// Windows may keep a disk out of its list, too
+		case (err == nil || errors.Is(err, calls.ErrDiskNotFound)) && left > 0:
+		case err == nil, errors.Is(err, calls.ErrDiskNotFound):
+			return nil
+		case errors.Is(err, calls.ErrUnsupported) || calls.HasReason(err, reason.Policy) || calls.WithoutReason(err):
+			return nil // this agent says no more
+		default:
+			return fmt.Errorf("cannot identify disk %d: %w", number, err)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 		_, err = m.client.ISCSI.DisconnectTarget(ctx,
 			&calls.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	}
-	if hasReason(err, reason.TargetInUse) || hasReason(err, reason.ServiceNotRunning) {
+	if calls.HasReason(err, reason.TargetInUse, reason.ServiceNotRunning) {
 		return nil // without the initiator's service, as after a reboot, no session is left
 	}
 	return err

@@ -4,238 +4,131 @@ package staging
 
 import (
 	"context"
-	"errors"
 	"io/fs"
-	"strings"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
 // A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Where the agent serves the
 // group nodesteps, a step is one call, and otherwise several.
 type Mounter struct {
-	client  *calls.Client
-	kubelet kubelet
-	agent   Agent // the zero value for drivers
+	*stepwise.Mounter
+	client      *calls.Client
+	seesKubelet bool
 }
 
 // New returns a mounter that calls an agent, or the node in this process, through a client. The caller closes the
 // client.
-func New(client *calls.Client) *Mounter { return &Mounter{client: client} }
+func New(client *calls.Client) *Mounter {
+	return &Mounter{Mounter: stepwise.New(client), client: client}
+}
 
-// Mount makes the content of source available at target. A source on an SMB server, \\server\share\dir or
-// //server/share/dir, is mapped with the user and the password in the options, see MountSensitive. Any other source is
-// a directory of the node, as drivers publish it: target becomes a link to it.
+// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
+// finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
+// of the directory on the node, and files the directory as this process sees it: a driver whose container has it
+// mounted gives os.DirFS(`C:\var\lib\kubelet`), and a test on Linux os.DirFS(node.HostPath(`C:\var\lib\kubelet`)).
 //
-// An existing target is replaced as by Publish, which refuses a directory with content. Windows has no read-only
-// mounts: the container runtime must enforce the option ro. All other options of a link are ignored.
-func (m *Mounter) Mount(source, target, fstype string, options []string) error {
-	return m.MountSensitive(source, target, fstype, options, nil)
+// Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
+func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
+	return &Mounter{m.Mounter.WithKubelet(path, files), m.client, files != nil}
 }
 
-// MountSensitive is Mount with options that never appear in an error. The user and password of an SMB share are
-// username=U (or user=U) and password=P among the options of either kind or, as in other mounters for Windows, the
-// first of the options and the first of the sensitive ones. A domain=D is put before the user.
-func (m *Mounter) MountSensitive(source, target, _ string, options, sensitiveOptions []string) error {
-	ctx := context.Background()
-	if isRemote(source) {
-		return m.MountShare(ctx, source, target, credentialsOf(options, sensitiveOptions))
-	}
-	return m.Publish(ctx, source, target)
-}
-
-// MountSensitiveWithoutSystemd is MountSensitive: Windows has no systemd.
-func (m *Mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options,
-	sensitiveOptions []string) error {
-	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
-}
-
-// MountSensitiveWithoutSystemdWithMountFlags is MountSensitive: Windows has no mount flags.
-func (m *Mounter) MountSensitiveWithoutSystemdWithMountFlags(source, target, fstype string, options,
-	sensitiveOptions, _ []string) error {
-	return m.MountSensitive(source, target, fstype, options, sensitiveOptions)
-}
-
-// Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
-// directory, a mount point or another link, and refuses a directory with content: csiproxy.ErrDirectoryNotEmpty.
-func (m *Mounter) Publish(ctx context.Context, source, target string) error {
-	request := &filesystemapi.CreateSymlinkRequest{SourcePath: windowsPath(source), TargetPath: windowsPath(target)}
-	return m.replacing(ctx, request.TargetPath, false, func() error {
-		_, err := m.client.Filesystem.CreateSymlink(ctx, request)
-		return err
-	})
-}
-
-// replacing makes a link at target. What is there is removed if it is a link or an empty directory, and by force also
-// a directory with content.
-func (m *Mounter) replacing(ctx context.Context, target string, force bool, link func() error) error {
-	if err := m.makeParent(ctx, target); err != nil {
+// UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk
+// offline, so that it can be detached without loss; unless the path was only a link to the volume, or a mounter with
+// WithKubelet sees the volume at another path. If it fails in between, the volume is flushed and unmounted, and the
+// disk stays online, as nothing says any more which one it was: UnstageDisk finds it again. A volume whose disk has
+// already gone is unmounted as well.
+func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
+	if done, err := m.unstageInOneCall(ctx, stepwise.WindowsPath(target)); done {
 		return err
 	}
-	err := link()
-	if !errors.Is(err, calls.ErrPathExists) {
-		return err
-	}
-	_, err = m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: target, Force: force})
-	if err != nil && !errors.Is(err, calls.ErrPathNotFound) {
-		return err
-	}
-	return link()
+	return m.Mounter.UnmountDevice(ctx, target)
 }
 
-// IsLikelyNotMountPoint reports whether a path is neither a mount point nor a link with an existing target. A path that
-// does not exist is fs.ErrNotExist; a link whose target is gone is likely not a mount point.
-func (m *Mounter) IsLikelyNotMountPoint(file string) (bool, error) {
-	is, err := m.IsMountPoint(file)
-	return !is, err
+// ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least
+// bytes large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not
+// see that size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large
+// enough is success.
+func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
+	if size, done, err := m.expandInOneCall(ctx, stepwise.WindowsPath(path), bytes); done {
+		return size, err
+	}
+	return m.Mounter.ExpandTo(ctx, path, bytes)
 }
 
-// IsMountPoint reports whether a path is a mount point or a link with an existing target. A path that does not exist is
-// fs.ErrNotExist.
-func (m *Mounter) IsMountPoint(file string) (bool, error) {
-	ctx, file := context.Background(), windowsPath(file)
-	exists, err := m.exists(ctx, file)
-	if err != nil {
+// overhead is more than what the partition table, the reserved partition and the alignment take of a disk.
+const overhead = 32 << 20
+
+// NeedResize reports whether the file system that a path leads to is so much smaller than its disk that it can grow,
+// after Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is
+// nothing to gain: ExpandTo and StageDisk need no such question, because they change nothing then.
+func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
+	if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil {
 		return false, err
 	}
-	if !exists {
-		return false, &fs.PathError{Op: "look at", Path: file, Err: fs.ErrNotExist}
+	size, err := m.SizeOf(ctx, path)
+	return err == nil && size.Disk-size.FileSystem > overhead, err
+}
+
+// Expand is ExpandTo whatever the size of the disk. It returns the size of the file system in bytes.
+func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err error) {
+	size, err := m.ExpandTo(ctx, path, 0)
+	return size.FileSystem, err
+}
+
+// Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
+// is mapped counts. Windows has no inodes. With an agent that does not know how full a share is, a link that leads to
+// no volume is csiproxy.ErrUnsupported.
+func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
+	if usage, done, err := m.usageInOneCall(ctx, stepwise.WindowsPath(path)); done {
+		return usage, err
 	}
-	answer, err := m.client.Filesystem.IsSymlink(ctx, &filesystemapi.IsSymlinkRequest{Path: file})
-	return answer.GetIsSymlink(), err
+	return m.Mounter.Usage(ctx, path)
 }
 
-// CanSafelySkipMountPointCheck returns false: Unmount of a plain directory with content fails.
-func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
-
-// Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays. A
-// missing path is success.
-func (m *Mounter) Remove(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: windowsPath(path), Force: true})
-	return err
-}
-
-// PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it
-// leads nowhere.
-func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
-	return m.exists(ctx, windowsPath(path))
-}
-
-// Mkdir makes a directory and those above it. An existing one is success.
-func (m *Mounter) Mkdir(ctx context.Context, path string) error {
-	return m.makeDirectory(ctx, windowsPath(path))
-}
-
-func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
-	answer, err := m.client.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path})
-	return answer.GetExists(), err
-}
-
-func (m *Mounter) makeDirectory(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
-	return err
-}
-
-func (m *Mounter) makeParent(ctx context.Context, path string) error {
-	parent := path[:max(strings.LastIndexByte(strings.TrimRight(path, `\`), '\\'), 0)]
-	if parent == "" || strings.HasSuffix(parent, ":") {
-		return nil
+// Condition returns the condition of the volume that is mounted or linked at a path. It finds
+//
+//   - a mount point whose disk is gone or offline,
+//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
+//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
+//   - a directory at which nothing is mounted,
+//   - a volume without a file system, or with one that Windows says is damaged,
+//   - a volume that is nearly full.
+//
+// The API has no call that shows a read-only disk or file system, or NTFS that is marked dirty but still answers. Such
+// volumes are normal here, and so is a full share, which Usage shows. A path that does not exist is fs.ErrNotExist, as
+// NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the condition is not known. It changes
+// nothing.
+func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+	if condition, done, err := m.conditionInOneCall(ctx, stepwise.WindowsPath(path)); done {
+		return condition, err
 	}
-	return m.makeDirectory(ctx, parent)
+	return m.Mounter.Condition(ctx, path)
 }
 
-// windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.
-func windowsPath(path string) string {
-	path = strings.ReplaceAll(path, "/", `\`)
-	if strings.HasPrefix(path, `\`) && !isRemote(path) {
-		path = "C:" + path
-	}
-	return path
+// Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
+// last of them. The users of a share are recorded in a directory. So the count is right after a crash or a reboot, and
+// beside a second driver with the same directory. It is safe for concurrent use.
+type Shares struct {
+	*stepwise.Shares
+	mounter *Mounter
 }
 
-// isRemote reports whether a path is on a server.
-func isRemote(path string) bool {
-	return strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//")
-}
+// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the
+// driver's own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet
+// that has the driver's socket is. Drivers that use shares of the same servers should have one directory in common,
+// because a mapping belongs to the whole node.
+func (m *Mounter) Shares(dir string) *Shares { return &Shares{m.Mounter.Shares(dir), m} }
 
-// Credentials are the credentials for an SMB server.
-type Credentials struct {
-	User     string // user, DOMAIN\user or AZURE\account
-	Password string
-}
-
-// String omits the password.
-func (c Credentials) String() string { return c.User + " [redacted]" }
-
-// GoString omits the password.
-func (c Credentials) GoString() string { return c.String() }
-
-// MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node. It makes target
-// a link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A
-// mapping that works is kept, whatever the credentials; one that its server refuses is replaced.
-func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
-	return m.mountShare(ctx, remote, windowsPath(target), credentials, true)
-}
-
-// mountShare removes an existing target, see replacing.
-func (m *Mounter) mountShare(ctx context.Context, remote, target string, credentials Credentials, force bool) error {
-	return m.replacing(ctx, target, force, func() error {
-		_, err := m.client.SMB.NewSmbGlobalMapping(ctx, &calls.NewSmbGlobalMappingRequest{
-			RemotePath: windowsPath(remote), LocalPath: target, Username: credentials.User, Password: credentials.Password,
-		})
+// UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
+func (s *Shares) UnstageAny(ctx context.Context, target string) error {
+	staged, err := s.Staged(ctx, target)
+	switch {
+	case err != nil:
 		return err
-	})
-}
-
-// UnmapShare removes the mapping of a share. All links into the share use the mapping, so call it with the last of
-// them. A share that is not mapped is success. Unmount removes the links, before or after.
-func (m *Mounter) UnmapShare(ctx context.Context, remote string) error {
-	_, err := m.client.SMB.RemoveSmbGlobalMapping(ctx,
-		&calls.RemoveSmbGlobalMappingRequest{RemotePath: windowsPath(remote)})
-	return err
-}
-
-// credentialsOf finds the credentials among mount options.
-func credentialsOf(options, sensitive []string) Credentials {
-	var c Credentials
-	domain := ""
-	for _, option := range flat(options, sensitive) {
-		key, value, _ := strings.Cut(option, "=")
-		switch strings.ToLower(key) {
-		case "username", "user":
-			c.User = value
-		case "password", "pass":
-			c.Password = value
-		case "domain":
-			domain = value
-		}
+	case staged:
+		return s.Unstage(ctx, target)
 	}
-	if c.User == "" && len(options) > 0 && !strings.Contains(options[0], "=") {
-		c.User = options[0]
-	}
-	if c.Password == "" && len(sensitive) > 0 && !strings.HasPrefix(sensitive[0], "username=") {
-		c.Password = sensitive[0]
-	}
-	if domain != "" && !strings.Contains(c.User, `\`) {
-		c.User = domain + `\` + c.User
-	}
-	return c
-}
-
-// flat splits options at commas. An option with a password stays whole, because the password may contain a comma.
-func flat(lists ...[]string) []string {
-	var all []string
-	for _, list := range lists {
-		for _, option := range list {
-			for option != "" && !strings.HasPrefix(option, "password=") && !strings.HasPrefix(option, "pass=") {
-				first, rest, _ := strings.Cut(option, ",")
-				all, option = append(all, first), rest
-			}
-			if option != "" {
-				all = append(all, option)
-			}
-		}
-	}
-	return all
+	return s.mounter.UnmountDevice(ctx, target)
 }

@@ -10,6 +10,7 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
 // The steps in one call. Each function reports whether the agent did the step: one that does not serve the group
@@ -18,16 +19,18 @@ import (
 // served reports whether an agent that answered with a failure does steps in one call for this client. If not, nothing
 // has been done, or what has been done is done again without harm.
 func served(err error) bool {
-	return !isAny(err, calls.ErrUnsupported, calls.ErrNoAgent) && !hasReason(err, reason.Policy)
+	return !errors.Is(err, calls.ErrUnsupported) && !errors.Is(err, calls.ErrNoAgent) &&
+		!calls.HasReason(err, reason.Policy)
 }
 
 // stageInOneCall leaves to the single calls what no request can say, such as a match of the driver's own.
 func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device,
 	done bool, err error) {
-	if match.request == nil {
+	described := match.Request()
+	if described == nil {
 		return Device{}, false, nil
 	}
-	request := &api.StageDiskRequest{Disk: match.request.GetDisk(), TargetPath: target,
+	request := &api.StageDiskRequest{Disk: described.GetDisk(), TargetPath: target,
 		ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
 	for _, a := range options.Access {
 		request.Access = append(request.Access, &api.AccessEntry{Sid: a.SID, Rights: api.AccessRights(a.Rights)})
@@ -43,7 +46,7 @@ func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string
 // unstageInOneCall leaves to the single calls what a mounter decides that sees kubelet's directory: the agent does not
 // look there.
 func (m *Mounter) unstageInOneCall(ctx context.Context, target string) (done bool, err error) {
-	if m.kubelet.files != nil {
+	if m.seesKubelet {
 		return false, nil
 	}
 	_, err = m.client.NodeSteps.Unstage(ctx, &api.UnstageRequest{TargetPath: target})
@@ -66,7 +69,7 @@ func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condit
 	}
 	condition := Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
 	if condition.Abnormal {
-		condition.Cause = causes()[answer.GetReason()]
+		condition.Cause = stepwise.CauseOf(answer.GetReason())
 	}
 	return condition, served(err), err
 }

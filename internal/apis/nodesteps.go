@@ -13,7 +13,7 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
@@ -22,13 +22,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package staging, which
+// nodestepsEndpoint returns the endpoint of the group nodesteps. Its methods are the steps of package stepwise, which
 // call the methods of the other groups as a driver would.
 func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	groups := versions.Groups()
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
-	m := staging.New(calls.Over(server.NewLoopbackConn(others))).
-		ForAgent(staging.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
+	m := stepwise.New(calls.Over(server.NewLoopbackConn(others))).
+		ForAgent(stepwise.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
 			DiskDevices: diskDevices(n), AddAccess: addAccess(n)})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
@@ -36,19 +36,19 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	return endpoint(g, g.Hub, nodestepsMethods(n, m))
 }
 
-func diskDevices(n *node.Node) func(context.Context) (map[uint32]staging.DiskDevice, error) {
-	return func(ctx context.Context) (map[uint32]staging.DiskDevice, error) {
+func diskDevices(n *node.Node) func(context.Context) (map[uint32]stepwise.DiskDevice, error) {
+	return func(ctx context.Context) (map[uint32]stepwise.DiskDevice, error) {
 		found, err := n.Disks.Devices(ctx)
-		devices := make(map[uint32]staging.DiskDevice, len(found))
+		devices := make(map[uint32]stepwise.DiskDevice, len(found))
 		for number, d := range found {
-			devices[number] = staging.DiskDevice(d)
+			devices[number] = stepwise.DiskDevice(d)
 		}
 		return devices, err
 	}
 }
 
 // nodestepsMethods returns the methods of nodesteps v1alpha1, the group's hub and only version.
-func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
+func nodestepsMethods(n *node.Node, m *stepwise.Mounter) []server.Method {
 	return []server.Method{
 		server.Unary("StageDisk", server.LimitLong,
 			func(ctx context.Context, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
@@ -109,7 +109,7 @@ func nodestepsMethods(n *node.Node, m *staging.Mounter) []server.Method {
 }
 
 // stageDisk waits for the disk only as long as its caller does: a disk that arrives later is not staged.
-func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
+func stageDisk(ctx context.Context, n *node.Node, m *stepwise.Mounter,
 	r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
 	if r.GetDisk() == nil {
 		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: reason.InvalidArgument,
@@ -120,9 +120,9 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 		r.GetVsphereUuid(), r.GetModel(), at.GetTargetAddress(), at.GetIqn()); err != nil {
 		return nil, err
 	}
-	match, options := matchOf(r), staging.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
+	match, options := matchOf(r), stepwise.StageOptions{ReadOnly: r.GetReadOnly(), KeepSize: r.GetKeepSize()}
 	for _, e := range r.GetAccess() {
-		options.Access = append(options.Access, staging.Access{SID: e.GetSid(), Rights: staging.Rights(e.GetRights())})
+		options.Access = append(options.Access, stepwise.Access{SID: e.GetSid(), Rights: stepwise.Rights(e.GetRights())})
 	}
 	access, err := accessOf(options.Access)
 	if err != nil {
@@ -159,9 +159,9 @@ func stageDisk(ctx context.Context, n *node.Node, m *staging.Mounter,
 }
 
 // accessOf returns the entries of an access list.
-func accessOf(access []staging.Access) ([]win32.AccessEntry, error) {
-	masks := map[staging.Rights]uint32{staging.RightsRead: node.AccessRead, staging.RightsModify: node.AccessModify,
-		staging.RightsFull: node.AccessFull}
+func accessOf(access []stepwise.Access) ([]win32.AccessEntry, error) {
+	masks := map[stepwise.Rights]uint32{stepwise.RightsRead: node.AccessRead, stepwise.RightsModify: node.AccessModify,
+		stepwise.RightsFull: node.AccessFull}
 	var list []node.Access
 	for _, a := range access {
 		list = append(list, node.Access{SID: a.SID, Mask: masks[a.Rights]})
@@ -169,8 +169,8 @@ func accessOf(access []staging.Access) ([]win32.AccessEntry, error) {
 	return node.ParseAccess(list)
 }
 
-func addAccess(n *node.Node) func(ctx context.Context, volume string, access []staging.Access) error {
-	return func(ctx context.Context, volume string, access []staging.Access) error {
+func addAccess(n *node.Node) func(ctx context.Context, volume string, access []stepwise.Access) error {
+	return func(ctx context.Context, volume string, access []stepwise.Access) error {
 		entries, err := accessOf(access)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func addAccess(n *node.Node) func(ctx context.Context, volume string, access []s
 }
 
 // stageShare records the users of a share in the agent's own directory, for all drivers.
-func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
+func stageShare(ctx context.Context, n *node.Node, m *stepwise.Mounter,
 	r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	if n.Records() == "" {
 		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: reason.NoRecords,
@@ -196,7 +196,7 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 	if err != nil {
 		return nil, err
 	}
-	credentials := staging.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
+	credentials := stepwise.Credentials{User: r.GetUsername(), Password: r.GetPassword()}
 	step := node.Composite{
 		Verb: "StageShare", Target: r.GetTargetPath(), Arguments: r.GetRemotePath(), User: r.GetUsername(),
 		Password: node.Secret(r.GetPassword()),
@@ -208,7 +208,7 @@ func stageShare(ctx context.Context, n *node.Node, m *staging.Mounter,
 }
 
 // unstage records what it is about to do, so that another call can end it.
-func unstage(ctx context.Context, n *node.Node, m *staging.Mounter, target string) error {
+func unstage(ctx context.Context, n *node.Node, m *stepwise.Mounter, target string) error {
 	if n.Records() == "" {
 		return m.UnmountDevice(ctx, target)
 	}
@@ -237,7 +237,7 @@ func shortTexts(texts ...string) error {
 }
 
 // sharesOf returns the shares with the agent's records, and makes their directory.
-func sharesOf(n *node.Node, m *staging.Mounter) (*staging.Shares, error) {
+func sharesOf(n *node.Node, m *stepwise.Mounter) (*stepwise.Shares, error) {
 	dir := n.Records()
 	if err := fileowner.MakeDirectory(dir); err != nil {
 		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: reason.NoRecords,
@@ -257,36 +257,36 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // matchOf returns the match of a request.
-func matchOf(r *api.StageDiskRequest) (match staging.Match) {
+func matchOf(r *api.StageDiskRequest) (match stepwise.Match) {
 	switch disk := r.GetDisk().(type) {
 	case *api.StageDiskRequest_DiskNumber:
-		match = staging.ByNumber(disk.DiskNumber)
+		match = stepwise.ByNumber(disk.DiskNumber)
 	case *api.StageDiskRequest_SerialNumber:
-		match = staging.BySerialNumber(disk.SerialNumber)
+		match = stepwise.BySerialNumber(disk.SerialNumber)
 	case *api.StageDiskRequest_Page83Id:
-		match = staging.ByPage83(disk.Page83Id)
+		match = stepwise.ByPage83(disk.Page83Id)
 	case *api.StageDiskRequest_Lun:
-		match = staging.ByLUN(disk.Lun)
+		match = stepwise.ByLUN(disk.Lun)
 	case *api.StageDiskRequest_AzureLun:
-		match = staging.ByAzureLUN(disk.AzureLun)
+		match = stepwise.ByAzureLUN(disk.AzureLun)
 	case *api.StageDiskRequest_EbsVolumeId:
-		match = staging.ByEBSVolume(disk.EbsVolumeId)
+		match = stepwise.ByEBSVolume(disk.EbsVolumeId)
 	case *api.StageDiskRequest_GceDeviceName:
-		match = staging.ByGCEDevice(disk.GceDeviceName)
+		match = stepwise.ByGCEDevice(disk.GceDeviceName)
 	case *api.StageDiskRequest_Eui64:
-		match = staging.ByEUI64(disk.Eui64)
+		match = stepwise.ByEUI64(disk.Eui64)
 	case *api.StageDiskRequest_VsphereUuid:
-		match = staging.ByVSphereUUID(disk.VsphereUuid)
+		match = stepwise.ByVSphereUUID(disk.VsphereUuid)
 	case *api.StageDiskRequest_Model:
-		match = staging.ByModel(disk.Model)
+		match = stepwise.ByModel(disk.Model)
 	case *api.StageDiskRequest_IscsiDisk:
 		at := disk.IscsiDisk
-		match = staging.ByISCSI(at.GetTargetAddress(), at.GetTargetPort(), at.GetIqn(), at.GetLun())
+		match = stepwise.ByISCSI(at.GetTargetAddress(), at.GetTargetPort(), at.GetIqn(), at.GetLun())
 	}
 	return match
 }
 
-func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
+func getVolume(ctx context.Context, n *node.Node, m *stepwise.Mounter,
 	r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
 	target, err := n.ParsePath(r.GetTargetPath())
 	if err != nil {
@@ -310,7 +310,7 @@ func getVolume(ctx context.Context, n *node.Node, m *staging.Mounter,
 	return response, nil
 }
 
-// A stepFailure is the class of a failure that package staging finds itself.
+// A stepFailure is the class of a failure that package stepwise finds itself.
 type stepFailure struct {
 	kind   error
 	class  errdefs.Class
@@ -331,7 +331,7 @@ func stepFailures() []stepFailure {
 	}
 }
 
-// stepError gives a failure that package staging found itself a class. Those of the inner calls have one.
+// stepError gives a failure that package stepwise found itself a class. Those of the inner calls have one.
 func stepError(err error) error {
 	var ours *errdefs.Error
 	if err == nil || errors.As(err, &ours) {

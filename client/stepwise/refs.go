@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
@@ -12,15 +12,11 @@ import (
 	"syscall"
 )
 
-// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
-// finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
-// of the directory on the node, and files the directory as this process sees it: a driver whose container has it
-// mounted gives os.DirFS(`C:\var\lib\kubelet`), and a test on Linux os.DirFS(node.HostPath(`C:\var\lib\kubelet`)).
-//
-// Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
+// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list. The path is
+// that of the directory on the node, and files the directory as this process sees it. Only names and links are read.
 func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 	with := *m
-	with.kubelet = kubelet{strings.TrimRight(windowsPath(path), `\`), files}
+	with.kubelet = kubelet{strings.TrimRight(WindowsPath(path), `\`), files}
 	return &with
 }
 
@@ -151,7 +147,7 @@ func (k kubelet) remote(link string, through bool) (string, error) {
 // GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
 // it at which the same volume or the same directory of a share is staged or published.
 func (m *Mounter) GetMountRefs(path string) ([]string, error) {
-	ctx, at := context.Background(), windowsPath(path)
+	ctx, at := context.Background(), WindowsPath(path)
 	exists, err := m.exists(ctx, at)
 	if err != nil || !exists {
 		return []string{}, err

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package staging
+package stepwise
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
@@ -16,17 +16,14 @@ import (
 )
 
 // Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
-// last of them. The users of a share are recorded in a directory. So the count is right after a crash or a reboot, and
-// beside a second driver with the same directory. It is safe for concurrent use.
+// last of them. The users of a share are recorded in a directory, which other processes may share. It is safe for
+// concurrent use.
 type Shares struct {
 	mounter *Mounter
 	records records
 }
 
-// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the
-// driver's own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet
-// that has the driver's socket is. Drivers that use shares of the same servers should have one directory in common,
-// because a mapping belongs to the whole node.
+// Shares returns the shares whose users are recorded in a directory of this process, which is made.
 func (m *Mounter) Shares(dir string) *Shares { return &Shares{mounter: m, records: records{dir}} }
 
 // ErrNotStaged is in the error when no share is staged at a path.
@@ -41,7 +38,7 @@ var ErrNotStaged = errors.New("no share is staged there")
 // with a new password, is made again with these, and the volumes that use it go on. The errors are those of MountShare:
 // csiproxy.ErrCredentials, ErrServerUnreachable, ErrShareNotFound, ErrOtherCredentials and others.
 func (s *Shares) Stage(ctx context.Context, remote, target string, credentials Credentials) error {
-	use := use{Remote: strings.TrimRight(windowsPath(remote), `\`), Target: windowsPath(target)}
+	use := use{Remote: strings.TrimRight(WindowsPath(remote), `\`), Target: WindowsPath(target)}
 	if use.share() == "" {
 		return fmt.Errorf("%w: remote path %q does not begin with \\\\server\\share", fs.ErrInvalid, remote)
 	}
@@ -64,7 +61,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 		if err := s.records.write(ctx, use); err != nil {
 			return err
 		}
-		err := s.mounter.mountShare(ctx, use.Remote, use.Target, credentials, false)
+		err := s.mounter.LinkShare(ctx, use.Remote, use.Target, credentials, false)
 		if refused(err) || first && notMapped(err) { // an earlier call may have mapped it
 			err = errors.Join(err, s.records.remove(ctx, use.Target))
 		}
@@ -76,7 +73,7 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 // before a pod starts: a driver calls it when it publishes. Without credentials it is an error only if they are needed:
 // csiproxy.ErrCredentials. A target that is not staged is ErrNotStaged.
 func (s *Shares) Ensure(ctx context.Context, target string, credentials Credentials) error {
-	there, err := s.records.read(ctx, windowsPath(target))
+	there, err := s.records.read(ctx, WindowsPath(target))
 	if err != nil {
 		return err
 	}
@@ -86,7 +83,7 @@ func (s *Shares) Ensure(ctx context.Context, target string, credentials Credenti
 // Unstage removes the link at target, then the mapping of its share if nothing else uses it, then the record. It can be
 // repeated after a failure or a crash anywhere; a target that is not staged is Mounter.Unmount. It needs no server.
 func (s *Shares) Unstage(ctx context.Context, target string) error {
-	target = windowsPath(target)
+	target = WindowsPath(target)
 	there, err := s.records.read(ctx, target)
 	if errors.Is(err, ErrNotStaged) {
 		_, err := s.mounter.unmount(ctx, target)
@@ -100,14 +97,23 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 
 // UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
 func (s *Shares) UnstageAny(ctx context.Context, target string) error {
-	switch _, err := s.records.read(ctx, windowsPath(target)); {
-	case err == nil:
-		return s.Unstage(ctx, target)
-	case errors.Is(err, ErrNotStaged):
-		return s.unmountDevice(ctx, target)
-	default:
+	staged, err := s.Staged(ctx, target)
+	switch {
+	case err != nil:
 		return err
+	case staged:
+		return s.Unstage(ctx, target)
 	}
+	return s.unmountDevice(ctx, target)
+}
+
+// Staged reports whether a share is staged at a path.
+func (s *Shares) Staged(ctx context.Context, target string) (bool, error) {
+	_, err := s.records.read(ctx, WindowsPath(target))
+	if errors.Is(err, ErrNotStaged) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the
@@ -161,7 +167,7 @@ type ShareStatus struct {
 
 // Status returns the status of the share that is staged at target. A target that is not staged is ErrNotStaged.
 func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error) {
-	there, err := s.records.read(ctx, windowsPath(target))
+	there, err := s.records.read(ctx, WindowsPath(target))
 	if err != nil {
 		return ShareStatus{}, err
 	}
@@ -227,7 +233,7 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 		return true, nil
 	case isAny(err, calls.ErrNotMounted, calls.ErrPathNotFound):
 		return false, nil
-	case withoutReason(err):
+	case calls.WithoutReason(err):
 		return m.exists(ctx, path)
 	default:
 		return false, err
@@ -242,7 +248,7 @@ func notMapped(err error) bool {
 		return true
 	}
 	return isAny(err, calls.ErrCredentials, calls.ErrShareNotFound, calls.ErrOtherCredentials) ||
-		hasReason(err, "BAD_NETPATH") || hasReason(err, "HOST_UNREACHABLE") || hasReason(err, "NETWORK_UNREACHABLE")
+		calls.HasReason(err, "BAD_NETPATH", "HOST_UNREACHABLE", "NETWORK_UNREACHABLE")
 }
 
 // refused reports whether the agent found no sense in the arguments of a call.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
@@ -34,6 +34,12 @@ func (x Match) String() string { return x.what }
 
 // Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
 func Where(what string, fits func(Disk) bool) Match { return Match{what: what, fits: fits} }
+
+// Request returns a request that has the match as its disk; nil: no request can say it.
+func (x Match) Request() *api.StageDiskRequest { return x.request }
+
+// OfAgent reports whether only the agent can look for the disk.
+func (x Match) OfAgent() bool { return x.ofAgent }
 
 // withRequest returns the match with its form in requests.
 func (x Match) withRequest(request *api.StageDiskRequest) Match {
@@ -211,7 +217,7 @@ func ByBlankSize(bytes int64) Match {
 			stats, err := m.client.Disk.GetDiskStats(ctx, &calls.GetDiskStatsRequest{DiskNumber: d.Number})
 			if err == nil && stats.GetTotalBytes() == bytes {
 				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: d.Number})
-				if hasReason(err, reason.DiskRaw) {
+				if calls.HasReason(err, reason.DiskRaw) {
 					blank = append(blank, d)
 				}
 			}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-
-	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -18,20 +16,15 @@ import (
 // file: a directory with content is an error. A missing target is success. The disk of the volume stays online, see
 // UnmountDevice.
 func (m *Mounter) Unmount(target string) error {
-	_, err := m.unmount(context.Background(), windowsPath(target))
+	_, err := m.unmount(context.Background(), WindowsPath(target))
 	return err
 }
 
-// UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk
-// offline, so that it can be detached without loss; unless the path was only a link to the volume, or a mounter with
-// WithKubelet sees the volume at another path. If it fails in between, the volume is flushed and unmounted, and the
-// disk stays online, as nothing says any more which one it was: UnstageDisk finds it again. A volume whose disk has
-// already gone is unmounted as well.
+// UnmountDevice is Unmount, and then takes the disk offline, so that it can be detached without loss; unless the path
+// was only a link to the volume, or the volume is mounted elsewhere. A volume whose disk has already gone is unmounted
+// as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
-	target = windowsPath(target)
-	if done, err := m.unstageInOneCall(ctx, target); done {
-		return err
-	}
+	target = WindowsPath(target)
 	volume, err := m.unmount(ctx, target)
 	if err != nil || volume == "" {
 		return err
@@ -56,31 +49,9 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	return err
 }
 
-// UnstageDisk is UnmountDevice for the path at which StageDisk mounted a disk, where the driver can still tell which
-// disk that is, as from the volume's id. It can be repeated after a failure or a crash anywhere: a disk that is left
-// online without being mounted is flushed and taken offline, also when nothing is at the path any more. A disk without
-// a partition table is left as it is: there is nothing to lose. A disk that does not match any more has been detached,
-// which is success; one that does not answer has not, which is an error. A mounter without WithKubelet does not see
-// other paths at which the volume is mounted, so there must be none.
-func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
-	if err := m.UnmountDevice(ctx, target); err != nil || match.ofAgent { // a local disk is not detached
-		return err
-	}
-	disk, err := m.stillThere(ctx, match)
-	if errors.Is(err, calls.ErrDiskNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
-	switch {
-	case isAny(err, calls.ErrDiskOffline, calls.ErrDiskNotFound) || hasReason(err, reason.DiskRaw):
-		return nil
-	case err != nil && !errors.Is(err, calls.ErrNoVolume):
-		return err
-	}
-	for _, volume := range volumes.GetVolumeIds() {
+// TakeDiskOffline takes a disk offline, unless one of its volumes is mounted.
+func (m *Mounter) TakeDiskOffline(ctx context.Context, disk Disk, volumes []string) error {
+	for _, volume := range volumes {
 		if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
 			return err
 		}
@@ -94,7 +65,7 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 // setOffline takes a disk offline. One that Windows needs stays online, and is not going to be detached.
 func (m *Mounter) setOffline(ctx context.Context, disk uint32) error {
 	_, err := m.client.Disk.SetDiskState(ctx, &calls.SetDiskStateRequest{DiskNumber: disk, IsOnline: false})
-	if hasReason(err, reason.SystemDisk) {
+	if calls.HasReason(err, reason.SystemDisk) {
 		return nil
 	}
 	return err
@@ -156,7 +127,7 @@ func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string,
 		if mounted {
 			unmounted = volume
 		}
-	case errors.Is(err, calls.ErrNotMounted), errors.Is(err, calls.ErrLink), withoutReason(err):
+	case errors.Is(err, calls.ErrNotMounted), errors.Is(err, calls.ErrLink), calls.WithoutReason(err):
 	default:
 		return "", fmt.Errorf("unmounting %s: %w", target, err)
 	}
@@ -181,7 +152,7 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 		return true, nil
 	case errors.Is(err, calls.ErrLink):
 		return false, nil
-	case withoutReason(err):
+	case calls.WithoutReason(err):
 		// The agent does not say whether it failed because of a link. Once flushed, the volume may go either way.
 		if _, flushed := m.client.Volume.WriteVolumeCache(ctx,
 			&calls.WriteVolumeCacheRequest{VolumeId: volume}); flushed == nil {
@@ -196,56 +167,4 @@ func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
 		&calls.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return answer.GetVolumeId(), err
-}
-
-func hasReason(err error, reason string) bool {
-	var e *calls.Error
-	return errors.As(err, &e) && e.Reason == reason
-}
-
-// withoutReason reports whether a failure comes from an agent that sends only texts.
-func withoutReason(err error) bool {
-	var e *calls.Error
-	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, calls.ErrNoAgent) &&
-		!errors.Is(err, calls.ErrUnsupported)
-}
-
-// stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or
-// that does not answer: agents leave such marks and disks out of their lists.
-func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err error) {
-	for range 2 {
-		if disk, err = m.FindDisk(ctx, match); !errors.Is(err, calls.ErrDiskNotFound) {
-			return disk, err
-		}
-	}
-	if unknown := m.allAnswer(ctx); unknown != nil {
-		return Disk{}, unknown
-	}
-	return Disk{}, err
-}
-
-// allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest
-// that are free.
-func (m *Mounter) allAnswer(ctx context.Context) error {
-	disks, err := m.Disks(ctx)
-	if err != nil {
-		return err
-	}
-	for number, left := uint32(0), len(disks); ; number++ {
-		if slices.ContainsFunc(disks, func(d Disk) bool { return d.Number == number }) {
-			left--
-			continue
-		}
-		_, err := m.client.Disk.GetDiskState(ctx, &calls.GetDiskStateRequest{DiskNumber: number})
-		switch {
-		// Windows may keep a disk out of its list, too
-		case (err == nil || errors.Is(err, calls.ErrDiskNotFound)) && left > 0:
-		case err == nil, errors.Is(err, calls.ErrDiskNotFound):
-			return nil
-		case errors.Is(err, calls.ErrUnsupported) || hasReason(err, reason.Policy) || withoutReason(err):
-			return nil // this agent says no more
-		default:
-			return fmt.Errorf("cannot identify disk %d: %w", number, err)
-		}
-	}
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
-// StageOptions adjust StageDisk. The zero value stages a volume to be written.
+// StageOptions adjust how a disk is staged. The zero value stages a volume to be written.
 type StageOptions struct {
 	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is
 	// csiproxy.ErrNotFormatted. A disk that is offline is brought online. Windows has no read-only mounts: the container
@@ -42,45 +40,26 @@ const (
 	RightsFull                     // F: also change access lists and owners
 )
 
-// StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
-// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
-// a volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats,
-// it looks again whether the disk is still the one that matched, because another one may have come in its place.
-//
-// What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume
-// that is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as
-// after a disk was detached by force, is replaced.
-//
-// Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not
-// know. A disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume is mounted
-// csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the calls.
-func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
-	if device, done, err := m.stageInOneCall(ctx, match, windowsPath(target), options); done {
-		return device, err
-	}
-	if len(options.Access) > 0 {
-		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)
-	}
-	disk, err := m.WaitForDisk(ctx, match)
-	if err != nil {
-		return Device{}, err
-	}
-	return m.stage(ctx, disk.Number, windowsPath(target), options, func() error { return m.same(ctx, disk) })
-}
-
-// StageAttached is StageDisk for a disk that is attached: it does not wait, and if none matches that is
-// csiproxy.ErrDiskNotFound.
+// StageAttached mounts the data volume of the one disk that matches at target. It partitions a blank disk, brings it
+// online, formats a blank volume with NTFS, makes the directory, mounts, and extends a volume that is smaller than its
+// disk. It does not wait: if no disk matches, that is csiproxy.ErrDiskNotFound. Nothing is overwritten, and what was
+// done before is not done again.
 func (m *Mounter) StageAttached(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
 	disk, err := m.FindDisk(ctx, match)
 	if err != nil {
 		return Device{}, err
 	}
-	return m.stage(ctx, disk.Number, windowsPath(target), options, func() error { return m.same(ctx, disk) })
+	return m.StageFound(ctx, disk, target, options)
 }
 
-// MountDisk is StageDisk for a disk whose number the caller knows, and answers for: it looks at no marks.
+// StageFound is StageAttached for a disk that was found.
+func (m *Mounter) StageFound(ctx context.Context, disk Disk, target string, options StageOptions) (Device, error) {
+	return m.stage(ctx, disk.Number, WindowsPath(target), options, func() error { return m.same(ctx, disk) })
+}
+
+// MountDisk is StageAttached for a disk whose number the caller knows, and answers for: it looks at no marks.
 func (m *Mounter) MountDisk(ctx context.Context, disk uint32, target string) error {
-	_, err := m.stage(ctx, disk, windowsPath(target), StageOptions{}, func() error { return nil })
+	_, err := m.stage(ctx, disk, WindowsPath(target), StageOptions{}, func() error { return nil })
 	return err
 }
 
@@ -186,35 +165,4 @@ func (m *Mounter) format(ctx context.Context, volume string, readOnly bool) erro
 func (m *Mounter) fill(ctx context.Context, volume string) error {
 	_, err := m.client.Volume.ResizeVolume(ctx, &calls.ResizeVolumeRequest{VolumeId: volume})
 	return err
-}
-
-// fileSystem is the file system that the agent makes.
-const fileSystem = "ntfs"
-
-// FormatAndMount mounts a disk at target and formats it first if it is blank. It stands in for SafeFormatAndMount of
-// mount-utils, which works on Linux or through PowerShell. The source is the disk's number in decimal; the file system
-// is NTFS or empty. The options are ignored: see Mount for ro.
-func (m *Mounter) FormatAndMount(source, target, fstype string, options []string) error {
-	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, nil, nil)
-}
-
-// FormatAndMountSensitive is FormatAndMount: a disk needs no secrets.
-func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options, sensitiveOptions []string) error {
-	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, sensitiveOptions, nil)
-}
-
-// FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
-func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _,
-	formatOptions []string) error {
-	if len(formatOptions) > 0 {
-		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
-	}
-	if fstype != "" && !strings.EqualFold(fstype, fileSystem) {
-		return fmt.Errorf("file system %q: volumes of Windows nodes are formatted with NTFS", fstype)
-	}
-	disk, err := strconv.ParseUint(source, 10, 32)
-	if err != nil {
-		return fmt.Errorf("source %q is not the number of a disk", source)
-	}
-	return m.MountDisk(context.Background(), uint32(disk), target)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
@@ -183,7 +183,7 @@ const leavingSuffix = ".leaving"
 
 // unmountDevice is Mounter.UnmountDevice. It finishes what an earlier call at the path had begun.
 func (s *Shares) unmountDevice(ctx context.Context, target string) error {
-	target = windowsPath(target)
+	target = WindowsPath(target)
 	file := s.records.path(target, leavingSuffix)
 	before, err := s.records.leaving(ctx, file)
 	if err != nil {

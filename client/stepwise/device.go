@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package stepwise
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type Device struct {
 // csiproxy.ErrNotMounted; one whose disk is gone or offline is csiproxy.ErrDiskNotFound, with the volume's id in the
 // device.
 func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
-	volume, err := m.volumeAt(ctx, windowsPath(path))
+	volume, err := m.volumeAt(ctx, WindowsPath(path))
 	if err != nil {
 		return Device{}, err
 	}
@@ -57,28 +57,9 @@ func (m *Mounter) size(ctx context.Context, device Device) (Size, error) {
 	return Size{Disk: disk.GetTotalBytes(), FileSystem: usage.Total}, err
 }
 
-// overhead is more than what the partition table, the reserved partition and the alignment take of a disk.
-const overhead = 32 << 20
-
-// NeedResize reports whether the file system that a path leads to is so much smaller than its disk that it can grow,
-// after Windows has looked at the disks again. It says true as well of a disk with other partitions, where there is
-// nothing to gain: ExpandTo and StageDisk need no such question, because they change nothing then.
-func (m *Mounter) NeedResize(ctx context.Context, path string) (bool, error) {
-	if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil {
-		return false, err
-	}
-	size, err := m.SizeOf(ctx, path)
-	return err == nil && size.Disk-size.FileSystem > overhead, err
-}
-
-// ExpandTo grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least
-// bytes large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not
-// see that size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large
-// enough is success.
+// ExpandTo grows the volume that a path leads to as far as its disk allows, and returns the sizes. A disk of fewer
+// bytes is csiproxy.ErrDiskTooSmall, and nothing changes.
 func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
-	if size, done, err := m.expandInOneCall(ctx, windowsPath(path), bytes); done {
-		return size, err
-	}
 	if _, err := m.client.Disk.Rescan(ctx, &calls.RescanRequest{}); err != nil {
 		return Size{}, err
 	}
@@ -100,27 +81,16 @@ func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size,
 	return m.size(ctx, device)
 }
 
-// Expand is ExpandTo whatever the size of the disk. It returns the size of the file system in bytes.
-func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err error) {
-	size, err := m.ExpandTo(ctx, path, 0)
-	return size.FileSystem, err
-}
-
 // Usage is the usage of a volume's file system, in bytes.
 type Usage struct {
 	Total, Used, Available int64
 }
 
-// Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
-// is mapped counts. Windows has no inodes. With an agent that does not know how full a share is, a link that leads to
-// no volume is csiproxy.ErrUnsupported.
+// Usage returns the usage of the volume that a path leads to. A link that leads to none is csiproxy.ErrUnsupported.
 func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
-	path = windowsPath(path)
-	if usage, done, err := m.usageInOneCall(ctx, path); done {
-		return usage, err
-	}
+	path = WindowsPath(path)
 	volume, err := m.volumeAt(ctx, path)
-	if isAny(err, calls.ErrNotMounted, calls.ErrLink) || withoutReason(err) {
+	if isAny(err, calls.ErrNotMounted, calls.ErrLink) || calls.WithoutReason(err) {
 		link, lookErr := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: path})
 		if lookErr == nil && link.GetIsSymlink() {
 			return Usage{}, fmt.Errorf("%w: how full a share is: %w", calls.ErrUnsupported, err)
@@ -165,6 +135,9 @@ func causes() map[string]error {
 	}
 }
 
+// CauseOf returns the cause that a reason stands for, or nil.
+func CauseOf(reason string) error { return causes()[reason] }
+
 // Reason returns the reason that stands for the cause: NOT_MOUNTED and so on. It is empty if nothing is wrong.
 func (c Condition) Reason() string {
 	for name, cause := range causes() {
@@ -175,24 +148,10 @@ func (c Condition) Reason() string {
 	return ""
 }
 
-// Condition returns the condition of the volume that is mounted or linked at a path. It finds
-//
-//   - a mount point whose disk is gone or offline,
-//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
-//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
-//   - a directory at which nothing is mounted,
-//   - a volume without a file system, or with one that Windows says is damaged,
-//   - a volume that is nearly full.
-//
-// The API has no call that shows a read-only disk or file system, or NTFS that is marked dirty but still answers. Such
-// volumes are normal here, and so is a full share, which Usage shows. A path that does not exist is fs.ErrNotExist, as
-// NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the condition is not known. It changes
-// nothing.
+// Condition returns the condition of the volume that is mounted or linked at a path. A path that does not exist is
+// fs.ErrNotExist; other errors say that the condition is not known. It changes nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
-	path = windowsPath(path)
-	if condition, done, err := m.conditionInOneCall(ctx, path); done {
-		return condition, err
-	}
+	path = WindowsPath(path)
 	leads, err := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: path})
 	if err != nil {
 		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
