@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy/question"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -54,7 +55,7 @@ code 5.`
 		case len(*client) == 0:
 			return a.printRules(c, p)
 		}
-		peer, err := policy.ParseClient(*client)
+		peer, err := question.ParseClient(*client)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ code 5.`
 		if *method == "" {
 			return a.printMethods(c, r)
 		}
-		path, err := policy.ParseMethod(*method)
+		path, err := question.ParseMethod(*method)
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ code 5.`
 
 // readPolicy reads a policy and prints its warnings.
 func readPolicy(file string, stderr io.Writer) (*policy.Policy, error) {
-	p, err := policy.Read(file)
+	p, err := question.ReadPolicy(file)
 	if err != nil {
 		return nil, err
 	}

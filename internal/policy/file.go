@@ -21,7 +21,7 @@ func Load(path string) (*Policy, error) {
 	if err := Guard(path); err != nil {
 		return nil, err
 	}
-	return read(path)
+	return Read(path)
 }
 
 // Guard returns why an agent would refuse the file, whatever is in it; nil: it would not.
@@ -32,16 +32,8 @@ func Guard(path string) error {
 	return nil
 }
 
-// Read reads a policy file, whatever accounts may change it. The path may be a link, as in a container.
+// Read reads a policy file, whatever accounts may change it.
 func Read(path string) (*Policy, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	return read(path)
-}
-
-func read(path string) (*Policy, error) {
 	text, err := plainfile.Read(path, strictyaml.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("the policy %s is refused: %w", path, err)

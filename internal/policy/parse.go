@@ -172,7 +172,7 @@ func (f clientFile) client() (client, error) {
 	if f.Any != nil && f != (clientFile{Any: f.Any}) {
 		return c, errors.New("any stands alone: every client is meant")
 	}
-	if f.SID != "" && !isSID(c.sid) {
+	if f.SID != "" && !IsSID(c.sid) {
 		return c, strictyaml.At(fmt.Errorf("it is %q; it must be a security identifier such as S-1-5-18, not a name", c.sid),
 			"sid")
 	}
@@ -191,8 +191,8 @@ func (f clientFile) client() (client, error) {
 	return c, strictyaml.At(err, "image")
 }
 
-// isSID reports whether a text has the form of a security identifier.
-func isSID(text string) bool {
+// IsSID reports whether a text has the form of a security identifier.
+func IsSID(text string) bool {
 	rest, ok := strings.CutPrefix(text, "S-1-")
 	if !ok || len(text) > 184 { // SECURITY_MAX_SID_STRING_CHARACTERS
 		return false
