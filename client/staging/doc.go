@@ -4,8 +4,8 @@
 // for the disk that a [Match] picks, [Mounter.ExpandTo], [Mounter.Usage] and [Mounter.Condition], and [Shares] for SMB.
 // All of it can be repeated after a failure or a crash anywhere.
 //
-// Drivers in Go import package mounter, which adds the one method for which k8s.io/mount-utils is needed. Where an agent
-// does not do a step in one call, package stepwise does it with single calls.
+// Drivers in Go import package mounter, which adds the one method for which k8s.io/mount-utils is needed. Where an
+// agent does not do a step in one call, package stepwise does it with single calls.
 //
 // Failures are told apart with errors.Is: the kinds are the Err variables of this package and of package csiproxy,
 // fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and

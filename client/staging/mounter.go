@@ -5,6 +5,7 @@ package staging
 import (
 	"context"
 	"io/fs"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
@@ -107,28 +108,46 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	return m.Mounter.Condition(ctx, path)
 }
 
-// Shares keeps one mapping of each SMB share for all volumes of the node that use it, and removes the mapping with the
-// last of them. The users of a share are recorded in a directory. So the count is right after a crash or a reboot, and
-// beside a second driver with the same directory. It is safe for concurrent use.
-type Shares struct {
-	*stepwise.Shares
-	mounter *Mounter
-}
-
-// Shares returns the shares whose users are recorded in a directory, which is made. The directory is one of the
-// driver's own process, and must be on the node and outlive the driver's container: the plugin directory of kubelet
-// that has the driver's socket is. Drivers that use shares of the same servers should have one directory in common,
-// because a mapping belongs to the whole node.
-func (m *Mounter) Shares(dir string) *Shares { return &Shares{m.Mounter.Shares(dir), m} }
-
-// UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
-func (s *Shares) UnstageAny(ctx context.Context, target string) error {
-	staged, err := s.Staged(ctx, target)
-	switch {
-	case err != nil:
-		return err
-	case staged:
-		return s.Unstage(ctx, target)
+// GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
+// it at which the same volume or the same directory of a share is staged or published.
+func (m *Mounter) GetMountRefs(path string) ([]string, error) {
+	ctx, at := context.Background(), stepwise.WindowsPath(path)
+	exists, err := m.PathExists(ctx, at)
+	if err != nil || !exists {
+		return []string{}, err
 	}
-	return s.mounter.UnmountDevice(ctx, target)
+	refs := []string{path}
+	all, err := m.KubeletVolumes()
+	if err != nil || len(all) == 0 {
+		return refs, err
+	}
+	there, err := m.VolumeAt(ctx, at)
+	if err != nil {
+		return refs, err
+	}
+	remote, err := m.RemoteOf(at)
+	if err != nil {
+		return refs, err
+	}
+	for _, other := range all {
+		if strings.EqualFold(other, at) {
+			continue
+		}
+		otherRemote, err := m.RemoteOf(other)
+		if err != nil {
+			return refs, err
+		}
+		same := remote != "" && strings.EqualFold(otherRemote, remote)
+		if there != "" {
+			otherThere, err := m.VolumeAt(ctx, other)
+			if err != nil {
+				return refs, err
+			}
+			same = otherThere == there
+		}
+		if same {
+			refs = append(refs, other)
+		}
+	}
+	return refs, nil
 }

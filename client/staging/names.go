@@ -24,8 +24,6 @@ type (
 	Usage = stepwise.Usage
 	// A Condition is what CSI calls VolumeCondition.
 	Condition = stepwise.Condition
-	// A ShareStatus is how a staged share is.
-	ShareStatus = stepwise.ShareStatus
 	// Credentials are the credentials for an SMB server.
 	Credentials = stepwise.Credentials
 )

@@ -69,17 +69,6 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 	})
 }
 
-// Ensure repeats Stage for a target that is staged, so that a mapping that is gone or has become useless is there again
-// before a pod starts: a driver calls it when it publishes. Without credentials it is an error only if they are needed:
-// csiproxy.ErrCredentials. A target that is not staged is ErrNotStaged.
-func (s *Shares) Ensure(ctx context.Context, target string, credentials Credentials) error {
-	there, err := s.records.read(ctx, WindowsPath(target))
-	if err != nil {
-		return err
-	}
-	return s.Stage(ctx, there.Remote, there.Target, credentials)
-}
-
 // Unstage removes the link at target, then the mapping of its share if nothing else uses it, then the record. It can be
 // repeated after a failure or a crash anywhere; a target that is not staged is Mounter.Unmount. It needs no server.
 func (s *Shares) Unstage(ctx context.Context, target string) error {
@@ -97,23 +86,25 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 
 // UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
 func (s *Shares) UnstageAny(ctx context.Context, target string) error {
-	staged, err := s.Staged(ctx, target)
-	switch {
-	case err != nil:
-		return err
-	case staged:
+	switch _, err := s.Staged(ctx, target); {
+	case err == nil:
 		return s.Unstage(ctx, target)
+	case errors.Is(err, ErrNotStaged):
+		return s.unmountDevice(ctx, target)
+	default:
+		return err
 	}
-	return s.unmountDevice(ctx, target)
 }
 
-// Staged reports whether a share is staged at a path.
-func (s *Shares) Staged(ctx context.Context, target string) (bool, error) {
-	_, err := s.records.read(ctx, WindowsPath(target))
-	if errors.Is(err, ErrNotStaged) {
-		return false, nil
-	}
-	return err == nil, err
+// Staged returns the remote path that is staged at a path. None is ErrNotStaged.
+func (s *Shares) Staged(ctx context.Context, target string) (remote string, err error) {
+	there, err := s.records.read(ctx, WindowsPath(target))
+	return there.Remote, err
+}
+
+// Users returns the targets of the node at which the share of a remote path, or a directory in it, is staged.
+func (s *Shares) Users(ctx context.Context, remote string) ([]string, error) {
+	return s.users(ctx, use{Remote: remote}.share(), "")
 }
 
 // unstage unstages a recorded use; if it is asked to, only one whose link is gone. Whether it is may change until the
@@ -156,30 +147,6 @@ func (s *Shares) Clean(ctx context.Context) error {
 		err = errors.Join(err, s.unstage(ctx, u, true))
 	}
 	return err
-}
-
-// A ShareStatus is how a staged share is.
-type ShareStatus struct {
-	Remote    string    // \\server\share\dir, as staged
-	Users     []string  // the targets of the node at which the share or a directory in it is staged, with this one
-	Condition Condition // of the target
-}
-
-// Status returns the status of the share that is staged at target. A target that is not staged is ErrNotStaged.
-func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error) {
-	there, err := s.records.read(ctx, WindowsPath(target))
-	if err != nil {
-		return ShareStatus{}, err
-	}
-	status := ShareStatus{Remote: there.Remote}
-	if status.Users, err = s.users(ctx, there.share(), ""); err != nil {
-		return status, err
-	}
-	status.Condition, err = s.mounter.Condition(ctx, there.Target)
-	if errors.Is(err, fs.ErrNotExist) {
-		status.Condition, err = abnormal(calls.ErrNotMounted, "the link at %s is gone", there.Target), nil
-	}
-	return status, err
 }
 
 // users returns the targets that use a share, but for one of them: those with a record whose link is there, and links

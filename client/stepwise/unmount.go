@@ -162,6 +162,12 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 	return false, err
 }
 
+// VolumeAt returns the volume that a path leads to, present or not; "" if there is none.
+func (m *Mounter) VolumeAt(ctx context.Context, path string) (string, error) {
+	there, err := m.at(ctx, path)
+	return there.Volume, err
+}
+
 // volumeAt returns the volume that a path leads to.
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
