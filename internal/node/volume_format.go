@@ -4,7 +4,7 @@ package node
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -16,6 +16,110 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
+
+// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without
+// the trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
+type Volumes struct{ node *Node }
+
+func parseVolumeID(text string) (winpath.VolumeID, error) {
+	id, err := winpath.ParseVolumeID(text)
+	if err != nil {
+		return id, errdefs.InvalidArgument.WrapErrorf(err, reason.InvalidVolumeID, "%v", err)
+	}
+	return id, nil
+}
+
+// extents are the disk areas that a volume occupies.
+type extents win32.VolumeDiskExtents
+
+// disks returns the numbers of the disks that the extents lie on, each once.
+func (e extents) disks() []uint32 {
+	var numbers []uint32
+	for _, extent := range e {
+		if !slices.Contains(numbers, extent.DiskNumber) {
+			numbers = append(numbers, extent.DiskNumber)
+		}
+	}
+	return numbers
+}
+
+// volumeExtents asks Windows which disks a volume lies on.
+func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
+	restore, err := o.TrackObject(operation.Volume(id))
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+	extents, err := o.deviceExtents(id.Device())
+	if errdefs.IsMissing(err) {
+		return nil, winfs.VolumeNotFoundError(id, err)
+	}
+	if err != nil {
+		return nil, errdefs.Errorf(err, "asking for the disks of volume %s", id)
+	}
+	if len(extents) == 0 { // seen under Wine: an empty answer
+		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
+	}
+	return extents, nil
+}
+
+// deviceExtents asks Windows which disks a volume lies on that is named as a device.
+func (o *op) deviceExtents(device string) (extents, error) {
+	h, err := o.Kernel.OpenDevice(device, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	buffer := make([]byte, 32)
+	for {
+		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
+		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
+			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
+			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
+				buffer = make([]byte, needed)
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
+		return extents(parsed), err
+	}
+}
+
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
+// means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
+func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return false, err
+	}
+	return read(ctx, v.node, operation.On("IsVolumeFormatted", operation.Volume(id)), func(o *op) (bool, error) {
+		fileSystem, err := o.fileSystem(id)
+		return fileSystem != "", err
+	})
+}
+
+// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.
+func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
+	name, err := o.Kernel.VolumeInformation(id.String())
+	switch {
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return "", nil
+	case errdefs.IsMissing(err):
+		return "", winfs.VolumeNotFoundError(id, err)
+	case err != nil:
+		return "", errdefs.Errorf(err, "asking for the file system of volume %s", id)
+	case name == "RAW":
+		return "", nil
+	case name == "":
+		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
+			"Windows mounted volume %s but does not name its file system", id)
+	default:
+		return name, nil
+	}
+}
 
 // FormatVolume makes an NTFS file system on a blank volume: quick, with the default cluster size and no label. An empty
 // NTFS is left alone. One that holds files is refused, or, with Config.EraseOnFormat, erased: a provisioner of local
@@ -115,112 +219,4 @@ func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 		return "", err
 	}
 	return contentOf(h, operation.Volume(id), probesOf(length.Length))
-}
-
-// eraseNeeded reports whether an NTFS volume holds files that are to be erased. Without leave to erase, files are an
-// error: success would tell the caller that they are gone.
-func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
-	holds, err := o.holdsFiles(id)
-	if err != nil {
-		return false, errdefs.Errorf(err, "looking for files on volume %s", id)
-	}
-	if !holds {
-		return false, nil
-	}
-	if !o.node.eraseOnFormat {
-		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotEmpty,
-			"volume %s holds files, and FormatVolume erases none. Delete them if they are not needed; on nodes whose "+
-				"provisioner erases released volumes with this call, run the agent with -erase-on-format", id)
-	}
-	return true, o.mayBeErased(id)
-}
-
-// mayBeErased refuses a volume that Windows does not lock: something on it is open, be it a page file. The lock ends
-// here, because Windows formats in another process; what is opened after it loses its handles to the formatting.
-//
-// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
-func (o *op) mayBeErased(id winpath.VolumeID) error {
-	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
-	if err != nil {
-		return errdefs.Errorf(err, "opening volume %s to lock it", id)
-	}
-	defer h.Close()
-	for {
-		_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
-		if err == nil {
-			return nil
-		}
-		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
-			return errdefs.Errorf(err, "locking volume %s to erase it", id)
-		}
-		if !o.WaitShared() {
-			return errdefs.FailedPrecondition.WrapErrorf(err, reason.VolumeInUse,
-				"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
-					"does not lock it (%s). End the program that uses it and try again", id, err)
-		}
-	}
-}
-
-// holdsFiles reports whether the root of a volume's file system has an entry that Windows does not make by itself.
-func (o *op) holdsFiles(id winpath.VolumeID) (bool, error) {
-	h, err := o.Kernel.OpenFile(nil, id.String(), toList())
-	if err != nil {
-		return false, err
-	}
-	root := &winfs.File{Handle: h}
-	defer root.Close()
-	return o.rootHoldsFiles(root)
-}
-
-func (o *op) rootHoldsFiles(root *winfs.File) (bool, error) {
-	return root.Has(func(entry win32.DirectoryEntry) (bool, error) {
-		if !isPlainDirectory(entry) {
-			return true, nil
-		}
-		switch {
-		case strings.EqualFold(entry.Name, "System Volume Information"):
-			return false, nil
-		case strings.EqualFold(entry.Name, "$RECYCLE.BIN"):
-			return o.holdsDeletedFiles(root, entry.Name)
-		}
-		return true, nil
-	})
-}
-
-// holdsDeletedFiles reports whether the recycle bin of a volume has more in it than a folder for each user, with its
-// settings.
-func (o *op) holdsDeletedFiles(root *winfs.File, name string) (bool, error) {
-	return o.childHas(root, name, func(bin *winfs.File, user win32.DirectoryEntry) (bool, error) {
-		if !isPlainDirectory(user) {
-			return !strings.EqualFold(user.Name, "desktop.ini"), nil
-		}
-		return o.childHas(bin, user.Name, func(_ *winfs.File, file win32.DirectoryEntry) (bool, error) {
-			return !strings.EqualFold(file.Name, "desktop.ini"), nil
-		})
-	})
-}
-
-// childHas reports whether a directory in a directory has an entry for which f is true.
-func (o *op) childHas(parent *winfs.File, name string,
-	f func(in *winfs.File, entry win32.DirectoryEntry) (bool, error)) (bool, error) {
-	h, err := o.Kernel.OpenFile(parent.Handle, name, toList())
-	if err != nil {
-		return false, err
-	}
-	in := &winfs.File{Handle: h}
-	defer in.Close()
-	return in.Has(func(entry win32.DirectoryEntry) (bool, error) { return f(in, entry) })
-}
-
-// toList is how a directory is opened to be listed; a link is not followed.
-func toList() kernel.OpenOptions {
-	return kernel.OpenOptions{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE, Share: winfs.ShareAll,
-		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-	}
-}
-
-func isPlainDirectory(entry win32.DirectoryEntry) bool {
-	const directory, reparse = win32.FILE_ATTRIBUTE_DIRECTORY, win32.FILE_ATTRIBUTE_REPARSE_POINT
-	return entry.Attributes&(directory|reparse) == directory
 }

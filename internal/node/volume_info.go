@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -14,81 +13,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without
-// the trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
-type Volumes struct{ node *Node }
-
 // VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
 type VolumeStats struct {
 	TotalBytes int64
 	UsedBytes  int64
-}
-
-func parseVolumeID(text string) (winpath.VolumeID, error) {
-	id, err := winpath.ParseVolumeID(text)
-	if err != nil {
-		return id, errdefs.InvalidArgument.WrapErrorf(err, reason.InvalidVolumeID, "%v", err)
-	}
-	return id, nil
-}
-
-// extents are the disk areas that a volume occupies.
-type extents win32.VolumeDiskExtents
-
-// disks returns the numbers of the disks that the extents lie on, each once.
-func (e extents) disks() []uint32 {
-	var numbers []uint32
-	for _, extent := range e {
-		if !slices.Contains(numbers, extent.DiskNumber) {
-			numbers = append(numbers, extent.DiskNumber)
-		}
-	}
-	return numbers
-}
-
-// volumeExtents asks Windows which disks a volume lies on.
-func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
-	restore, err := o.TrackObject(operation.Volume(id))
-	if err != nil {
-		return nil, err
-	}
-	defer restore()
-	extents, err := o.deviceExtents(id.Device())
-	if errdefs.IsMissing(err) {
-		return nil, winfs.VolumeNotFoundError(id, err)
-	}
-	if err != nil {
-		return nil, errdefs.Errorf(err, "asking for the disks of volume %s", id)
-	}
-	if len(extents) == 0 { // seen under Wine: an empty answer
-		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
-	}
-	return extents, nil
-}
-
-// deviceExtents asks Windows which disks a volume lies on that is named as a device.
-func (o *op) deviceExtents(device string) (extents, error) {
-	h, err := o.Kernel.OpenDevice(device, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	buffer := make([]byte, 32)
-	for {
-		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
-		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
-			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
-			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
-				buffer = make([]byte, needed)
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
-		return extents(parsed), err
-	}
 }
 
 // singleExtent returns the extent of a volume that occupies one partition, as all volumes made by this agent do.
@@ -121,39 +49,6 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 		}
 		return disks[0], nil
 	})
-}
-
-// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
-// means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
-func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return false, err
-	}
-	return read(ctx, v.node, operation.On("IsVolumeFormatted", operation.Volume(id)), func(o *op) (bool, error) {
-		fileSystem, err := o.fileSystem(id)
-		return fileSystem != "", err
-	})
-}
-
-// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.
-func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
-	name, err := o.Kernel.VolumeInformation(id.String())
-	switch {
-	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
-		return "", nil
-	case errdefs.IsMissing(err):
-		return "", winfs.VolumeNotFoundError(id, err)
-	case err != nil:
-		return "", errdefs.Errorf(err, "asking for the file system of volume %s", id)
-	case name == "RAW":
-		return "", nil
-	case name == "":
-		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
-			"Windows mounted volume %s but does not name its file system", id)
-	default:
-		return name, nil
-	}
 }
 
 // GetVolumeStats returns the size of a volume's file system and how much of it is used, in bytes.
