@@ -18,31 +18,25 @@ import (
 // serviceTime is how long StartService and StopService wait for the service and those that start or stop with it.
 const serviceTime = 30 * time.Second
 
-// serviceWait is the time that an operation has for all the services that it waits for.
-type serviceWait struct {
-	ctx context.Context // of the caller: its end ends the wait
-}
+// The functions below take the caller's context as wait: its end ends the wait for all services of an operation.
 
-// pause pauses once and reports whether there is still time. The first pauses of a state are short, because most
+// pauseFor pauses once and reports whether there is still time. The first pauses of a state are short, because most
 // services are quick. They grow up to a tenth of the service's wait hint, within limits, as the page of
 // QueryServiceStatusEx advises.
-func (w *serviceWait) pause(round int, s kernel.Service) bool {
+func pauseFor(wait context.Context, round int, s kernel.Service) bool {
 	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
 	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
 		return true
-	case <-w.ctx.Done():
+	case <-wait.Done():
 		return false
 	}
 }
 
-// expired reports whether the time is up.
-func (w *serviceWait) expired() bool { return w.ctx.Err() != nil }
-
 // startService makes a service run. If the service is between two states, it waits.
-func (o *op) startService(w *serviceWait, name string) error {
+func (o *op) startService(wait context.Context, name string) error {
 	asked := false
 	for round := 0; ; round++ {
 		s, err := o.queryService(name)
@@ -57,7 +51,7 @@ func (o *op) startService(w *serviceWait, name string) error {
 				"service %s is paused; stop it first, then start it", name)
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
-		case s.State == win32.SERVICE_STOPPED && !w.expired():
+		case s.State == win32.SERVICE_STOPPED && wait.Err() == nil:
 			err := o.Kernel.StartService(name)
 			if err == nil {
 				asked = true
@@ -68,14 +62,14 @@ func (o *op) startService(w *serviceWait, name string) error {
 				return failService(err, "starting service "+name)
 			}
 		}
-		if !w.pause(round, s) {
-			return stillPending(w, "start", name, s)
+		if !pauseFor(wait, round, s) {
+			return stillPending(wait, "start", name, s)
 		}
 	}
 }
 
 // stopService makes a service stop.
-func (o *op) stopService(w *serviceWait, name string, force bool) error {
+func (o *op) stopService(wait context.Context, name string, force bool) error {
 	asked := false
 	for round := 0; ; round++ {
 		s, err := o.queryService(name)
@@ -85,8 +79,8 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 		if s.State == win32.SERVICE_STOPPED {
 			return nil
 		}
-		if s.State != win32.SERVICE_STOP_PENDING && !asked && !w.expired() {
-			if err := o.stopDependents(w, name, force); err != nil {
+		if s.State != win32.SERVICE_STOP_PENDING && !asked && wait.Err() == nil {
+			if err := o.stopDependents(wait, name, force); err != nil {
 				return err
 			}
 			err := o.Kernel.StopService(name)
@@ -101,15 +95,15 @@ func (o *op) stopService(w *serviceWait, name string, force bool) error {
 				return failService(err, "stopping service "+name)
 			}
 		}
-		if !w.pause(round, s) {
-			return stillPending(w, "stop", name, s)
+		if !pauseFor(wait, round, s) {
+			return stillPending(wait, "stop", name, s)
 		}
 	}
 }
 
 // stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
 // or a protected service is among them.
-func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
+func (o *op) stopDependents(wait context.Context, name string, force bool) error {
 	dependents, err := o.Kernel.DependentServices(name)
 	if err != nil {
 		return failService(err, "listing what depends on service "+name)
@@ -122,7 +116,7 @@ func (o *op) stopDependents(w *serviceWait, name string, force bool) error {
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
 	}
 	for _, dependent := range dependents {
-		if err := o.stopService(w, dependent, true); err != nil {
+		if err := o.stopService(wait, dependent, true); err != nil {
 			var e *errdefs.Error
 			if !errors.As(err, &e) {
 				return err
@@ -164,12 +158,12 @@ func stoppedAgain(name string, s kernel.Service) error {
 	return e
 }
 
-func stillPending(w *serviceWait, verb, name string, s kernel.Service) error {
+func stillPending(wait context.Context, verb, name string, s kernel.Service) error {
 	class := errdefs.DeadlineExceeded
-	if errors.Is(w.ctx.Err(), context.Canceled) {
+	if errors.Is(wait.Err(), context.Canceled) {
 		class = errdefs.Canceled
 	}
-	return class.WrapErrorf(w.ctx.Err(), reason.ServicePending,
+	return class.WrapErrorf(wait.Err(), reason.ServicePending,
 		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
 		ServiceStatus(s.State), s.CheckPoint)
 }

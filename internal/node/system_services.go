@@ -113,7 +113,7 @@ func (s *System) StartService(ctx context.Context, name string) error {
 		return err
 	}
 	return s.control(ctx, operation.On("StartService", operation.Service(name)),
-		func(o *op, w *serviceWait) error { return o.startService(w, name) })
+		func(o *op, wait context.Context) error { return o.startService(wait, name) })
 }
 
 // StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
@@ -128,16 +128,16 @@ func (s *System) StopService(ctx context.Context, name string, force bool) error
 		return err
 	}
 	return s.control(ctx, operation.On("StopService", operation.Service(name)),
-		func(o *op, w *serviceWait) error { return o.stopService(w, name, force) })
+		func(o *op, wait context.Context) error { return o.stopService(wait, name, force) })
 }
 
 // control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
 // of its own, and the second finds the service in the state that the first brought about.
-func (s *System) control(ctx context.Context, what operation.Request, f func(o *op, w *serviceWait) error) error {
+func (s *System) control(ctx context.Context, what operation.Request, f func(o *op, wait context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
 	what.NoJoin = true
-	return s.node.change(ctx, what, func(o *op) error { return f(o, &serviceWait{ctx: limited}) })
+	return s.node.change(ctx, what, func(o *op) error { return f(o, limited) })
 }
 
 // ownService is the name under which the agent is usually installed.
