@@ -16,8 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 )
 
-// kubeletFiles is kubelet's directory as package stepwise looks at it: names, and links to shares. The agent looks there
-// for itself, so no client's rule applies.
+// kubeletFiles is kubelet's directory as package stepwise looks at it: names, and links to shares. The agent looks
+// there for itself, so no client's rule applies.
 type kubeletFiles struct {
 	files *node.Filesystem
 	dir   string

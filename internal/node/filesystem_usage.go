@@ -76,8 +76,8 @@ func (o *op) shareUsage(target winpath.Target, at winpath.Path) (Usage, error) {
 		return Usage{}, errdefs.Unavailable.WrapErrorf(err, reason.NotAnswering,
 			"the size of the share %s is not known: its server did not answer within %v", key, answerTime)
 	case unreachable(err):
-		return Usage{}, smbError(errdefs.Unavailable, err, "the size of the share %s is not known: its server does not answer",
-			key)
+		return Usage{}, smbError(errdefs.Unavailable, err,
+			"the size of the share %s is not known: its server does not answer", key)
 	case errdefs.HasCode(err, win32.ERROR_BAD_NET_NAME):
 		return Usage{}, smbError(errdefs.NotFound, err, "the size of the share %s is not known: its server has no such share",
 			key)
