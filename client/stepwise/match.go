@@ -32,7 +32,7 @@ type Match struct {
 // String returns what the match looks for.
 func (x Match) String() string { return x.what }
 
-// Where returns a match of a driver's own. What is a phrase for errors, such as "LUN 3".
+// Where returns a match of a driver's own. The phrase what is for errors, such as "LUN 3".
 func Where(what string, fits func(Disk) bool) Match { return Match{what: what, fits: fits} }
 
 // Request returns a request that has the match as its disk; nil: no request can say it.

@@ -31,8 +31,8 @@ func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	})
 }
 
-// replacing makes a link at target. What is there is removed if it is a link or an empty directory, and by force also
-// a directory with content.
+// replacing makes a link at target. A link or an empty directory there is removed, and by force also a directory
+// with content.
 func (m *Mounter) replacing(ctx context.Context, target string, force bool, link func() error) error {
 	if err := m.makeParent(ctx, target); err != nil {
 		return err
@@ -98,9 +98,9 @@ func (c Credentials) String() string { return c.User + " [redacted]" }
 // GoString omits the password.
 func (c Credentials) GoString() string { return c.String() }
 
-// LinkShare maps the share of a remote path for the whole node and makes target a link to the remote path. What is at
-// target is removed if it is a link or an empty directory, and by force also a directory with content. A mapping that
-// works is kept, whatever the credentials; one that its server refuses is replaced.
+// LinkShare maps the share of a remote path for the whole node and makes target a link to the remote path. A link or an
+// empty directory at target is removed, and by force also a directory with content. A mapping that works is kept,
+// whatever the credentials; one that its server refuses is replaced.
 func (m *Mounter) LinkShare(ctx context.Context, remote, target string, credentials Credentials, force bool) error {
 	target = WindowsPath(target)
 	return m.replacing(ctx, target, force, func() error {

@@ -48,8 +48,8 @@ type kubelet struct {
 // places are where kubelet has drivers stage and publish volumes.
 var places = []string{"plugins/kubernetes.io/csi/*/*/globalmount", "pods/*/volumes/kubernetes.io~csi/*/mount"}
 
-// volumes returns the paths at which volumes may be staged or published. What cannot be read is an error: a volume that
-// is passed over would count as gone.
+// volumes returns the paths at which volumes may be staged or published. A name that cannot be read is an error: a
+// volume that is passed over would count as gone.
 func (k kubelet) volumes() ([]string, error) {
 	if k.files == nil {
 		return nil, nil
