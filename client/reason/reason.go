@@ -67,7 +67,7 @@ const (
 	AmbiguousDisk = "AMBIGUOUS_DISK"
 	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
 	CannotExtend = "CANNOT_EXTEND"
-	// DiskChanged: the volume moved to another disk during the call.
+	// DiskChanged: the volume moved to another disk, or the disk's number became another one's, during the call.
 	DiskChanged = "DISK_CHANGED"
 	// DiskNotBlank: the disk is not blank, and the call overwrites nothing.
 	DiskNotBlank = "DISK_NOT_BLANK"

@@ -16,7 +16,10 @@ import (
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
 // partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
 // a volume that is smaller than its disk, such as one made from a snapshot. Before it partitions and before it formats,
-// it looks again whether the disk is still the one that matched, because another one may have come in its place.
+// it looks again whether the disk is still the one that matched, because another one may have come in its place. An
+// agent that serves nodesteps looks through the handle that it then writes to. With others, a disk that comes between
+// the look and the call gets a partition table if it is blank. Disks without serial number and page 83h identifier are
+// told apart by their location alone.
 //
 // What was done before is not done again, so a call that failed or was interrupted anywhere can be repeated. A volume
 // that is mounted at other directories, too, stays mounted there. A mount point at target whose volume has gone, as

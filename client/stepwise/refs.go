@@ -24,6 +24,8 @@ func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 type Agent struct {
 	// MountPoints returns where a volume is mounted.
 	MountPoints func(ctx context.Context, volume string) ([]string, error)
+	// Means returns a context for changes of a disk by its number: they fail if the number is another disk's by then.
+	Means func(ctx context.Context, disk Disk) context.Context
 	// DiskDevices returns the devices of the disks by number.
 	DiskDevices func(ctx context.Context) (map[uint32]DiskDevice, error)
 	// AddAccess adds entries to the access list of the root directory of a volume that holds nothing.

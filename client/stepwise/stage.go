@@ -54,6 +54,9 @@ func (m *Mounter) StageAttached(ctx context.Context, match Match, target string,
 
 // StageFound is StageAttached for a disk that was found.
 func (m *Mounter) StageFound(ctx context.Context, disk Disk, target string, options StageOptions) (Device, error) {
+	if m.agent.Means != nil {
+		ctx = m.agent.Means(ctx, disk)
+	}
 	return m.stage(ctx, disk.Number, WindowsPath(target), options, func() error { return m.same(ctx, disk) })
 }
 

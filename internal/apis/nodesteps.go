@@ -29,11 +29,15 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
 	m := stepwise.New(calls.Over(server.NewLoopbackConn(others))).
 		ForAgent(stepwise.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
-			DiskDevices: diskDevices(n), AddAccess: addAccess(n)})
+			Means: meansDisk, DiskDevices: diskDevices(n), AddAccess: addAccess(n)})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
 	}
 	return endpoint(g, g.Hub, nodestepsMethods(n, m))
+}
+
+func meansDisk(ctx context.Context, d stepwise.Disk) context.Context {
+	return node.WithDisk(ctx, d.Number, node.DiskIDs{Page83: d.Page83, SerialNumber: d.SerialNumber})
 }
 
 func diskDevices(n *node.Node) func(context.Context) (map[uint32]stepwise.DiskDevice, error) {

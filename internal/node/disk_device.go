@@ -3,7 +3,9 @@
 package node
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -42,10 +44,55 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 	var p operation.Backoff
 	for {
 		d, err := o.openDisk(number, readWrite)
+		if err == nil {
+			return o.meant(d)
+		}
 		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.Wait(openTime) {
-			return d, err
+			return nil, err
 		}
 	}
+}
+
+// A meantDisk is what the steps of a composite mean by a disk's number, which may be another disk's by now.
+type meantDisk struct {
+	number uint32
+	ids    DiskIDs
+}
+
+type meantDiskKey struct{}
+
+// WithDisk returns a context for changes that mean the disk with these identifiers by its number. The disk is asked for
+// them through the handle that then changes it, so another one that got the number is left alone.
+func WithDisk(ctx context.Context, number uint32, ids DiskIDs) context.Context {
+	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number, ids})
+}
+
+// onDisk returns the request of a change of a disk. Callers that mean different disks by its number do not join.
+func onDisk(ctx context.Context, verb string, number uint32, arguments string) operation.Request {
+	what := operation.On(verb, operation.Disk(number))
+	what.Arguments = arguments
+	if want, ok := ctx.Value(meantDiskKey{}).(meantDisk); ok {
+		what.Arguments = strings.TrimSpace(fmt.Sprintf("%s serial=%q page83=%q", arguments, want.ids.SerialNumber,
+			want.ids.Page83))
+	}
+	return what
+}
+
+// meant returns an open disk if it is the one that is meant by its number, and closes another one.
+func (o *op) meant(d *disk) (*disk, error) {
+	want, ok := o.Context.Value(meantDiskKey{}).(meantDisk)
+	if !ok || want.number != d.number {
+		return d, nil
+	}
+	is := d.ids(o.Context)
+	if is == want.ids {
+		return d, nil
+	}
+	_ = d.Close() // nothing was written through it
+	return nil, errdefs.Unavailable.Errorf(reason.DiskChanged,
+		"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h identifier "+
+			"is %q and was %q. Nothing was changed; try again",
+		d.number, is.SerialNumber, want.ids.SerialNumber, is.Page83, want.ids.Page83)
 }
 
 // refuseUnwritable fails if a disk of an unformatted volume is offline or read-only. Windows' storage provider may say

@@ -32,8 +32,7 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	what := operation.On("SetDiskState", operation.Disk(number))
-	what.Arguments = fmt.Sprintf("online=%t", online)
+	what := onDisk(ctx, "SetDiskState", number, fmt.Sprintf("online=%t", online))
 	return d.node.change(ctx, what, func(o *op) error {
 		d, err := o.openDiskToChange(number)
 		if err != nil {

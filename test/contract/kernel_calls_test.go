@@ -33,7 +33,7 @@ var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")
 // kernelExample is one successful call of a method whose kernel calls are recorded.
 type kernelExample struct {
 	method  string
-	when    string             // the node's state, where it makes a difference
+	when    string             // the node's state, where it makes a difference; "…, on PROFILE"
 	prepare func(*exampleNode) // nil: the default node as it is
 	call    func(*exampleNode) error
 }
@@ -130,7 +130,8 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 // a row a service was asked whether it has arrived is left out, and so is how often a disk or volume was read.
 func (e kernelExample) kernelCalls(t *testing.T) []string {
 	t.Helper()
-	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{}), t: t, ctx: t.Context()}
+	_, profile, _ := strings.Cut(e.when, ", on ")
+	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}), t: t, ctx: t.Context()}
 	if e.prepare != nil {
 		e.prepare(w)
 	}

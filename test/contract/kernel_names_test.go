@@ -34,7 +34,7 @@ func (n *objectNames) add(tree *admin.GetTreeResponse) {
 
 var (
 	diskInterface = regexp.MustCompile(
-		`\\\\\?\\scsi#disk&ven_emulated&prod_disk#(\d+)&[^ ]*?#\{53f56307-b6bf-11d0-94f2-00a0c91efb8b\}`)
+		`\\\\\?\\scsi#disk&ven_[^#]*#(\d+)&[^ ]*?#\{53f56307-b6bf-11d0-94f2-00a0c91efb8b\}`)
 	volumeName = regexp.MustCompile(`Volume\{[0-9a-f-]{36}\}`)
 	session    = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+$`)
 	errorName  = regexp.MustCompile(`\(([A-Z][A-Z_]+), \d+\)`)

@@ -18,6 +18,16 @@ func stepExamples() []kernelExample {
 		{"StageDisk", "with an access list, mounted and still empty", func(w *exampleNode) {
 			w.must(kit.New(w.Client()).MountDisk(w.ctx, 1, stagingDir))
 		}, stageForUser},
+		{"StageDisk", "by Azure's LUN, on azure-nvme", nil, stageBy(kit.ByAzureLUN(0))},
+		{"StageDisk", "by the model of an instance store, on aws-ebs-nvme", nil,
+			stageBy(kit.ByModel("Amazon EC2 NVMe Instance Storage"))},
+	}
+}
+
+func stageBy(match kit.Match) func(w *exampleNode) error {
+	return func(w *exampleNode) error {
+		_, err := kit.New(w.Client()).StageDisk(w.ctx, match, stagingDir, kit.StageOptions{})
+		return err
 	}
 }
 

@@ -59,8 +59,10 @@ type stagedVolume struct {
 	DiskNumber            uint32
 	VolumeID              string `json:"volumeId"`
 	DiskBytes, TotalBytes int64  `json:",string"`
-	Abnormal              bool
-	Reason                string
+	// of GetUsage
+	UsedBytes, AvailableBytes int64 `json:",string"`
+	Abnormal                  bool
+	Reason                    string
 }
 
 func (s stepsLife) step(want codes.Code, method, format string, args ...any) (answer stagedVolume) {
@@ -102,6 +104,10 @@ func (s stepsLife) publish() {
 		if got := s.step(codes.OK, "GetVolume", `{"target_path":%q}`, path); got.VolumeID != s.id || got.Abnormal ||
 			got.TotalBytes < 9<<30 {
 			s.t.Errorf("GetVolume(%s): got %+v", path, got)
+		}
+		if got := s.step(codes.OK, "GetUsage", `{"target_path":%q}`, path); got.TotalBytes < 9<<30 ||
+			got.UsedBytes+got.AvailableBytes != got.TotalBytes {
+			s.t.Errorf("GetUsage(%s): got %+v", path, got)
 		}
 	}
 }

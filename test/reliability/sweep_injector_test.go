@@ -4,6 +4,7 @@ package reliability
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -34,6 +35,15 @@ func (d *injector) watched() (calls []kernel.Call, met bool) {
 	defer d.mu.Unlock()
 	d.act = nil
 	return d.calls, d.met
+}
+
+// asked reports whether a disk has been asked for its marks among all disks.
+func (d *injector) asked(disk int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.calls, func(call kernel.Call) bool {
+		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == disk+1
+	})
 }
 
 func (d *injector) kill() {

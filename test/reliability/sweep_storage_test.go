@@ -33,9 +33,7 @@ type swept struct {
 }
 
 // byNumber reports whether the call names a disk by its number, which is another disk's if that comes in its place.
-func (e swept) byNumber() bool {
-	return strings.HasPrefix(e.method, "Disk/") || e.method == "Nodesteps/StageDisk"
-}
+func (e swept) byNumber() bool { return strings.HasPrefix(e.method, "Disk/") }
 
 func (e swept) again(w *world) error {
 	if e.retry != nil {

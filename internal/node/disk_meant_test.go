@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+)
+
+// TestANumberThatIsAnotherDisksByNow: a change that means another disk by the number leaves the disk alone.
+func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
+	s := emulated.DefaultScenario()
+	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
+		{SizeBytes: 64 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	disks, err := n.Disks.ListDiskIDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := map[uint32]func(context.Context, uint32) error{
+		1: n.Disks.PartitionDisk,
+		2: func(ctx context.Context, number uint32) error { return n.Disks.SetDiskState(ctx, number, true) },
+	}
+	for number, change := range changes {
+		var e *errdefs.Error
+		err := change(WithDisk(t.Context(), number, DiskIDs{SerialNumber: "gone"}), number)
+		if !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DiskChanged {
+			t.Errorf("disk %d: got %v, want %s", number, err, reason.DiskChanged)
+		}
+	}
+	if _, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0); !hasReason(err, reason.DiskRaw) {
+		t.Errorf("the volumes of disk 1: %v, want %s", err, reason.DiskRaw)
+	}
+	if online, err := n.Disks.GetDiskState(t.Context(), 2); err != nil || online {
+		t.Errorf("disk 2 is online: %t, %v", online, err)
+	}
+	for number, change := range changes {
+		if err := change(WithDisk(t.Context(), number, disks[number]), number); err != nil {
+			t.Errorf("disk %d, the one that is meant: %v", number, err)
+		}
+		if err := change(WithDisk(t.Context(), 7, DiskIDs{SerialNumber: "gone"}), number); err != nil {
+			t.Errorf("disk %d, where disk 7 is meant by its number: %v", number, err)
+		}
+	}
+}
+
+func hasReason(err error, reason string) bool {
+	var e *errdefs.Error
+	return errors.As(err, &e) && e.Reason == reason
+}
