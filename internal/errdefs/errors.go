@@ -76,8 +76,19 @@ func Errorf(err error, format string, args ...any) error {
 		if name := code.Name(); name != "" {
 			e.Reason = strings.TrimPrefix(name, "ERROR_")
 		}
+		e.Message += DFSHint(err)
 	}
 	return e
+}
+
+// DFSHint returns the end of the text for what a folder of a DFS namespace answers behind a global mapping, "" for other
+// errors: https://github.com/microsoft/Windows-Containers/issues/299
+func DFSHint(err error) string {
+	if !HasCode(err, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE) {
+		return ""
+	}
+	return "; if it is a DFS namespace: Windows does not support DFS folders behind global mappings, so give the file " +
+		"server's own share"
 }
 
 // HasCode reports whether an error has one of the codes in it.

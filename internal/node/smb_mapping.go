@@ -143,11 +143,7 @@ func smbError(class errdefs.Class, cause error, format string, args ...any) erro
 	if code := win32.Errno(0); errors.As(cause, &code) {
 		e.Message += ": " + code.Error()
 	}
-	// A folder of a DFS namespace behind a global mapping answers this: microsoft/Windows-Containers#299.
-	if errdefs.HasCode(cause, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE) {
-		e.Message += "; if it is a DFS namespace: Windows does not support DFS folders behind global mappings, so give the " +
-			"file server's own share"
-	}
+	e.Message += errdefs.DFSHint(cause)
 	return e
 }
 
