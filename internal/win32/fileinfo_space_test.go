@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// What is available to the caller counts, not what is free for all: the difference is a quota.
+// The space available to the caller counts, not the space free for all: the difference is a quota.
 func TestSpaceCountsTheQuota(t *testing.T) {
 	size := win32.FileFsFullSize{TotalAllocationUnits: 100, CallerAvailableAllocationUnits: 30,
 		ActualAvailableAllocationUnits: 90, SectorsPerAllocationUnit: 8, BytesPerSector: 512}
