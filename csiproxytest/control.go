@@ -3,8 +3,14 @@
 package csiproxytest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"os"
+	"slices"
+	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -54,7 +60,7 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 			Association: win32.StorageIdAssocDevice, Identifier: []byte(d.Page83),
 		}}
 	}
-	number, err := n.agent.Emulated().AttachDisk(spec)
+	number, err := n.node.AttachDisk(spec)
 	n.must("attaching a disk", err)
 	return number
 }
@@ -63,7 +69,7 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 // the disk's identity and its files along: the directory that it is in is the disk's bundle.
 func (n *Node) DetachDisk(number uint32) (imagePath string) {
 	n.t.Helper()
-	imagePath, err := n.agent.Emulated().DetachDisk(number)
+	imagePath, err := n.node.DetachDisk(number)
 	n.must("detaching a disk", err)
 	return imagePath
 }
@@ -71,19 +77,19 @@ func (n *Node) DetachDisk(number uint32) (imagePath string) {
 // GrowDisk makes a disk larger, as a cloud does before a driver expands a volume.
 func (n *Node) GrowDisk(number uint32, sizeBytes int64) {
 	n.t.Helper()
-	n.must("growing a disk", n.agent.Emulated().GrowDisk(number, sizeBytes))
+	n.must("growing a disk", n.node.GrowDisk(number, sizeBytes))
 }
 
 // SetDiskOnline takes a disk online or offline behind the driver's back.
 func (n *Node) SetDiskOnline(number uint32, online bool) {
 	n.t.Helper()
-	n.must("setting a disk's state", n.agent.Emulated().SetDiskOnline(number, online))
+	n.must("setting a disk's state", n.node.SetDiskOnline(number, online))
 }
 
 // SetDiskReadOnly makes a disk read-only or writable behind the driver's back.
 func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 	n.t.Helper()
-	n.must("setting a disk's state", n.agent.Emulated().SetDiskReadOnly(number, readOnly))
+	n.must("setting a disk's state", n.node.SetDiskReadOnly(number, readOnly))
 }
 
 // Reboot restarts the node: running calls are cut off, and state that does not survive a reboot is gone. When it
@@ -97,7 +103,7 @@ func (n *Node) Reboot() {
 // process on the node; the last component may be missing. The result changes with later mounts and unmounts.
 func (n *Node) HostPath(windowsPath string) string {
 	n.t.Helper()
-	hostPath, err := n.agent.Emulated().HostPath(windowsPath)
+	hostPath, err := n.node.HostPath(windowsPath)
 	n.must("finding "+windowsPath, err)
 	return hostPath
 }
@@ -119,7 +125,7 @@ func (n *Node) ReadFile(windowsPath string) string {
 // Readlink returns the target of a link or mount point.
 func (n *Node) Readlink(windowsPath string) string {
 	n.t.Helper()
-	target, err := n.agent.Emulated().Readlink(windowsPath)
+	target, err := n.node.Readlink(windowsPath)
 	n.must("reading the link "+windowsPath, err)
 	return target
 }
@@ -128,5 +134,54 @@ func (n *Node) must(what string, err error) {
 	n.t.Helper()
 	if err != nil {
 		n.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// DiskDigest returns a digest of a disk's content, which stays the same while no byte of the disk changes.
+func (n *Node) DiskDigest(number uint32) string {
+	n.t.Helper()
+	image, err := n.node.DiskImage(number)
+	n.must("finding the image of a disk", err)
+	return Digest(n.t, image)
+}
+
+// Digest returns a digest of a file, such as the image of a detached disk. It covers nonzero bytes and their offsets,
+// so written zeros and holes are the same.
+func Digest(t testing.TB, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if err := digest(sum, f); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+}
+
+func digest(sum io.Writer, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	zeros, buffer := make([]byte, 4096), make([]byte, 256<<10)
+	for at, end := int64(0), int64(0); ; {
+		if at == end {
+			if at, end, err = emulated.NextData(f, at, info.Size()); err != nil || at == end {
+				return err
+			}
+		}
+		data := buffer[:min(int64(len(buffer)), end-at)]
+		if _, err := f.ReadAt(data, at); err != nil {
+			return err
+		}
+		for block := range slices.Chunk(data, len(zeros)) {
+			if !bytes.Equal(block, zeros[:len(block)]) {
+				_, _ = fmt.Fprintf(sum, "%d:%x", at, block)
+			}
+			at += int64(len(block))
+		}
 	}
 }

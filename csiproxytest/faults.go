@@ -33,35 +33,35 @@ type Calls struct {
 // "ERROR_NOT_READY", "21". The disturbance ends with the node, or earlier by calling end.
 func (n *Node) Fail(calls Calls, code string) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Error: n.errno(code)})
+	_, end = n.inject(calls, faults.Fault{Error: n.errno(code)})
 	return end
 }
 
 // FailAfter makes kernel calls take effect and then fail.
 func (n *Node) FailAfter(calls Calls, code string) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Error: n.errno(code), After: true})
+	_, end = n.inject(calls, faults.Fault{Error: n.errno(code), After: true})
 	return end
 }
 
 // FailRPC makes API calls fail with a gRPC status before they take effect.
 func (n *Node) FailRPC(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}})
+	_, end = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}})
 	return end
 }
 
 // FailRPCAfter makes API calls take effect and then fail.
 func (n *Node) FailRPCAfter(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}, After: true})
+	_, end = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}, After: true})
 	return end
 }
 
 // Cut closes the connection of API calls before they take effect: the driver gets UNAVAILABLE.
 func (n *Node) Cut(calls Calls) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Cut: true})
+	_, end = n.inject(calls, faults.Fault{Cut: true})
 	return end
 }
 
@@ -69,14 +69,14 @@ func (n *Node) Cut(calls Calls) (end func()) {
 // its call succeeded.
 func (n *Node) CutAfter(calls Calls) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Cut: true, After: true})
+	_, end = n.inject(calls, faults.Fault{Cut: true, After: true})
 	return end
 }
 
 // Delay makes calls wait before they take effect, for a random duration between least and most.
 func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 	n.t.Helper()
-	end, _ = n.inject(calls, faults.Fault{Delay: faults.Delay{Min: least, Max: most}})
+	_, end = n.inject(calls, faults.Fault{Delay: faults.Delay{Min: least, Max: most}})
 	return end
 }
 
@@ -84,18 +84,16 @@ func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 // stops waiting and takes no effect. The channel reached is closed when the first call waits.
 func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
-	release, reached = n.inject(calls, faults.Fault{Hang: true})
-	return reached, release
+	return n.inject(calls, faults.Fault{Hang: true})
 }
 
 // HangAfter makes calls take effect and then wait as with Hang.
 func (n *Node) HangAfter(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
-	release, reached = n.inject(calls, faults.Fault{Hang: true, After: true})
-	return reached, release
+	return n.inject(calls, faults.Fault{Hang: true, After: true})
 }
 
-func (n *Node) inject(calls Calls, fault faults.Fault) (end func(), reached <-chan struct{}) {
+func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{}, end func()) {
 	n.t.Helper()
 	fault.Function, fault.Object, fault.Method = calls.Function, calls.Object, calls.Method
 	fault.Skip, fault.Times = calls.Skip, calls.Times
@@ -104,16 +102,16 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (end func(), reached <-ch
 		n.must("disturbing calls", err)
 		fault.Code = code
 	}
-	id, reached, err := n.agent.Faults().Add(fault)
+	id, reached, err := n.agent.Harness.Faults.Add(fault)
 	n.must("disturbing calls", err)
 	n.t.Cleanup(func() {
-		for _, f := range n.agent.Faults().List() {
+		for _, f := range n.agent.Harness.Faults.List() {
 			if f.ID == id && f.Disturbed == 0 {
 				n.t.Logf("csiproxytest: no call met %+v; the journal shows the functions and objects of calls", calls)
 			}
 		}
 	})
-	return func() { n.agent.Faults().Remove(id) }, reached
+	return reached, func() { n.agent.Harness.Faults.Remove(id) }
 }
 
 func (n *Node) errno(text string) win32.Errno {

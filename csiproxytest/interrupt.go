@@ -60,8 +60,8 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 	want := n.outcome()
 	whole := n.t
 	for i, p := range points {
-		for j, k := range kinds() {
-			if testing.Short() && (i*len(kinds())+j)%sampled != 0 {
+		for j, k := range kinds {
+			if testing.Short() && (i*len(kinds)+j)%sampled != 0 {
 				continue
 			}
 			t.Run(p.name()+"/"+k.name, func(t *testing.T) {
@@ -129,10 +129,8 @@ type kind struct {
 	death, after bool
 }
 
-func kinds() []kind {
-	return []kind{{"fails", false, false}, {"fails after effect", false, true}, {"death before", true, false},
-		{"death after effect", true, true}}
-}
+var kinds = []kind{{"fails", false, false}, {"fails after effect", false, true}, {"death before", true, false},
+	{"death after effect", true, true}}
 
 // interrupt runs an operation, interrupts it, and repeats it until it succeeds.
 func (n *Node) interrupt(t *testing.T, k kind, p point, operation func(context.Context, *Node) error) {

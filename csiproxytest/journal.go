@@ -4,6 +4,7 @@ package csiproxytest
 
 import (
 	"context"
+	"flag"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
 )
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel
@@ -40,7 +42,7 @@ type Query struct {
 // Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*admin.JournalEntry {
 	n.t.Helper()
-	found, err := n.agent.Journal().Find(journal.Query{
+	found, err := n.agent.Harness.Journal.Find(journal.Query{
 		After: q.After, Methods: q.Method, Function: q.Function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
 	})
 	n.must("searching the journal", err)
@@ -50,7 +52,7 @@ func (n *Node) Find(q Query) []*admin.JournalEntry {
 // Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
-	found, err := n.agent.Journal().Find(journal.Query{Limit: 1})
+	found, err := n.agent.Harness.Journal.Find(journal.Query{Limit: 1})
 	n.must("searching the journal", err)
 	return found.Newest
 }
@@ -80,4 +82,39 @@ func (n *Node) Tree() *admin.GetTreeResponse {
 	tree, err := adminserver.Tree(n.context(), n.agent)
 	n.must("reading the tree", err)
 	return tree
+}
+
+var updateJournals = flag.Bool("csiproxytest.update", false,
+	"write the files of AssertJournal instead of comparing with them")
+
+// JournalPart selects the part of the journal that AssertJournal compares. The zero value is all API calls of the
+// node's life, without kernel calls.
+type JournalPart struct {
+	// After selects calls after a sequence number, which Newest returned before.
+	After uint64
+	// Method selects API calls: a mask as in Calls.
+	Method string
+	// Kernel adds the Windows functions that were called for each API call. They may change with each version of the
+	// agent.
+	Kernel bool
+}
+
+// AssertJournal compares the API calls that the node answered with those in a file, and reports the difference as an
+// error of the test. The file has a line for each call with its request and outcome, in which placeholders such as
+// <volume 1> stand for whatever differs from run to run; lines that begin with # are remarks. The flag
+// -csiproxytest.update of the test writes the file:
+//
+//	go test ./node -run TestStage -csiproxytest.update
+func (n *Node) AssertJournal(file string, part JournalPart) {
+	n.t.Helper()
+	entries := n.Find(Query{After: part.After, Method: part.Method})
+	if part.Method == "" {
+		n.must("asserting the journal", transcript.Complete(entries, part.After))
+	}
+	difference, err := transcript.Compare(file, transcript.Text(entries, part.Kernel), *updateJournals)
+	n.must("comparing the journal", err)
+	if difference != "" {
+		n.t.Errorf("the calls differ from those in %s; if they are meant to, run the test with -csiproxytest.update\n%s",
+			file, difference)
+	}
 }

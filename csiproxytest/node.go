@@ -74,8 +74,9 @@ type Node struct {
 
 	t        testing.TB
 	agent    *emulation.Agent
-	plain    bool      // Options.PlainPipes
-	log      *logLines // the agent's log; nil: the caller keeps it
+	node     *emulated.Node // the agent's
+	plain    bool           // Options.PlainPipes
+	log      *logLines      // the agent's log; nil: the caller keeps it
 	logger   klog.Logger
 	reported bool // a part of the test has shown the node already
 }

@@ -43,7 +43,7 @@ const logVerbosity = 2
 // agent's log. All of it goes into files, whose directory the last line names.
 func (n *Node) report() string {
 	entries := n.Journal() // first: the tree adds to it
-	n.agent.Faults().Release()
+	n.agent.Harness.Faults.Release()
 	drawing := n.drawing()
 	var text strings.Builder
 	calls, left := callsText(entries)

@@ -25,7 +25,7 @@ type Mapping struct {
 // no call of the agent: the journal does not show it, and no fault disturbs it.
 func (n *Node) Mappings() []Mapping {
 	n.t.Helper()
-	found, err := n.agent.Emulated().SMBGlobalMappings()
+	found, err := n.node.SMBGlobalMappings()
 	n.must("listing the mappings", err)
 	list := make([]Mapping, 0, len(found))
 	for _, m := range found {
@@ -44,7 +44,7 @@ type Session struct {
 // Sessions returns the iSCSI sessions of the node, by target. There are none while the service MSiSCSI does not run.
 func (n *Node) Sessions() []Session {
 	n.t.Helper()
-	buffer, err := n.agent.Emulated().ISCSISessionList()
+	buffer, err := n.node.ISCSISessionList()
 	if code := win32.Errno(0); errors.As(err, &code) && code == win32.ISDSC_SERVICE_NOT_RUNNING {
 		return nil
 	}
@@ -68,11 +68,11 @@ type Mount struct {
 // Mounts returns the directories of the node at which volumes are mounted, by path, without drive letters.
 func (n *Node) Mounts() []Mount {
 	n.t.Helper()
-	volumes, err := n.agent.Emulated().VolumeNames()
+	volumes, err := n.node.VolumeNames()
 	n.must("listing the volumes", err)
 	list := []Mount{}
 	for _, id := range volumes {
-		paths, err := n.agent.Emulated().VolumePathNames(id)
+		paths, err := n.node.VolumePathNames(id)
 		n.must("listing the mount points of "+id, err)
 		for _, path := range paths {
 			if path = strings.TrimSuffix(path, `\`); !strings.HasSuffix(path, ":") {
@@ -105,7 +105,7 @@ func (n *Node) Links(dir string) []Link {
 			return err
 		}
 		at := strings.TrimSuffix(dir, `\`) + `\` + strings.ReplaceAll(below, string(filepath.Separator), `\`)
-		target, err := n.agent.Emulated().Readlink(at)
+		target, err := n.node.Readlink(at)
 		if code := win32.Errno(0); errors.As(err, &code) && code == win32.ERROR_NOT_A_REPARSE_POINT {
 			return nil
 		}
@@ -160,7 +160,7 @@ func (n *Node) WaitFor(condition func() bool) {
 		if condition() {
 			return
 		}
-		if !n.agent.Journal().Wait(ctx, newest) {
+		if !n.agent.Harness.Journal.Wait(ctx, newest) {
 			n.t.Fatalf("what the test waits for did not come within %v", waitLimit)
 		}
 	}

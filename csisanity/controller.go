@@ -3,6 +3,7 @@
 package csisanity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -90,10 +91,7 @@ func (c *controller) CreateVolume(_ context.Context, r *csi.CreateVolumeRequest)
 	if r.GetName() == "" || len(r.GetVolumeCapabilities()) == 0 {
 		return nil, status.Error(codes.InvalidArgument, "a volume needs a name and capabilities")
 	}
-	bytes := r.GetCapacityRange().GetRequiredBytes()
-	if bytes == 0 {
-		bytes = defaultBytes
-	}
+	bytes := cmp.Or(r.GetCapacityRange().GetRequiredBytes(), defaultBytes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, v := range c.volumes {

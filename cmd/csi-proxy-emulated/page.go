@@ -33,7 +33,7 @@ func (f *pageFlags) listen() (net.Listener, error) {
 // serve serves the page of an agent until stop is called.
 func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agent, workingDirs []string,
 	logger klog.Logger) (stop func(), err error) {
-	c := page.Config{Harness: a.Harness(), WorkingDirs: workingDirs, Hosts: f.hosts}
+	c := page.Config{Harness: a.Harness, WorkingDirs: workingDirs, Hosts: f.hosts}
 	closeClient := func() {}
 	if !f.readOnly {
 		if c.Admin, err = adminclient.DialPath(ctx, a.Path(admin.EndpointName)); err != nil {

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -187,10 +189,7 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context,
 		return nil, err
 	}
 	health := &csi.VolumeHealth{VolumeId: r.GetVolumeId()}
-	path := r.GetVolumePublishPath()
-	if path == "" {
-		path = r.GetStagingTargetPath()
-	}
+	path := cmp.Or(r.GetVolumePublishPath(), r.GetStagingTargetPath())
 	if path == "" {
 		return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil // nothing is known
 	}
@@ -275,4 +274,20 @@ func readOnly(c *csi.VolumeCapability) bool {
 	mode := c.GetAccessMode().GetMode()
 	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY ||
 		mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
+}
+
+// iscsiOf returns the disk of a volume, or false if it is not at an iSCSI target. Kubelet unstages a volume by its id
+// alone, so the id says where it is: ADDRESS:PORT,IQN,LUN.
+func iscsiOf(volumeID string) (disk mounter.ISCSIDisk, ok bool) {
+	parts := strings.Split(volumeID, ",")
+	if len(parts) != 3 {
+		return disk, false
+	}
+	host, port, hostErr := net.SplitHostPort(parts[0])
+	number, portErr := strconv.ParseUint(port, 10, 16)
+	lun, lunErr := strconv.ParseUint(parts[2], 10, 32)
+	if hostErr != nil || portErr != nil || lunErr != nil {
+		return disk, false
+	}
+	return mounter.ISCSIDisk{Address: host, Port: uint32(number), IQN: parts[1], LUN: uint32(lun)}, true
 }

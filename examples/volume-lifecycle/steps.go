@@ -16,8 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// stage is NodeStageVolume.
-func (l *lifecycle) stage() []step {
+// find begins NodeStageVolume.
+func (l *lifecycle) find() []step {
 	return []step{
 		{"Find the disk by its serial number", "disk ListDiskIDs", func(ctx context.Context) (string, error) {
 			ids, err := l.node.Disk.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
@@ -33,10 +33,14 @@ func (l *lifecycle) stage() []step {
 			return "", fmt.Errorf("no disk has the serial number %s", l.serial)
 		}},
 		{"How large is it?", "disk GetDiskStats", l.diskStats},
-		{"Give it a partition table and a partition", "disk PartitionDisk", func(ctx context.Context) (string, error) {
-			_, err := l.node.Disk.PartitionDisk(ctx, &csiproxy.PartitionDiskRequest{DiskNumber: l.disk})
-			return "partitioned, or it was already", err
-		}},
+	}
+}
+
+// stage is the rest of NodeStageVolume.
+func (l *lifecycle) stage() []step {
+	return []step{
+		{"Give it a partition table and a partition", "disk PartitionDisk", calling(l.node.Disk.PartitionDisk,
+			&csiproxy.PartitionDiskRequest{DiskNumber: l.disk}, "partitioned, or it was already")},
 		{"Bring it online", "disk SetDiskState online", l.setState(true)},
 		{"Which volume is on it?", "volume ListVolumesOnDisk", func(ctx context.Context) (string, error) {
 			list, err := l.node.Volume.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: l.disk})
@@ -68,17 +72,11 @@ func (l *lifecycle) stage() []step {
 // publish is NodePublishVolume, and the pod's use of the volume.
 func (l *lifecycle) publish() []step {
 	return []step{
-		{"Make the pod's directory", "filesystem Mkdir", func(ctx context.Context) (string, error) {
-			_, err := l.node.Filesystem.Mkdir(ctx, &csiproxy.MkdirRequest{Path: podDir})
-			return podDir, err
-		}},
+		{"Make the pod's directory", "filesystem Mkdir", calling(l.node.Filesystem.Mkdir,
+			&csiproxy.MkdirRequest{Path: podDir}, podDir)},
 		{"Remove what an earlier try may have left there", "filesystem Rmdir", l.rmdir(podPath)},
-		{"Link the pod's path to the staging directory", "filesystem CreateSymlink",
-			func(ctx context.Context) (string, error) {
-				_, err := l.node.Filesystem.CreateSymlink(ctx,
-					&csiproxy.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath})
-				return podPath, err
-			}},
+		{"Link the pod's path to the staging directory", "filesystem CreateSymlink", calling(l.node.Filesystem.CreateSymlink,
+			&csiproxy.CreateSymlinkRequest{SourcePath: `c:` + stagingPath, TargetPath: podPath}, podPath)},
 		{"Does the link lead somewhere?", "filesystem IsSymlink", func(ctx context.Context) (string, error) {
 			is, err := l.node.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: podPath})
 			if err == nil && !is.GetIsSymlink() {
@@ -94,19 +92,13 @@ func (l *lifecycle) publish() []step {
 // grow is NodeExpandVolume, after the cloud has grown the disk.
 func (l *lifecycle) grow() []step {
 	return []step{
-		{"Be the cloud: make the disk 1 GiB larger", "(admin) GrowDisk", func(ctx context.Context) (string, error) {
-			_, err := l.admin.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: l.disk, SizeBytes: l.size + 1<<30})
-			return treeview.Size(l.size) + " → " + treeview.Size(l.size+1<<30), err
-		}},
-		{"Have Windows look at its disks again", "disk Rescan", func(ctx context.Context) (string, error) {
-			_, err := l.node.Disk.Rescan(ctx, &csiproxy.RescanRequest{})
-			return "done", err
-		}},
+		{"Be the cloud: make the disk 1 GiB larger", "(admin) GrowDisk", calling(l.admin.GrowDisk,
+			&admin.GrowDiskRequest{DiskNumber: l.disk, SizeBytes: l.size + 1<<30},
+			treeview.Size(l.size)+" → "+treeview.Size(l.size+1<<30))},
+		{"Have Windows look at its disks again", "disk Rescan",
+			calling(l.node.Disk.Rescan, &csiproxy.RescanRequest{}, "done")},
 		{"Grow partition and file system as far as the disk goes", "volume ResizeVolume",
-			func(ctx context.Context) (string, error) {
-				_, err := l.node.Volume.ResizeVolume(ctx, &csiproxy.ResizeVolumeRequest{VolumeId: l.volume})
-				return "done", err
-			}},
+			calling(l.node.Volume.ResizeVolume, &csiproxy.ResizeVolumeRequest{VolumeId: l.volume}, "done")},
 		{"How large is the disk now?", "disk GetDiskStats", l.diskStats},
 		{"And the volume?", "volume GetVolumeIDFromTargetPath, GetVolumeStats", l.volumeStats},
 		{"Be the pod: is everything still there?", "(the host's file system)", l.read},
@@ -117,11 +109,8 @@ func (l *lifecycle) grow() []step {
 func (l *lifecycle) unstage() []step {
 	return []step{
 		{"Remove the pod's link; what it leads to stays", "filesystem Rmdir", l.rmdir(podPath)},
-		{"Flush the volume and take it off its directory", "volume UnmountVolume", func(ctx context.Context) (string, error) {
-			_, err := l.node.Volume.UnmountVolume(ctx,
-				&csiproxy.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath})
-			return "unmounted", err
-		}},
+		{"Flush the volume and take it off its directory", "volume UnmountVolume", calling(l.node.Volume.UnmountVolume,
+			&csiproxy.UnmountVolumeRequest{VolumeId: l.volume, TargetPath: stagingPath}, "unmounted")},
 		{"Remove the staging directory", "filesystem Rmdir", l.rmdir(stagingPath)},
 		{"Which disk was it? The volume knows, though it is mounted nowhere", "volume GetDiskNumberFromVolumeID",
 			func(ctx context.Context) (string, error) {
@@ -146,10 +135,10 @@ func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
 		return "", err
 	}
 	r, err := l.node.Volume.GetVolumeStats(ctx, &csiproxy.GetVolumeStatsRequest{VolumeId: id.GetVolumeId()})
-	return stats(r.GetTotalBytes(), r.GetUsedBytes()), err
+	return fmt.Sprintf("%s in all, %s used", treeview.Size(r.GetTotalBytes()), treeview.Size(r.GetUsedBytes())), err
 }
 
-func (l *lifecycle) setState(online bool) func(context.Context) (string, error) {
+func (l *lifecycle) setState(online bool) act {
 	return func(ctx context.Context) (string, error) {
 		if _, err := l.node.Disk.SetDiskState(ctx,
 			&csiproxy.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
@@ -163,7 +152,7 @@ func (l *lifecycle) setState(online bool) func(context.Context) (string, error) 
 	}
 }
 
-func (l *lifecycle) rmdir(path string) func(context.Context) (string, error) {
+func (l *lifecycle) rmdir(path string) act {
 	return func(ctx context.Context) (string, error) {
 		if _, err := l.node.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: path, Force: true}); err != nil {
 			return "", err

@@ -178,7 +178,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 	}
 	<-done
 	<-done
-	a.Journal().Wait(t.Context(), 1<<60) // returns now, too
+	a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
 }
 
 func TestRealNodeHasNoJournal(t *testing.T) {

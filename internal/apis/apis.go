@@ -4,8 +4,9 @@ package apis
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
@@ -38,20 +39,20 @@ func All(n *node.Node) []server.Endpoint {
 		}
 	}
 	endpoints = append(endpoints, nodestepsEndpoint(n, endpoints))
-	sort.Slice(endpoints, func(i, j int) bool { return inOrder(endpoints[i], endpoints[j]) < 0 })
+	slices.SortFunc(endpoints, inOrder)
 	return endpoints
 }
 
 // inOrder compares endpoints for the order in which they are opened and listed: v1 first, then by group and version.
 func inOrder(a, b server.Endpoint) int {
-	switch v1 := "v1"; {
-	case a.Version == v1 && b.Version != v1:
-		return -1
-	case b.Version == v1 && a.Version != v1:
+	later := func(e server.Endpoint) int {
+		if e.Version == "v1" {
+			return 0
+		}
 		return 1
 	}
 	order := apiversion.NewVersionOrPanic(a.Version).Compare(apiversion.NewVersionOrPanic(b.Version))
-	return cmp.Or(strings.Compare(a.Group, b.Group), int(order))
+	return cmp.Or(later(a)-later(b), strings.Compare(a.Group, b.Group), int(order))
 }
 
 func endpoint(g versions.Group, version string, methods []server.Method) server.Endpoint {
@@ -80,3 +81,80 @@ func routed(routes []versions.Route, hub []server.Method, alone map[string]serve
 	}
 	return methods
 }
+
+// A Selection is the API groups and versions that are served. The zero value selects all of them. It is a flag.Value
+// that may be given once for each group: "disk=v1,v1beta3" or "iscsi=off".
+type Selection struct {
+	versions map[string][]string // by group; an empty list: off
+}
+
+// String returns the selection in the form that Set reads, one group after another.
+func (s *Selection) String() string {
+	if s == nil {
+		return ""
+	}
+	texts := make([]string, 0, len(s.versions))
+	for group, versions := range s.versions {
+		if len(versions) == 0 {
+			versions = []string{"off"}
+		}
+		texts = append(texts, group+"="+strings.Join(versions, ","))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, " ")
+}
+
+// Set sets the versions of one group. It fails for a group or version that the agent does not have and for a group that
+// was set before.
+func (s *Selection) Set(text string) error {
+	group, list, ok := strings.Cut(text, "=")
+	if !ok || group == "" || list == "" {
+		return fmt.Errorf("%q is not of the form group=off or group=version,version", text)
+	}
+	known := known()
+	if known[group] == nil {
+		return fmt.Errorf("there is no API group %q; the groups are %s", group,
+			strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
+	if _, again := s.versions[group]; again {
+		return fmt.Errorf("the API group %q is set twice", group)
+	}
+	versions := []string{}
+	if list != "off" {
+		for version := range strings.SplitSeq(list, ",") {
+			if !slices.Contains(known[group], version) {
+				return fmt.Errorf("there is no version %q of the API group %q; its versions are %s", version, group,
+					strings.Join(known[group], ", "))
+			}
+			versions = append(versions, version)
+		}
+	}
+	if s.versions == nil {
+		s.versions = map[string][]string{}
+	}
+	s.versions[group] = versions
+	return nil
+}
+
+// Apply returns the selected endpoints, in their order.
+func (s *Selection) Apply(endpoints []server.Endpoint) []server.Endpoint {
+	if s == nil {
+		return endpoints
+	}
+	return slices.DeleteFunc(slices.Clone(endpoints), func(e server.Endpoint) bool {
+		versions, chosen := s.versions[e.Group]
+		return chosen && !slices.Contains(versions, e.Version)
+	})
+}
+
+// known returns the versions of each group, in the order of All.
+func known() map[string][]string {
+	groups := map[string][]string{}
+	for _, e := range All(&node.Node{}) {
+		groups[e.Group] = append(groups[e.Group], e.Version)
+	}
+	return groups
+}
+
+// Empty reports whether the selection leaves nothing to serve.
+func (s *Selection) Empty() bool { return len(s.Apply(All(&node.Node{}))) == 0 }

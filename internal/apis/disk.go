@@ -18,14 +18,11 @@ func diskMethods(disks *node.Disks) []server.Method {
 		server.Unary("ListDiskLocations", server.LimitRead,
 			func(ctx context.Context, _ *api.ListDiskLocationsRequest) (*api.ListDiskLocationsResponse, error) {
 				found, err := disks.ListDiskLocations(ctx)
-				if err != nil {
-					return nil, err
-				}
 				locations := make(map[uint32]*api.DiskLocation, len(found))
 				for number, l := range found {
 					locations[number] = &api.DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
 				}
-				return &api.ListDiskLocationsResponse{DiskLocations: locations}, nil
+				return &api.ListDiskLocationsResponse{DiskLocations: locations}, err
 			}),
 		server.Unary("PartitionDisk", server.LimitLong,
 			func(ctx context.Context, r *api.PartitionDiskRequest) (*api.PartitionDiskResponse, error) {
@@ -38,14 +35,11 @@ func diskMethods(disks *node.Disks) []server.Method {
 		server.Unary("ListDiskIDs", server.LimitRead,
 			func(ctx context.Context, _ *api.ListDiskIDsRequest) (*api.ListDiskIDsResponse, error) {
 				found, err := disks.ListDiskIDs(ctx)
-				if err != nil {
-					return nil, err
-				}
 				ids := make(map[uint32]*api.DiskIDs, len(found))
 				for number, id := range found {
 					ids[number] = &api.DiskIDs{Page83: id.Page83, SerialNumber: id.SerialNumber}
 				}
-				return &api.ListDiskIDsResponse{DiskIDs: ids}, nil
+				return &api.ListDiskIDsResponse{DiskIDs: ids}, err
 			}),
 		server.Unary("GetDiskStats", server.LimitRead,
 			func(ctx context.Context, r *api.GetDiskStatsRequest) (*api.GetDiskStatsResponse, error) {

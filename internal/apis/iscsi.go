@@ -30,14 +30,11 @@ func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 		server.Unary("ListTargetPortals", server.LimitRead,
 			func(ctx context.Context, _ *api.ListTargetPortalsRequest) (*api.ListTargetPortalsResponse, error) {
 				found, err := iscsi.ListTargetPortals(ctx)
-				if err != nil {
-					return nil, err
-				}
 				portals := make([]*api.TargetPortal, 0, len(found))
 				for _, p := range found {
 					portals = append(portals, &api.TargetPortal{TargetAddress: p.Address, TargetPort: p.Port})
 				}
-				return &api.ListTargetPortalsResponse{TargetPortals: portals}, nil
+				return &api.ListTargetPortalsResponse{TargetPortals: portals}, err
 			}),
 		server.Unary("ConnectTarget", server.LimitLong,
 			func(ctx context.Context, r *api.ConnectTargetRequest) (*api.ConnectTargetResponse, error) {
@@ -53,14 +50,11 @@ func iscsiMethods(iscsi *node.ISCSI) []server.Method {
 		server.Unary("GetTargetDisks", server.LimitRead,
 			func(ctx context.Context, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
 				found, err := iscsi.GetTargetDisks(ctx, portal(r), r.GetIqn())
-				if err != nil {
-					return nil, err
-				}
 				disks := make([]string, 0, len(found))
 				for _, number := range found {
 					disks = append(disks, strconv.FormatUint(uint64(number), 10))
 				}
-				return &api.GetTargetDisksResponse{DiskIDs: disks}, nil
+				return &api.GetTargetDisksResponse{DiskIDs: disks}, err
 			}),
 		server.Unary("SetMutualChapSecret", server.LimitWrite,
 			func(ctx context.Context, r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {

@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 )
 
@@ -32,7 +30,7 @@ type Config struct {
 // An Agent serves an emulated node.
 type Agent struct {
 	*agent.Agent
-	harness *Harness
+	Harness *Harness
 	close   func() error // closes the node, once, if Start opened it
 }
 
@@ -55,8 +53,8 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		}
 		c.Kernel, a.close = n, sync.OnceValue(n.Close)
 	}
-	a.harness = newHarness(n, c.Crash)
-	c.Emulation = a.harness
+	a.Harness = newHarness(n, c.Crash)
+	c.Emulation = a.Harness
 	if a.Agent, err = agent.Start(ctx, c.Config); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -67,21 +65,9 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 func (a *Agent) Stop(ctx context.Context) error { return errors.Join(a.Agent.Stop(ctx), a.close()) }
 
 // Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again.
-func (a *Agent) Restart(ctx context.Context) error { return a.harness.reboot(ctx, a.Agent) }
+func (a *Agent) Restart(ctx context.Context) error { return a.Harness.reboot(ctx, a.Agent) }
 
 // Restore makes the node what was saved in a directory, and serves it again, as Restart does.
 func (a *Agent) Restore(ctx context.Context, directory string) error {
-	return a.harness.restore(ctx, a.Agent, directory)
+	return a.Harness.restore(ctx, a.Agent, directory)
 }
-
-// Harness returns the node with its journal and its faults.
-func (a *Agent) Harness() *Harness { return a.harness }
-
-// Emulated returns the node.
-func (a *Agent) Emulated() *emulated.Node { return a.harness.Node }
-
-// Journal returns the journal of the node's calls.
-func (a *Agent) Journal() *journal.Journal { return a.harness.Journal }
-
-// Faults returns the faults of the node's calls.
-func (a *Agent) Faults() *faults.Set { return a.harness.Faults }

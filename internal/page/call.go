@@ -70,28 +70,21 @@ func unary[Q any, M interface {
 	}
 }
 
-func (p *page) serveCall(w http.ResponseWriter, r *http.Request) {
+func (p *page) serveCall(r *http.Request) (any, error) {
 	call := p.methods[r.PathValue("method")]
 	if call == nil {
-		fail(w, status.Error(codes.PermissionDenied, p.refusal("the page does not call "+r.PathValue("method"))))
-		return
+		return nil, status.Error(codes.PermissionDenied, p.refusal("the page does not call "+r.PathValue("method")))
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	response, err := call(r.Context(), text)
 	if err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	text, err = protojson.Marshal(response)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, json.RawMessage(text))
+	return json.RawMessage(text), err
 }
 
 // refusal returns the reason why a change is refused, usually other if the page does not only look.
@@ -103,14 +96,13 @@ func (p *page) refusal(other string) string {
 }
 
 // serveReattach attaches a disk again that was pulled out, by the name of its bundle: a page names no path of the host.
-func (p *page) serveReattach(w http.ResponseWriter, r *http.Request) {
-	var wanted struct{ Name string }
+func (p *page) serveReattach(r *http.Request) (any, error) {
 	if p.config.Admin == nil {
-		fail(w, status.Error(codes.PermissionDenied, p.refusal("")))
-		return
+		return nil, status.Error(codes.PermissionDenied, p.refusal(""))
 	}
-	if !readJSON(w, r, &wanted) {
-		return
+	var wanted struct{ Name string }
+	if err := readJSON(r, &wanted); err != nil {
+		return nil, err
 	}
 	disks, err := p.config.Harness.Node.DetachedDisks()
 	i := slices.IndexFunc(disks, func(d emulated.DetachedDisk) bool { return filepath.Base(d.Bundle) == wanted.Name })
@@ -118,15 +110,10 @@ func (p *page) serveReattach(w http.ResponseWriter, r *http.Request) {
 		err = status.Error(codes.NotFound, "no disk that was pulled out has this name; load the page again")
 	}
 	if i < 0 {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, map[string]uint32{"diskNumber": attached.GetDiskNumber()})
+	return map[string]uint32{"diskNumber": attached.GetDiskNumber()}, err
 }
 
 // newFault is a fault that the page adds.
@@ -136,59 +123,49 @@ type newFault struct {
 	faulttext.Effect
 }
 
-func (p *page) serveFault(w http.ResponseWriter, r *http.Request) {
+func (p *page) serveFault(r *http.Request) (any, error) {
 	if p.config.Admin == nil {
-		fail(w, status.Error(codes.PermissionDenied, p.refusal("")))
-		return
+		return nil, status.Error(codes.PermissionDenied, p.refusal(""))
 	}
 	var n newFault
-	if !readJSON(w, r, &n) {
-		return
-	}
+	err := readJSON(r, &n)
 	f := &api.Fault{Function: n.Function, Object: n.Object, Method: n.Method, Skip: n.Skip, Times: n.Times}
-	err := n.Set(f)
+	if err == nil {
+		err = n.Set(f)
+	}
 	if err == nil && n.ControlCode != "" {
 		f.ControlCode, err = win32.ParseControlCode(n.ControlCode)
 	}
 	if err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	added, err := p.config.Admin.AddFault(r.Context(), &api.AddFaultRequest{Fault: f})
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, map[string]uint64{"id": added.GetId()})
+	return map[string]uint64{"id": added.GetId()}, err
 }
 
-// readJSON reads a request, or answers that it cannot.
-func readJSON(w http.ResponseWriter, r *http.Request, to any) bool {
+func readJSON(r *http.Request, to any) error {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(to)
-	if err != nil {
-		fail(w, err)
-	}
-	return err == nil
+	return decoder.Decode(to)
 }
 
-func answer(w http.ResponseWriter, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // a browser that went away needs no answer
-}
-
-// fail answers with an error for people.
-func fail(w http.ResponseWriter, err error) {
-	code := http.StatusBadRequest
-	switch status.Code(err) {
-	case codes.PermissionDenied:
-		code = http.StatusForbidden
-	case codes.Unavailable:
-		code = http.StatusServiceUnavailable
-	default:
+// answering serves what a function returns as JSON: a value, or an error for people.
+func answering(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		value, err := serve(r)
+		if err != nil {
+			code := http.StatusBadRequest
+			switch status.Code(err) {
+			case codes.PermissionDenied:
+				code = http.StatusForbidden
+			case codes.Unavailable:
+				code = http.StatusServiceUnavailable
+			default:
+			}
+			w.WriteHeader(code)
+			value = map[string]string{"error": adminclient.Explain(err).Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value) // a browser that went away needs no answer
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": adminclient.Explain(err).Error()})
 }

@@ -6,11 +6,18 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
@@ -60,10 +67,10 @@ func New(c Config) (http.Handler, error) {
 		"frame-ancestors 'none'; require-trusted-types-for 'script'", hash("script"), hash("style"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveHTML)
-	mux.HandleFunc("POST /state", p.serveState)
-	mux.HandleFunc("POST /fault", p.serveFault)
-	mux.HandleFunc("POST /reattach", p.serveReattach)
-	mux.HandleFunc("POST /call/{method}", p.serveCall)
+	mux.HandleFunc("POST /state", answering(p.serveState))
+	mux.HandleFunc("POST /fault", answering(p.serveFault))
+	mux.HandleFunc("POST /reattach", answering(p.serveReattach))
+	mux.HandleFunc("POST /call/{method}", answering(p.serveCall))
 	return p.guard(mux), nil
 }
 
@@ -81,4 +88,76 @@ func (p *page) serveHTML(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("X-Frame-Options", "DENY")
 	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 	_, _ = w.Write(p.html)
+}
+
+const (
+	tokenHeader = "X-CSI-Proxy-Token" //nolint:gosec // the name of a header
+	maxRequest  = 64 << 10            // bytes; a fault is a few hundred
+	maxAnswers  = 16                  // how many requests are answered at once
+	bodyTime    = time.Second         // in which a request's body must come
+)
+
+// guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS
+// rebinding), by the host's name; those that send requests to it, by their origin and by the token that only the page
+// itself has. Another user of this machine is not kept out.
+func (p *page) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	answers := make(chan struct{}, maxAnswers)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		w.Header().Set("Cache-Control", "no-store")
+		switch {
+		case !p.serves(r.Host):
+			http.Error(w, "this page is not served by the name "+strings.ToValidUTF8(r.Host, "?")+"; allow it with -ui-hosts",
+				http.StatusForbidden)
+			return
+		case origins.Check(r) != nil:
+			http.Error(w, "a request of another site", http.StatusForbidden)
+			return
+		case r.Method == http.MethodPost &&
+			subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(p.token)) != 1:
+			http.Error(w, "not a request of this agent's page; load the page again", http.StatusForbidden)
+			return
+		}
+		// The whole request comes first: those whose bodies never come take no place from others.
+		if err := readBody(w, r); err != nil {
+			http.Error(w, "the request's body has not come: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		select {
+		case answers <- struct{}{}:
+			defer func() { <-answers }()
+		default:
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// readBody replaces a request's body by what has come of it, which must be all within bodyTime.
+func readBody(w http.ResponseWriter, r *http.Request) error {
+	reading := http.NewResponseController(w)
+	if err := reading.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	return errors.Join(err, reading.SetReadDeadline(time.Time{}))
+}
+
+// serves reports whether a request for a host, with or without a port, is for the page: by a loopback name or address,
+// or by a name that was allowed.
+func (p *page) serves(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if address, err := netip.ParseAddr(host); err == nil && address.IsLoopback() {
+		return true
+	}
+	return host == "localhost" || slices.ContainsFunc(p.config.Hosts,
+		func(allowed string) bool { return strings.EqualFold(allowed, host) })
 }

@@ -43,7 +43,7 @@ func open(t *testing.T, readOnly bool) *site {
 		t.Fatal(err)
 	}
 	s := &site{Node: csiproxytest.FromAgent(t, a), t: t}
-	c := page.Config{Harness: a.Harness(), Hosts: []string{"bench.example"}}
+	c := page.Config{Harness: a.Harness, Hosts: []string{"bench.example"}}
 	if !readOnly {
 		if c.Admin, err = adminclient.DialPath(t.Context(), a.Path(admin.EndpointName)); err != nil {
 			t.Fatal(err)

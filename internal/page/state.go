@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
@@ -64,22 +63,20 @@ type fault struct {
 	Holding   uint64 `json:"holding"`
 }
 
-func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
+func (p *page) serveState(r *http.Request) (any, error) {
 	var has known
-	if !readJSON(w, r, &has) {
-		return
+	if err := readJSON(r, &has); err != nil {
+		return nil, err
 	}
 	e := p.config.Harness
 	entries, err := e.ListJournal(r.Context(), &api.ListJournalRequest{After: has.After})
 	if err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	s := state{ReadOnly: p.config.Admin == nil, Servers: e.Node.FileServers(),
 		Portals: e.Node.ISCSIPortals(), Faults: []fault{}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	if has.After == 0 {
 		s.Functions = functions.All()
@@ -87,14 +84,13 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	s.Clock, s.Stopped = e.Node.Clock()
 	active, err := e.ListFaults(r.Context(), nil)
 	if err != nil {
-		fail(w, err)
-		return
+		return nil, err
 	}
 	for _, f := range active.GetFaults() {
 		s.Faults = append(s.Faults, fault{
 			ID: f.GetId(), Calls: faulttext.Calls(f.GetFault()), Effect: faulttext.EffectOf(f.GetFault()),
-			Skip:  f.GetFault().GetSkip(),
-			Times: f.GetFault().GetTimes(), Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
+			Skip: f.GetFault().GetSkip(), Times: f.GetFault().GetTimes(),
+			Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
 		})
 	}
 	pulled, err := e.Node.DetachedDisks()
@@ -112,7 +108,7 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	if version != has.Tree {
 		s.Tree = text
 	}
-	answer(w, s)
+	return s, nil
 }
 
 // seen is the storage, and what is wrong with it.
@@ -152,25 +148,15 @@ func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json
 	inspected := admin.InspectOf(ctx, s.node)
 	s.newest, s.seen = newest, time.Now()
 	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Inspected: inspected})}
-	if now.Tree, err = compact(tree); err == nil {
-		now.Inspected, err = compact(inspected)
+	if now.Tree, err = protojson.Marshal(tree); err == nil {
+		now.Inspected, err = protojson.Marshal(inspected)
 	}
 	if err != nil {
 		return s.text, s.version, err
 	}
+	// without the blanks that protojson varies
 	if text, err := json.Marshal(now); err == nil && !bytes.Equal(text, s.text) {
 		s.text, s.version = text, s.version+1
 	}
 	return s.text, s.version, nil
-}
-
-// compact returns a message as JSON without the blanks that protojson varies.
-func compact(m proto.Message) (json.RawMessage, error) {
-	text, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Compact(&b, text)
-	return b.Bytes(), err
 }

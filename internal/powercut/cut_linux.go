@@ -85,15 +85,10 @@ func (d *Disk) survey(t *tree, dir entry, path string) {
 
 func (d *Disk) restore(t *tree, dir entry, to string) {
 	d.check(os.Mkdir(to, 0o700))
-	durable, now := d.names[dir.file], t.now[dir.file]
-	names := slices.Sorted(maps.Keys(durable))
-	for name := range now {
-		if _, both := durable[name]; !both {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	durable, now, all := d.names[dir.file], t.now[dir.file], map[string]entry{}
+	maps.Copy(all, durable)
+	maps.Copy(all, now)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		e, ok := t.choose(durable, now, name)
 		if !ok || t.placed[e.file] {
 			continue
@@ -156,13 +151,9 @@ func (d *Disk) survives(t *tree, e entry) *content {
 		left.mode, left.changed = now.mode, now.changed
 	}
 	maps.Copy(left.pages, durable.pages)
-	for _, offset := range slices.Sorted(maps.Keys(now.pages)) {
+	maps.Copy(left.pages, now.pages)
+	for _, offset := range slices.Sorted(maps.Keys(left.pages)) {
 		left.pages[offset] = d.torn(t.loss, durable.at(offset), now.at(offset))
-	}
-	for _, offset := range slices.Sorted(maps.Keys(durable.pages)) {
-		if now.pages[offset] == nil {
-			left.pages[offset] = d.torn(t.loss, durable.at(offset), now.at(offset))
-		}
 	}
 	return left
 }

@@ -3,8 +3,11 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -57,10 +60,21 @@ func secret(field protoreflect.FieldDescriptor) bool {
 
 // maskField replaces a secret that is a single string, and clears any other.
 func maskField(m protoreflect.Message, field protoreflect.FieldDescriptor) {
-	switch {
-	case field.Kind() == protoreflect.StringKind && !field.IsList():
+	if field.Kind() == protoreflect.StringKind && !field.IsList() {
 		m.Set(field, protoreflect.ValueOfString(placeholder))
-	default:
+	} else {
 		m.Clear(field)
 	}
+}
+
+// JSON returns a masked message as JSON on one line, with the field names of the .proto file. The same message always
+// gives the same text. It fails for strings that are not UTF-8.
+func JSON(message proto.Message) ([]byte, error) {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer // protojson varies its spaces at random
+	err = json.Compact(&line, text)
+	return line.Bytes(), err
 }

@@ -18,11 +18,8 @@ const BinVariable = "CSI_PROXY_BIN"
 
 // Main runs the tests of a package that uses Command, and removes the binaries that were built for them.
 func Main(m *testing.M) int {
-	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
-	}
-	return code
+	defer func() { _ = os.RemoveAll(built) }()
+	return m.Run()
 }
 
 // Command returns the path of csi-proxy, csi-proxy-emulated or csi-proxyctl, built without the race detector, as users
@@ -31,11 +28,10 @@ func Command(t testing.TB, name string) string {
 	t.Helper()
 	dir := os.Getenv(BinVariable)
 	if dir == "" {
-		built.once.Do(func() { built.dir, built.err = build() })
-		if built.err != nil {
-			t.Fatal(built.err)
+		var err error
+		if dir, err = build(); err != nil {
+			t.Fatal(err)
 		}
-		dir = built.dir
 	}
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -47,15 +43,11 @@ func Command(t testing.TB, name string) string {
 	return path
 }
 
-// built is the result of this process's build.
-var built struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+// built is the directory of this process's build; empty: there was none.
+var built string
 
-func build() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "csi-proxy-bin"); err != nil {
+var build = sync.OnceValues(func() (dir string, err error) {
+	if built, err = os.MkdirTemp("", "csi-proxy-bin"); err != nil {
 		return "", err
 	}
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubernetes-csi/csi-proxy").Output()
@@ -63,11 +55,13 @@ func build() (dir string, err error) {
 		if err != nil {
 			break
 		}
-		build := exec.Command("go", "-C", filepath.Join(strings.TrimSpace(string(root)), "cmd", name), "build", "-trimpath", "-o", dir+string(os.PathSeparator), ".") //nolint:gosec // a new directory
+		source := filepath.Join(strings.TrimSpace(string(root)), "cmd", name)
+		into := built + string(os.PathSeparator)
+		build := exec.Command("go", "-C", source, "build", "-trimpath", "-o", into, ".")
 		var out []byte
 		if out, err = build.CombinedOutput(); err != nil {
 			err = fmt.Errorf("building %s: %w\n%s", name, err, out)
 		}
 	}
-	return dir, err
-}
+	return built, err
+})

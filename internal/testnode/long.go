@@ -4,6 +4,8 @@ package testnode
 
 import (
 	"os"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +19,10 @@ func Long() bool { return os.Getenv("CSI_PROXY_LONG") != "" }
 func All() bool { return os.Getenv("CSI_PROXY_LONG") == "all" }
 
 // RaceDetector reports whether the tests are built with -race.
-func RaceDetector() bool { return raceDetector }
+var RaceDetector = sync.OnceValue(func() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+})
 
 // Sampled reports whether the disturbance with this number is to be tried: every nth, in a long run three times as
 // many, beginning with a different one for each subject, so that the subjects together try most of them. All are tried
@@ -36,7 +41,7 @@ func sampled(number, subject, every int) bool {
 		return true
 	case Long():
 		every = (every + 2) / 3
-	case raceDetector:
+	case RaceDetector():
 		every *= 4
 	}
 	return number%every == subject%every

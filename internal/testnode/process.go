@@ -29,56 +29,27 @@ type Process struct {
 	killed bool
 }
 
-// started are the processes of this test program's agents. A number is gone before Wait lets go of the process, which
+// started has the processes of this test program's agents. A number is gone before Wait lets go of the process, which
 // keeps it from being another one's.
-var started processes
-
-type processes struct {
-	mu   sync.Mutex
-	pids map[int]bool
-}
-
-func (p *processes) add(pid int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pids == nil {
-		p.pids = map[int]bool{}
-	}
-	p.pids[pid] = true
-}
-
-func (p *processes) remove(pid int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.pids, pid)
-}
+var started sync.Map
 
 // Launch starts csi-proxy and waits until it is ready.
 func Launch(t testing.TB, args ...string) *Process {
 	t.Helper()
-	p := Begin(t, args...)
-	p.Ready()
-	return p
+	return launch(t, "csi-proxy", args)
 }
 
 // LaunchEmulated starts csi-proxy-emulated and waits until it is ready.
 func LaunchEmulated(t testing.TB, args ...string) *Process {
 	t.Helper()
-	p := BeginEmulated(t, args...)
+	return launch(t, "csi-proxy-emulated", args)
+}
+
+func launch(t testing.TB, name string, args []string) *Process {
+	t.Helper()
+	p := BeginCommand(t, exec.Command(Command(t, name), args...)) //nolint:gosec // the test says which
 	p.Ready()
 	return p
-}
-
-// Begin starts csi-proxy and does not wait for it.
-func Begin(t testing.TB, args ...string) *Process {
-	t.Helper()
-	return BeginCommand(t, exec.Command(Command(t, "csi-proxy"), args...)) //nolint:gosec // the test says which
-}
-
-// BeginEmulated starts csi-proxy-emulated and does not wait for it.
-func BeginEmulated(t testing.TB, args ...string) *Process {
-	t.Helper()
-	return BeginCommand(t, exec.Command(Command(t, "csi-proxy-emulated"), args...)) //nolint:gosec // the test says which
 }
 
 // BeginCommand starts a command that is or becomes one of the agents, and does not wait for it.
@@ -98,13 +69,13 @@ func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started.add(p.Command.Process.Pid)
+	started.Store(p.Command.Process.Pid, nil)
 	go func() {
 		reader := bufio.NewReader(stdout)
 		line, _ := reader.ReadString('\n')
 		p.first <- strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		_, _ = io.Copy(io.Discard, reader) // Wait must come after the last read
-		started.remove(p.Command.Process.Pid)
+		started.Delete(p.Command.Process.Pid)
 		_ = p.Command.Wait() // ProcessState has the result
 		_ = log.Close()
 		close(p.Ended)

@@ -22,7 +22,7 @@ func recorder(t testing.TB) kernel.Interceptor {
 	if path == "" {
 		return nil
 	}
-	f, err := recordings(path)
+	f, err := recordings()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,13 @@ func recorder(t testing.TB) kernel.Interceptor {
 	return r.Intercept
 }
 
-// appended is a file that the recorders of tests that run side by side share: not every system appends whole lines of
-// several handles.
+// recordings is the file that the recorders of tests that run side by side share, until the process ends: not every
+// system appends whole lines of several handles.
+var recordings = sync.OnceValues(func() (*appended, error) {
+	f, err := os.OpenFile(os.Getenv(RecordingVariable), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return &appended{f: f}, err
+})
+
 type appended struct {
 	mu sync.Mutex
 	f  *os.File
@@ -46,21 +51,4 @@ func (a *appended) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.f.Write(line)
-}
-
-var opened sync.Map // *appended by path, until the process ends
-
-func recordings(path string) (*appended, error) {
-	if a, ok := opened.Load(path); ok {
-		return a.(*appended), nil
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	a, there := opened.LoadOrStore(path, &appended{f: f})
-	if there {
-		_ = f.Close()
-	}
-	return a.(*appended), nil
 }

@@ -52,7 +52,7 @@ func startBeta(t *testing.T, selected ...string) *betaNode {
 		}
 	})
 	t.Setenv(dial.SocketDirVariable, a.SocketDir())
-	return &betaNode{a.Emulated(), t}
+	return &betaNode{a.Harness.Node, t}
 }
 
 // fallback asserts that the driver's first choice fails, client by client.

@@ -41,7 +41,7 @@ func TestOfflineWhileInUse(t *testing.T) {
 
 	// Between the flush and the disk's going.
 	fault := testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1, Hang: true}
-	hang, reached, err := n.Agent.Faults().Add(fault)
+	hang, reached, err := n.Agent.Harness.Faults.Add(fault)
 	noError(t, err)
 	n.Faults.Calls()
 	offline := make(chan error, 1)
@@ -52,7 +52,7 @@ func TestOfflineWhileInUse(t *testing.T) {
 		noError(t, h.Close())
 	}
 	write()
-	n.Agent.Faults().Remove(hang)
+	n.Agent.Harness.Faults.Remove(hang)
 	noError(t, <-offline)
 	write()
 	noError(t, inUse.Close())

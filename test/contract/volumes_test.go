@@ -265,7 +265,7 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 		_, err := n.Volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeId: id, SizeBytes: 3 << 30})
 		return err
 	}
-	hang, reached, err := n.Agent.Faults().Add(faults.Fault{Function: "DeviceIoControl",
+	hang, reached, err := n.Agent.Harness.Faults.Add(faults.Fault{Function: "DeviceIoControl",
 		Code: win32.IOCTL_DISK_GROW_PARTITION, Times: 1, Hang: true})
 	noError(t, err)
 	first := make(chan error, 1)
@@ -277,7 +277,7 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 	if now := partitions(t, n, 1); !slices.Equal(now, before) {
 		t.Errorf("while one volume is being resized, the other's partition grew: %d bytes, were %d", now, before)
 	}
-	n.Agent.Faults().Remove(hang)
+	n.Agent.Harness.Faults.Remove(hang)
 	noError(t, <-first)
 	noError(t, resize(t.Context(), ids[1]))
 	for i, length := range partitions(t, n, 1)[len(before)-2:] {

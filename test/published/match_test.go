@@ -185,7 +185,7 @@ func TestMatchAzure(t *testing.T) {
 	m := mounter.New(n.Client())
 	attach := func(spec emulated.DiskSpec) uint32 {
 		spec.SizeBytes, spec.LUN = 1<<30, 5
-		number, err := n.emulated().AttachDisk(spec)
+		number, err := n.emulated.AttachDisk(spec)
 		check(t, "attaching a disk", err)
 		return number
 	}

@@ -32,7 +32,7 @@ type kubeletFiles struct {
 }
 
 func (f kubeletFiles) ReadLink(name string) (string, error) {
-	return f.node.emulated().Readlink(csiproxytest.KubeletDir + `\` + strings.ReplaceAll(name, "/", `\`))
+	return f.node.emulated.Readlink(csiproxytest.KubeletDir + `\` + strings.ReplaceAll(name, "/", `\`))
 }
 
 // Lstat says of what is a link to Windows that it is one.

@@ -59,7 +59,7 @@ func TestSharesAtRandom(t *testing.T) {
 		}
 		check(t, "unstaging", w.n.shares().Unstage(t.Context(), targetOf(v.name)))
 	}
-	mappings, err := w.n.emulated().SMBGlobalMappings()
+	mappings, err := w.n.emulated.SMBGlobalMappings()
 	if err != nil || len(mappings) > 0 {
 		t.Errorf("mappings stayed: %v, %v", mappings, err)
 	}

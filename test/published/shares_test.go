@@ -27,7 +27,7 @@ var credentials = mounter.Credentials{User: "csi", Password: "csi-password"}
 // shareNode is a node whose mappings a test can list, and a directory for records.
 type shareNode struct {
 	*csiproxytest.Node
-	emulated func() *emulated.Node
+	emulated *emulated.Node
 	records  string
 }
 
@@ -46,7 +46,7 @@ func startScenario(t *testing.T, s *emulated.Scenario) shareNode {
 		},
 	})
 	check(t, "starting the node", err)
-	return shareNode{csiproxytest.FromAgent(t, a), a.Emulated, t.TempDir()}
+	return shareNode{csiproxytest.FromAgent(t, a), a.Harness.Node, t.TempDir()}
 }
 
 // shares returns a driver's shares, as a driver that has just started.
@@ -54,7 +54,7 @@ func (n shareNode) shares() *mounter.Shares { return mounter.New(n.Client()).Sha
 
 func (n shareNode) mapped(t *testing.T, share string) bool {
 	t.Helper()
-	mappings, err := n.emulated().SMBGlobalMappings()
+	mappings, err := n.emulated.SMBGlobalMappings()
 	check(t, "listing the mappings", err)
 	for _, m := range mappings {
 		if strings.EqualFold(m.RemotePath, share) {

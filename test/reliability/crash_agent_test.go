@@ -31,7 +31,8 @@ type process struct {
 // begin starts an agent and does not wait for it to be ready.
 func begin(t *testing.T, dir string) *process {
 	t.Helper()
-	return &process{testnode.BeginEmulated(t, "-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run")), dir}
+	return &process{testnode.BeginCommand(t, exec.Command(testnode.Command(t, "csi-proxy-emulated"),
+		"-state-dir="+dir, "-socket-dir="+filepath.Join(dir, "run"))), dir}
 }
 
 // launch starts an agent and waits for it to be ready. An agent that does not come up after a kill is what these tests

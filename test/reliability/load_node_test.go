@@ -110,7 +110,7 @@ func (p *loadNode) onNode(do func(*emulated.Node) error) error {
 	if p.agent == nil {
 		return errAway
 	}
-	return do(p.agent.Emulated())
+	return do(p.agent.Harness.Node)
 }
 
 // socket returns the socket on which every agent of the node serves a version, also while none runs; on Windows, the

@@ -15,8 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// growRounds limits how often a call is repeated with the larger buffer that it asked for.
-const growRounds = 8
+const bytesOfUnit = 2 // of UTF-16
 
 // failure wraps the error of a call: a Win32 code, an NTSTATUS or a CONFIGRET. It returns nil for nil.
 func failure(function, object string, err error) error {
@@ -77,4 +76,15 @@ func start(b []byte) *byte {
 		return nil
 	}
 	return unsafe.SliceData(b)
+}
+
+// characters returns a pointer to the UTF-16 units in a buffer of bytes.
+func characters(b *byte) *uint16 { return (*uint16)(unsafe.Pointer(b)) }
+
+// units returns the UTF-16 units in a buffer of bytes.
+func units(b []byte) []uint16 {
+	if len(b) < 2 {
+		return nil
+	}
+	return unsafe.Slice(characters(&b[0]), len(b)/2)
 }

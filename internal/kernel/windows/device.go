@@ -15,35 +15,26 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// diskInterface is GUID_DEVINTERFACE_DISK.
+// GUID_DEVINTERFACE_DISK and GUID_DEVINTERFACE_STORAGEPORT.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-disk
-func diskInterface() *windows.GUID {
-	return &windows.GUID{
-		Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
-		Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B},
-	}
-}
-
-// adapterInterface is GUID_DEVINTERFACE_STORAGEPORT.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-storageport
-func adapterInterface() *windows.GUID {
-	return &windows.GUID{
-		Data1: 0x2ACCFE60, Data2: 0xC130, Data3: 0x11D2,
-		Data4: [8]byte{0xB0, 0x82, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B},
-	}
-}
+var (
+	diskInterface = windows.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
+		Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}}
+	adapterInterface = windows.GUID{Data1: 0x2ACCFE60, Data2: 0xC130, Data3: 0x11D2,
+		Data4: [8]byte{0xB0, 0x82, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}}
+)
 
 // DiskInterfaces calls CM_Get_Device_Interface_ListW for the disks that are present.
 //
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
-func (Kernel) DiskInterfaces() ([]string, error) { return deviceInterfaces(diskInterface()) }
+func (Kernel) DiskInterfaces() ([]string, error) { return deviceInterfaces(&diskInterface) }
 
 // AdapterInterfaces calls CM_Get_Device_Interface_ListW for the storage adapters that are present.
 //
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
-func (Kernel) AdapterInterfaces() ([]string, error) { return deviceInterfaces(adapterInterface()) }
+func (Kernel) AdapterInterfaces() ([]string, error) { return deviceInterfaces(&adapterInterface) }
 
 func deviceInterfaces(class *windows.GUID) ([]string, error) {
 	paths, err := windows.CM_Get_Device_Interface_List("", class, windows.CM_GET_DEVICE_INTERFACE_LIST_PRESENT)

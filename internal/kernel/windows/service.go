@@ -5,10 +5,11 @@
 package windows
 
 import (
-	"errors"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/mgr"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
@@ -21,7 +22,7 @@ const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryservicestatusex
 func (Kernel) QueryService(name string) (kernel.Service, error) {
-	service, err := scm.openService(name, serviceQueryRights)
+	service, err := openService(name, serviceQueryRights)
 	if err != nil {
 		return kernel.Service{}, err
 	}
@@ -48,33 +49,87 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	return info, nil
 }
 
-// usualConfigBytes has room for the strings of most services. Each further round is a call to another process.
-const usualConfigBytes = 1 << 10
-
-// queryConfig calls QueryServiceConfigW with a buffer of the size that it asks for, which is at most 8 KiB.
+// queryConfig calls QueryServiceConfigW.
 func queryConfig(service windows.Handle, info *kernel.Service) error {
-	err := error(windows.ERROR_INSUFFICIENT_BUFFER)
-	size := uint32(usualConfigBytes)
-	for range growRounds {
-		// Words, because the structure in the buffer holds pointers.
-		buffer := make([]uint64, (size+7)/8)
-		config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
-		if err = windows.QueryServiceConfig(service, config, uint32(len(buffer)*8), &size); err == nil {
-			info.DisplayName = windows.UTF16PtrToString(config.DisplayName)
-			info.StartType = config.StartType
-			if config.Dependencies != nil {
-				end := unsafe.Add(unsafe.Pointer(&buffer[0]), len(buffer)*8)
-				units := (uintptr(end) - uintptr(unsafe.Pointer(config.Dependencies))) / 2
-				info.Dependencies = multiStrings(unsafe.Slice(config.Dependencies, units))
-			}
-			return nil
+	b, err := grown(1, func(n *uint32, buffer []byte) error {
+		needed := *n
+		err := windows.QueryServiceConfig(service, serviceConfig(buffer), needed, &needed)
+		if err != nil { // only then its page says that it counts
+			*n = max(needed, *n+1)
 		}
-		if !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) {
-			return err
-		}
+		return failure("QueryServiceConfigW", "", err)
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	config := serviceConfig(b)
+	info.DisplayName, info.StartType = windows.UTF16PtrToString(config.DisplayName), config.StartType
+	if config.Dependencies != nil {
+		from := uintptr(unsafe.Pointer(config.Dependencies)) - uintptr(unsafe.Pointer(start(b)))
+		info.Dependencies = multiStrings(units(b[from:]))
+	}
+	return nil
+}
+
+func serviceConfig(buffer []byte) *windows.QUERY_SERVICE_CONFIG {
+	return (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(buffer)))
 }
 
 // closeService releases a handle of the Service Control Manager; nothing can be done about a failure.
 func closeService(h windows.Handle) { _ = windows.CloseServiceHandle(h) }
+
+// StartService calls StartServiceW.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
+func (Kernel) StartService(name string) error {
+	service, err := openService(name, windows.SERVICE_START)
+	if err != nil {
+		return err
+	}
+	defer closeService(service)
+	return failure("StartServiceW", name, windows.StartService(service, 0, nil))
+}
+
+// StopService calls ControlService with SERVICE_CONTROL_STOP.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
+func (Kernel) StopService(name string) error {
+	service, err := openService(name, windows.SERVICE_STOP)
+	if err != nil {
+		return err
+	}
+	defer closeService(service)
+	var status windows.SERVICE_STATUS
+	return failure("ControlService", name, windows.ControlService(service, windows.SERVICE_CONTROL_STOP, &status))
+}
+
+// DependentServices calls EnumDependentServicesW with SERVICE_ACTIVE.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-enumdependentservicesw
+func (Kernel) DependentServices(name string) ([]string, error) {
+	service, err := openService(name, windows.SERVICE_ENUMERATE_DEPENDENTS)
+	if err != nil {
+		return nil, err
+	}
+	defer closeService(service)
+	names, err := (&mgr.Service{Handle: service}).ListDependentServices(svc.Active)
+	return names, failure("EnumDependentServicesW", name, err)
+}
+
+// openService opens a service, which its caller closes: one with an open handle cannot be deleted.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-openservicew
+func openService(name string, rights uint32) (windows.Handle, error) {
+	const function = "OpenServiceW"
+	name16, err := wide(function, name)
+	if err != nil {
+		return 0, err
+	}
+	scm, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
+	if err != nil {
+		return 0, failure("OpenSCManagerW", "", err)
+	}
+	defer closeService(scm)
+	service, err := windows.OpenService(scm, name16, rights)
+	return service, failure(function, name, err)
+}

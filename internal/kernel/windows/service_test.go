@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
 
@@ -65,21 +64,6 @@ func TestQueryServiceWithMuchConfiguration(t *testing.T) {
 	if err != nil || got.DisplayName != "Much of it" || got.StartType != windows.SERVICE_DEMAND_START {
 		t.Errorf("got %+v, %v", got, err)
 	}
-}
-
-// A manager that was restarted knows nothing of the connections that were made before.
-func TestBrokenServiceConnection(t *testing.T) {
-	var nothing [4096]byte // no context of a connection
-	c := serviceConnection{handle: windows.Handle(unsafe.Pointer(&nothing[0]))}
-	for range 2 {
-		service, err := c.openService("EventLog", serviceQueryRights)
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeService(service)
-	}
-	_, err := c.openService("no-such-service", serviceQueryRights)
-	check(t, err, win32.ERROR_SERVICE_DOES_NOT_EXIST)
 }
 
 func wideText(t *testing.T, text string) *uint16 {

@@ -9,12 +9,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// storageResult returns the error of a method of the storage management API, nil for 0. The return values are numbers
-// of that API; small ones are those of CIM. Each that formatting may return is translated to the Win32 code of the same
-// meaning. Any other keeps its number, unless that is small and would read as another Win32 code.
+// storageResult returns the error of a method of the storage management API, nil for 0, or that of calling it. The
+// return values are numbers of that API; small ones are those of CIM. Each that formatting may return is translated to
+// the Win32 code of the same meaning. Any other keeps its number, unless that is small and would read as another Win32
+// code.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
-func storageResult(returned uint32) error {
+func storageResult(returned uint32, err error) error {
+	if err != nil {
+		return err
+	}
 	switch returned {
 	case 0:
 		return nil

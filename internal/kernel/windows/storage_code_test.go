@@ -11,7 +11,7 @@ import (
 )
 
 func TestStorageResult(t *testing.T) {
-	if err := storageResult(0); err != nil {
+	if err := storageResult(0, nil); err != nil {
 		t.Errorf("success is %v", err)
 	}
 	for returned, want := range map[uint32]win32.Errno{
@@ -24,7 +24,7 @@ func TestStorageResult(t *testing.T) {
 		43006: win32.ERROR_WRITE_PROTECT, 4096: win32.ERROR_IO_PENDING,
 		9: win32.ERROR_GEN_FAILURE, 46000: 46000, // unknown here
 	} {
-		if err := storageResult(returned); !errors.Is(err, want) {
+		if err := storageResult(returned, nil); !errors.Is(err, want) {
 			t.Errorf("storageResult(%d): got %v, want %v", returned, err, want)
 		}
 	}

@@ -48,19 +48,11 @@ func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := make([]uint16, windows.MAX_PATH+1)
-	for range growRounds {
-		var n uint32
-		err = windows.GetVolumePathNamesForVolumeName(name, &paths[0], uint32(len(paths)), &n)
-		if !errors.Is(err, windows.ERROR_MORE_DATA) || int(n) <= len(paths) {
-			break
-		}
-		paths = make([]uint16, n)
-	}
-	if err != nil {
-		return nil, failure(function, volumeName, err)
-	}
-	return multiStrings(paths), nil
+	b, err := grown(bytesOfUnit, func(n *uint32, buffer []byte) error {
+		return failure(function, volumeName,
+			windows.GetVolumePathNamesForVolumeName(name, characters(start(buffer)), *n, n))
+	})
+	return multiStrings(units(b)), failure(function, volumeName, err)
 }
 
 // VolumeNameForMountPoint calls GetVolumeNameForVolumeMountPointW.

@@ -10,10 +10,6 @@ const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 // CMPWaitNoPendingInstallEvents waits, for some milliseconds at most, until no device is being installed. It returns
 // windows.WAIT_OBJECT_0, windows.WAIT_TIMEOUT or windows.WAIT_FAILED, and with the last an error.
 //
-//	CMAPI DWORD CMP_WaitNoPendingInstallEvents(
-//	  [in] DWORD dwTimeout
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_waitnopendinginstallevents
 //
 //sys	CMPWaitNoPendingInstallEvents(timeout uint32) (ret uint32, err error) [failretval==windows.WAIT_FAILED] = cfgmgr32.CMP_WaitNoPendingInstallEvents
@@ -21,22 +17,11 @@ const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 // CMLocateDevNode finds the device node of a device instance id; with a nil id, the root of the device tree.
 // It returns the status itself, a CONFIGRET.
 //
-//	CMAPI CONFIGRET CM_Locate_DevNodeW(
-//	  [out]          PDEVINST    pdnDevInst,
-//	  [in, optional] DEVINSTID_W pDeviceID,
-//	  [in]           ULONG       ulFlags
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_locate_devnodew
 //
 //sys	CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) = cfgmgr32.CM_Locate_DevNodeW
 
 // CMReenumerateDevNode enumerates the devices below a node again. It returns the status itself, a CONFIGRET.
-//
-//	CMAPI CONFIGRET CM_Reenumerate_DevNode(
-//	  [in] DEVINST dnDevInst,
-//	  [in] ULONG   ulFlags
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_reenumerate_devnode
 //

@@ -4,8 +4,6 @@
 
 package winapi
 
-import "unsafe"
-
 // All functions of iscsidsc.dll return the status itself, an ISCSI_STATUS_QUALIFIERS or Win32 code.
 
 // ISCSILoginOptions is ISCSI_LOGIN_OPTIONS. The lengths are in bytes.
@@ -28,16 +26,6 @@ type ISCSILoginOptions struct {
 	Password             *byte
 }
 
-// The layout that C compilers give the structure.
-var (
-	_ [64]byte = [unsafe.Sizeof(ISCSILoginOptions{})]byte{}
-	_ [12]byte = [unsafe.Offsetof(ISCSILoginOptions{}.AuthType)]byte{}
-	_ [36]byte = [unsafe.Offsetof(ISCSILoginOptions{}.UsernameLength)]byte{}
-	_ [40]byte = [unsafe.Offsetof(ISCSILoginOptions{}.PasswordLength)]byte{}
-	_ [48]byte = [unsafe.Offsetof(ISCSILoginOptions{}.Username)]byte{}
-	_ [56]byte = [unsafe.Offsetof(ISCSILoginOptions{}.Password)]byte{}
-)
-
 // ISCSIUniqueID is ISCSI_UNIQUE_SESSION_ID and ISCSI_UNIQUE_CONNECTION_ID.
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_unique_session_id
@@ -51,25 +39,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // AddIScsiSendTargetPortal registers a portal for discovery.
 //
-//	ISDSC_STATUS ISDSC_API AddIScsiSendTargetPortalW(
-//	  [in, optional] PWSTR                   InitiatorInstance,
-//	  [in]           ULONG                   InitiatorPortNumber,
-//	  [in, optional] PISCSI_LOGIN_OPTIONS    LoginOptions,
-//	  [in, optional] ISCSI_SECURITY_FLAGS    SecurityFlags,
-//	  [in]           PISCSI_TARGET_PORTALW   Portal
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-addiscsisendtargetportalw
 //
 //sys	AddIScsiSendTargetPortal(initiator *uint16, port uint32, options *ISCSILoginOptions, securityFlags uint64, portal *byte) (status uint32) = iscsidsc.AddIScsiSendTargetPortalW
 
 // RefreshIScsiSendTargetPortal asks a registered portal for its targets.
-//
-//	ISDSC_STATUS ISDSC_API RefreshIScsiSendTargetPortalW(
-//	  [in, optional] PWSTR                   InitiatorInstance,
-//	  [in]           ULONG                   InitiatorPortNumber,
-//	  [in]           PISCSI_TARGET_PORTALW   Portal
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-refreshiscsisendtargetportalw
 //
@@ -77,22 +51,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // RemoveIScsiSendTargetPortal forgets a registered portal.
 //
-//	ISDSC_STATUS ISDSC_API RemoveIScsiSendTargetPortalW(
-//	  [in, optional] PWSTR                   InitiatorInstance,
-//	  [in]           ULONG                   InitiatorPortNumber,
-//	  [in]           PISCSI_TARGET_PORTALW   Portal
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsisendtargetportalw
 //
 //sys	RemoveIScsiSendTargetPortal(initiator *uint16, port uint32, portal *byte) (status uint32) = iscsidsc.RemoveIScsiSendTargetPortalW
 
 // ReportIScsiSendTargetPortals lists the registered portals. The count is of structures, in and out.
-//
-//	ISDSC_STATUS ISDSC_API ReportIScsiSendTargetPortalsW(
-//	  [in, out] PULONG                       PortalCount,
-//	  [out]     PISCSI_TARGET_PORTAL_INFOW   PortalInfo
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsisendtargetportalsw
 //
@@ -100,25 +63,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // ReportIScsiTargets lists the known targets as a MULTI_SZ. The size is in characters, in and out.
 //
-//	ISDSC_STATUS ISDSC_API ReportIScsiTargetsW(
-//	  [in]      BOOLEAN ForceUpdate,
-//	  [in, out] PULONG  BufferSize,
-//	  [out]     PWSTR   Buffer
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetsw
 //
 //sys	ReportIScsiTargets(forceUpdate bool, size *uint32, targets *uint16) (status uint32) = iscsidsc.ReportIScsiTargetsW
 
 // ReportIScsiTargetPortals lists the portals of a target. The count is of structures, in and out.
-//
-//	ISDSC_STATUS ISDSC_API ReportIScsiTargetPortalsW(
-//	  [in, optional] PWSTR                   InitiatorName,
-//	  [in]           PWSTR                   TargetName,
-//	  [in, optional] PUSHORT                 TargetPortalTag,
-//	  [in, out]      PULONG                  ElementCount,
-//	  [out]          PISCSI_TARGET_PORTALW   Portals
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetportalsw
 //
@@ -126,25 +75,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // GetIScsiTargetInformation retrieves information about a target. The size is in bytes, in and out.
 //
-//	ISDSC_STATUS ISDSC_API GetIScsiTargetInformationW(
-//	  [in]           PWSTR                    TargetName,
-//	  [in, optional] PWSTR                    DiscoveryMechanism,
-//	  [in]           TARGET_INFORMATION_CLASS InfoClass,
-//	  [in, out]      PULONG                   BufferSize,
-//	  [out]          PVOID                    Buffer
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsitargetinformationw
 //
 //sys	GetIScsiTargetInformation(target *uint16, mechanism *uint16, class uint32, size *uint32, information *byte) (status uint32) = iscsidsc.GetIScsiTargetInformationW
 
 // GetIScsiSessionList lists the sessions. The size is in bytes, in and out.
-//
-//	ISDSC_STATUS ISDSC_API GetIScsiSessionListW(
-//	  [in, out] ULONG                 *BufferSize,
-//	  [out]     ULONG                 *SessionCount,
-//	  [out]     PISCSI_SESSION_INFOW  SessionInfo
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsisessionlistw
 //
@@ -152,23 +87,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // GetDevicesForIScsiSession lists the devices of a session. The count is of structures, in and out.
 //
-//	ISDSC_STATUS ISDSC_API GetDevicesForIScsiSessionW(
-//	  [in]      PISCSI_UNIQUE_SESSION_ID   UniqueSessionId,
-//	  [in, out] ULONG                      *DeviceCount,
-//	  [out]     PISCSI_DEVICE_ON_SESSIONW  Devices
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getdevicesforiscsisessionw
 //
 //sys	GetDevicesForIScsiSession(session *ISCSIUniqueID, count *uint32, devices *byte) (status uint32) = iscsidsc.GetDevicesForIScsiSessionW
 
 // ReportIScsiPersistentLogins lists the persistent logins. The size is in bytes, in and out.
-//
-//	ISDSC_STATUS ISDSC_API ReportIScsiPersistentLoginsW(
-//	  [out]     ULONG                           *Count,
-//	  [out]     PPERSISTENT_ISCSI_LOGIN_INFOW   PersistentLoginInfo,
-//	  [in, out] ULONG                           *BufferSizeInBytes
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsipersistentloginsw
 //
@@ -176,34 +99,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // RemoveIScsiPersistentTarget forgets a persistent login.
 //
-//	ISDSC_STATUS ISDSC_API RemoveIScsiPersistentTargetW(
-//	  [in] PWSTR                   InitiatorInstance,
-//	  [in] ULONG                   InitiatorPortNumber,
-//	  [in] PWSTR                   TargetName,
-//	  [in] PISCSI_TARGET_PORTALW   Portal
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsipersistenttargetw
 //
 //sys	RemoveIScsiPersistentTarget(initiator *uint16, port uint32, target *uint16, portal *byte) (status uint32) = iscsidsc.RemoveIScsiPersistentTargetW
 
 // LoginIScsiTarget makes a session with a target.
-//
-//	ISDSC_STATUS ISDSC_API LoginIScsiTargetW(
-//	  [in]           PWSTR                        TargetName,
-//	  [in]           BOOLEAN                      IsInformationalSession,
-//	  [in, optional] PWSTR                        InitiatorInstance,
-//	  [in]           ULONG                        InitiatorPortNumber,
-//	  [in]           PISCSI_TARGET_PORTALW        TargetPortal,
-//	  [in]           ISCSI_SECURITY_FLAGS         SecurityFlags,
-//	  [in]           PISCSI_TARGET_MAPPINGW       Mappings,
-//	  [in, optional] PISCSI_LOGIN_OPTIONS         LoginOptions,
-//	  [in]           ULONG                        KeySize,
-//	  [in]           PCHAR                        Key,
-//	  [in]           BOOLEAN                      IsPersistent,
-//	  [out]          PISCSI_UNIQUE_SESSION_ID     UniqueSessionId,
-//	  [out]          PISCSI_UNIQUE_CONNECTION_ID  UniqueConnectionId
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-loginiscsitargetw
 //
@@ -211,20 +111,11 @@ func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Fin
 
 // LogoutIScsiTarget ends a session.
 //
-//	ISDSC_STATUS ISDSC_API LogoutIScsiTarget(
-//	  [in] PISCSI_UNIQUE_SESSION_ID UniqueSessionId
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-logoutiscsitarget
 //
 //sys	LogoutIScsiTarget(session *ISCSIUniqueID) (status uint32) = iscsidsc.LogoutIScsiTarget
 
 // SetIScsiInitiatorCHAPSharedSecret sets the secret by which targets prove themselves. The length is in bytes.
-//
-//	ISDSC_STATUS ISDSC_API SetIScsiInitiatorCHAPSharedSecret(
-//	  [in] ULONG   SharedSecretLength,
-//	  [in] PUCHAR  SharedSecret
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
 //

@@ -4,8 +4,6 @@
 
 package winapi
 
-import "unsafe"
-
 // PM_REMOVE makes PeekMessage take the message from the queue.
 const PM_REMOVE = 0x0001
 
@@ -21,28 +19,13 @@ type Message struct {
 	Point   [2]int32
 }
 
-// The layout that C compilers give the structure.
-var _ [48]byte = [unsafe.Sizeof(Message{})]byte{}
-
 // PeekMessage reports whether a message waits for the calling thread, and takes it. It does not wait for one.
-//
-//	BOOL PeekMessageW(
-//	  [out]          LPMSG lpMsg,
-//	  [in, optional] HWND  hWnd,
-//	  [in]           UINT  wMsgFilterMin,
-//	  [in]           UINT  wMsgFilterMax,
-//	  [in]           UINT  wRemoveMsg
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/winuser/nf-winuser-peekmessagew
 //
 //sys	PeekMessage(message *Message, window uintptr, first uint32, last uint32, remove uint32) (found bool) = user32.PeekMessageW
 
 // DispatchMessage gives a message to the procedure of its window.
-//
-//	LRESULT DispatchMessageW(
-//	  [in] const MSG *lpMsg
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/winuser/nf-winuser-dispatchmessagew
 //

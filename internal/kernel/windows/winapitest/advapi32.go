@@ -9,18 +9,6 @@ const DisableMaxPrivilege = 0x1
 
 // CreateRestrictedToken makes a token that may do less than an existing one.
 //
-//	BOOL CreateRestrictedToken(
-//	  [in]           HANDLE               ExistingTokenHandle,
-//	  [in]           DWORD                Flags,
-//	  [in]           DWORD                DisableSidCount,
-//	  [in, optional] PSID_AND_ATTRIBUTES  SidsToDisable,
-//	  [in]           DWORD                DeletePrivilegeCount,
-//	  [in, optional] PLUID_AND_ATTRIBUTES PrivilegesToDelete,
-//	  [in]           DWORD                RestrictedSidCount,
-//	  [in, optional] PSID_AND_ATTRIBUTES  SidsToRestrict,
-//	  [out]          PHANDLE              NewTokenHandle
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-createrestrictedtoken
 //
 //sys	CreateRestrictedToken(existing windows.Token, flags uint32, disableCount uint32, disabled *windows.SIDAndAttributes, deleteCount uint32, deleted *windows.LUIDAndAttributes, restrictCount uint32, restricted *windows.SIDAndAttributes, made *windows.Token) (err error) = advapi32.CreateRestrictedToken
@@ -29,15 +17,6 @@ const DisableMaxPrivilege = 0x1
 const LogonNetwork = 3
 
 // LogonUser logs an account on to this machine.
-//
-//	BOOL LogonUserW(
-//	  [in]           LPCWSTR lpszUsername,
-//	  [in, optional] LPCWSTR lpszDomain,
-//	  [in, optional] LPCWSTR lpszPassword,
-//	  [in]           DWORD   dwLogonType,
-//	  [in]           DWORD   dwLogonProvider,
-//	  [out]          PHANDLE phToken
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-logonuserw
 //

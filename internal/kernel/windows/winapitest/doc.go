@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package winapitest binds the functions by which the tests prepare a Windows machine and which the agent does not need:
+// Package winapitest binds functions by which the tests prepare a Windows machine and which the agent does not need:
 // accounts, shares, tokens with fewer rights, and the resizing of virtual disks. The bodies are generated from the
 // //sys lines. Off Windows it is empty.
 package winapitest

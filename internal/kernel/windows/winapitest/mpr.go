@@ -4,8 +4,6 @@
 
 package winapitest
 
-import "unsafe"
-
 // Flags of WNetAddConnection3W. The first two are in Windows' metadata and on no page of the function.
 const (
 	ConnectRequirePrivacy = 0x00008000 // CONNECT_REQUIRE_PRIVACY
@@ -27,18 +25,7 @@ type NetResource struct {
 	Provider    *uint16
 }
 
-// The structure's layout by C compilers.
-var _ [48]byte = [unsafe.Sizeof(NetResource{})]byte{}
-
 // WNetAddConnection3 connects to a share. It returns the status itself, a Win32 code.
-//
-//	DWORD WNetAddConnection3W(
-//	  [in] HWND           hwndOwner,
-//	  [in] LPNETRESOURCEW lpNetResource,
-//	  [in] LPCWSTR        lpPassword,
-//	  [in] LPCWSTR        lpUserName,
-//	  [in] DWORD          dwFlags
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/winnetwk/nf-winnetwk-wnetaddconnection3w
 //

@@ -4,11 +4,7 @@
 
 package winapitest
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/windows"
-)
+import "golang.org/x/sys/windows"
 
 // All functions here return the status itself, a NET_API_STATUS: a Win32 code or one from lmerr.h.
 
@@ -76,26 +72,7 @@ type ShareInfo1005 struct {
 	Flags uint32
 }
 
-// The structures' layout by C compilers.
-var (
-	_ [4]byte  = [unsafe.Sizeof(ShareInfo1005{})]byte{}
-	_ [56]byte = [unsafe.Sizeof(UserInfo1{})]byte{}
-	_ [40]byte = [unsafe.Offsetof(UserInfo1{}.Flags)]byte{}
-	_ [48]byte = [unsafe.Offsetof(UserInfo1{}.ScriptPath)]byte{}
-	_ [72]byte = [unsafe.Sizeof(ShareInfo502{})]byte{}
-	_ [16]byte = [unsafe.Offsetof(ShareInfo502{}.Remark)]byte{}
-	_ [40]byte = [unsafe.Offsetof(ShareInfo502{}.Path)]byte{}
-	_ [64]byte = [unsafe.Offsetof(ShareInfo502{}.SecurityDescriptor)]byte{}
-)
-
 // NetUserAdd makes a local account.
-//
-//	NET_API_STATUS NET_API_FUNCTION NetUserAdd(
-//	  [in]  LPCWSTR servername,
-//	  [in]  DWORD   level,
-//	  [in]  LPBYTE  buf,
-//	  [out] LPDWORD parm_err
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/lmaccess/nf-lmaccess-netuseradd
 //
@@ -103,23 +80,11 @@ var (
 
 // NetUserDel removes a local account.
 //
-//	NET_API_STATUS NET_API_FUNCTION NetUserDel(
-//	  [in] LPCWSTR servername,
-//	  [in] LPCWSTR username
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/lmaccess/nf-lmaccess-netuserdel
 //
 //sys	NetUserDel(server *uint16, name *uint16) (status uint32) = netapi32.NetUserDel
 
 // NetShareAdd shares a directory.
-//
-//	NET_API_STATUS NET_API_FUNCTION NetShareAdd(
-//	  [in]  LMSTR   servername,
-//	  [in]  DWORD   level,
-//	  [in]  LPBYTE  buf,
-//	  [out] LPDWORD parm_err
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netshareadd
 //
@@ -127,26 +92,11 @@ var (
 
 // NetShareGetInfo describes a share. The structure is to be freed with NetApiBufferFree.
 //
-//	NET_API_STATUS NET_API_FUNCTION NetShareGetInfo(
-//	  [in]  LMSTR  servername,
-//	  [in]  LMSTR  netname,
-//	  [in]  DWORD  level,
-//	  [out] LPBYTE *bufptr
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharegetinfo
 //
 //sys	NetShareGetInfo(server *uint16, name *uint16, level uint32, info **ShareInfo502) (status uint32) = netapi32.NetShareGetInfo
 
 // NetShareSetInfo changes a share.
-//
-//	NET_API_STATUS NET_API_FUNCTION NetShareSetInfo(
-//	  [in]  LMSTR   servername,
-//	  [in]  LMSTR   netname,
-//	  [in]  DWORD   level,
-//	  [in]  LPBYTE  buf,
-//	  [out] LPDWORD parm_err
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharesetinfo
 //
@@ -154,23 +104,11 @@ var (
 
 // NetShareDel ends the sharing of a directory.
 //
-//	NET_API_STATUS NET_API_FUNCTION NetShareDel(
-//	  [in] LMSTR servername,
-//	  [in] LMSTR netname,
-//	  [in] DWORD reserved
-//	);
-//
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsharedel
 //
 //sys	NetShareDel(server *uint16, name *uint16, reserved uint32) (status uint32) = netapi32.NetShareDel
 
 // NetSessionDel ends the sessions of a server: without a client, all of a user.
-//
-//	NET_API_STATUS NET_API_FUNCTION NetSessionDel(
-//	  [in] LMSTR servername,
-//	  [in] LMSTR UncClientName,
-//	  [in] LMSTR username
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/lmshare/nf-lmshare-netsessiondel
 //

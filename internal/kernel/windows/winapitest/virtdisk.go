@@ -4,8 +4,6 @@
 
 package winapitest
 
-import "unsafe"
-
 // ResizeParameters is RESIZE_VIRTUAL_DISK_PARAMETERS of version 1.
 //
 // https://learn.microsoft.com/windows/win32/api/virtdisk/ns-virtdisk-resize_virtual_disk_parameters
@@ -15,20 +13,7 @@ type ResizeParameters struct {
 	NewSize uint64 // bytes
 }
 
-// The structure's layout by C compilers.
-var (
-	_ [16]byte = [unsafe.Sizeof(ResizeParameters{})]byte{}
-	_ [8]byte  = [unsafe.Offsetof(ResizeParameters{}.NewSize)]byte{}
-)
-
 // ResizeVirtualDisk changes the size of a virtual disk. It returns the status itself, a Win32 code.
-//
-//	DWORD ResizeVirtualDisk(
-//	  [in]           HANDLE                          VirtualDiskHandle,
-//	  [in]           RESIZE_VIRTUAL_DISK_FLAG        Flags,
-//	  [in]           PRESIZE_VIRTUAL_DISK_PARAMETERS Parameters,
-//	  [in, optional] LPOVERLAPPED                    Overlapped
-//	);
 //
 // https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-resizevirtualdisk
 //

@@ -7,8 +7,31 @@ package windows
 import (
 	"errors"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapi"
 )
+
+// SystemWindowsDirectory calls GetSystemWindowsDirectoryW.
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemwindowsdirectoryw
+func (Kernel) SystemWindowsDirectory() (string, error) {
+	dir, err := windows.GetSystemWindowsDirectory()
+	return dir, failure("GetSystemWindowsDirectoryW", "", err)
+}
+
+// SystemFirmwareTable calls GetSystemFirmwareTable with a buffer of the size that it asks for.
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
+func (Kernel) SystemFirmwareTable(provider, id uint32) ([]byte, error) {
+	const function = "GetSystemFirmwareTable"
+	table, err := grown(1, func(n *uint32, buffer []byte) (err error) {
+		*n, err = winapi.GetSystemFirmwareTable(provider, id, start(buffer), *n)
+		return failure(function, "", err)
+	})
+	return table, failure(function, "", err)
+}
 
 // RegistryStrings calls RegOpenKeyExW, RegQueryValueExW and, for REG_EXPAND_SZ, ExpandEnvironmentStringsW.
 //

@@ -13,3 +13,6 @@ import (
 func DialRaw(ctx context.Context, socket string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", socket)
 }
+
+// OnWine reports whether the tests run under Wine, which also counts as Windows.
+func OnWine() bool { return false }

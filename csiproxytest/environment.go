@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csiproxytest
+
+import (
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// SetSMBPassword changes the password of an account of the file servers. They refuse any other password at once.
+func (n *Node) SetSMBPassword(user, password string) {
+	n.t.Helper()
+	n.must("setting a password", n.node.SetSMBPassword(user, password))
+}
+
+// StopSMBServer stops a file server, whatever is open there.
+func (n *Node) StopSMBServer(name string) {
+	n.t.Helper()
+	n.must("stopping a file server", n.node.StopSMBServer(name))
+}
+
+// StartSMBServer starts a file server that was stopped.
+func (n *Node) StartSMBServer(name string) {
+	n.t.Helper()
+	n.must("starting a file server", n.node.StartSMBServer(name))
+}
+
+// DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected
+// until they are used again.
+func (n *Node) DropSMBSessions(server string) {
+	n.t.Helper()
+	n.must("dropping sessions", n.node.DropSMBSessions(server))
+}
+
+// AddSMBShare adds a share to a file server, and the server if it is missing. Without users, all accounts may use the
+// share. An existing share gets these users.
+func (n *Node) AddSMBShare(server, share string, users ...string) {
+	n.t.Helper()
+	n.must("adding a share", n.node.AddSMBShare(server, share, users))
+}
+
+// SetSMBShareSpace sets the size of a share, 1 TiB at first, and the quota of each account there, in bytes; quota 0 is
+// none.
+func (n *Node) SetSMBShareSpace(server, share string, size, quota int64) {
+	n.t.Helper()
+	n.must("setting the size of a share", n.node.SetSMBShareSpace(server, share, size, quota))
+}
+
+// RemoveSMBShare removes a share, whatever is open there. Its files are kept for a share of the same name.
+func (n *Node) RemoveSMBShare(server, share string) {
+	n.t.Helper()
+	n.must("removing a share", n.node.RemoveSMBShare(server, share))
+}
+
+// AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
+func (n *Node) AddSMBUser(user, password string, domains ...string) {
+	n.t.Helper()
+	n.must("adding an account", n.node.AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
+}
+
+// RemoveSMBUser removes an account: servers refuse its sessions at once.
+func (n *Node) RemoveSMBUser(user string) {
+	n.t.Helper()
+	n.must("removing an account", n.node.RemoveSMBUser(user))
+}
+
+// DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear after a
+// minute of the node's clock, see AdvanceClock. Port 0 is 3260.
+func (n *Node) DisconnectISCSIPortal(address string, port uint16) {
+	n.t.Helper()
+	n.must("disconnecting a portal", n.setPortal(address, port, false))
+}
+
+// ConnectISCSIPortal connects a portal again. Sessions and disks that were lost with it come back.
+func (n *Node) ConnectISCSIPortal(address string, port uint16) {
+	n.t.Helper()
+	n.must("connecting a portal", n.setPortal(address, port, true))
+}
+
+func (n *Node) setPortal(address string, port uint16, connected bool) error {
+	if port == 0 {
+		port = emulated.DefaultISCSIPort
+	}
+	return n.node.SetISCSIPortal(address, port, connected)
+}
+
+// DropISCSISession ends the session with a target, whatever uses its disks.
+func (n *Node) DropISCSISession(target string) {
+	n.t.Helper()
+	n.must("dropping a session", n.node.DropISCSISession(target))
+}
+
+// ServiceState is a state of a service of the node, as Windows numbers it.
+type ServiceState uint32
+
+// The states.
+const (
+	ServiceStopped      = ServiceState(win32.SERVICE_STOPPED)
+	ServiceStartPending = ServiceState(win32.SERVICE_START_PENDING)
+	ServiceStopPending  = ServiceState(win32.SERVICE_STOP_PENDING)
+	ServiceRunning      = ServiceState(win32.SERVICE_RUNNING)
+	ServicePaused       = ServiceState(win32.SERVICE_PAUSED)
+)
+
+// SetServiceState puts a service into a state at once, as a failure or an administrator does. A pending state ends as
+// usual. Dependencies are ignored.
+func (n *Node) SetServiceState(name string, state ServiceState) {
+	n.t.Helper()
+	n.setService(name, emulated.ServiceChange{State: new(uint32(state))})
+}
+
+// ServiceStart is when a service starts, as Windows numbers it.
+type ServiceStart uint32
+
+// The start types.
+const (
+	StartAutomatic = ServiceStart(win32.SERVICE_AUTO_START)
+	StartManual    = ServiceStart(win32.SERVICE_DEMAND_START)
+	StartDisabled  = ServiceStart(win32.SERVICE_DISABLED)
+)
+
+// SetServiceStart changes when a service starts.
+func (n *Node) SetServiceStart(name string, start ServiceStart) {
+	n.t.Helper()
+	n.setService(name, emulated.ServiceChange{StartType: new(uint32(start))})
+}
+
+// SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the
+// node's clock. While the clock is stopped, it stays pending.
+func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
+	n.t.Helper()
+	n.setService(name, emulated.ServiceChange{PendingTime: &pending})
+}
+
+func (n *Node) setService(name string, change emulated.ServiceChange) {
+	n.t.Helper()
+	n.must("setting a service", n.node.SetService(name, change))
+}
+
+// SetSwitch sets the node's answer to a question that the documentation of Windows leaves open, by its name in scenario
+// files: SetSwitch("msr", "delayed"). A driver should work with all answers.
+func (n *Node) SetSwitch(name, answer string) {
+	n.t.Helper()
+	n.must("setting a switch", n.node.SetSwitch(name, answer))
+}
+
+// Switches returns the node's current answers, by name.
+func (n *Node) Switches() map[string]string {
+	n.t.Helper()
+	answers := map[string]string{}
+	for _, s := range n.node.Switches() {
+		answers[s.Name] = s.Value
+	}
+	return answers
+}
+
+// Now returns the node's time. Services that start or stop, iSCSI portals that are cut off, the times of files that the
+// agent makes and operations with Options.WindowsTiming go by it; deadlines of calls do not.
+func (n *Node) Now() time.Time {
+	now, _ := n.node.Clock()
+	return now
+}
+
+// SetClock sets the node's clock.
+func (n *Node) SetClock(to time.Time) { n.t.Helper(); n.setClock(emulated.ClockChange{To: to}) }
+
+// AdvanceClock lets time pass on the node. Everything due by then has happened when it returns.
+func (n *Node) AdvanceClock(by time.Duration) {
+	n.t.Helper()
+	n.setClock(emulated.ClockChange{Advance: by})
+}
+
+// StopClock stops the node's clock, except for AdvanceClock and SetClock: the test decides when something is over.
+func (n *Node) StopClock() {
+	n.t.Helper()
+	n.setClock(emulated.ClockChange{Stopped: new(true)})
+}
+
+// StartClock starts the node's clock again.
+func (n *Node) StartClock() {
+	n.t.Helper()
+	n.setClock(emulated.ClockChange{Stopped: new(false)})
+}
+
+func (n *Node) setClock(change emulated.ClockChange) {
+	n.t.Helper()
+	_, err := n.node.SetClock(change)
+	n.must("setting the clock", err)
+}

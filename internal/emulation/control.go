@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
+
+// change returns a method that changes the node and answers no more.
+func change[Response, Request any](name string, do func(*Request) error) server.Method {
+	return server.Unary(name, server.LimitWrite, func(_ context.Context, r *Request) (*Response, error) {
+		return new(Response), controlError(do(r))
+	})
+}
+
+// diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
+func diskMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		server.Unary("AttachDisk", server.LimitWrite,
+			func(_ context.Context, r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
+				spec, err := diskSpec(r)
+				if err != nil {
+					return nil, err
+				}
+				number, err := n.AttachDisk(spec)
+				return &api.AttachDiskResponse{DiskNumber: number}, controlError(err)
+			}),
+		server.Unary("DetachDisk", server.LimitWrite,
+			func(_ context.Context, r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
+				image, err := n.DetachDisk(r.GetDiskNumber())
+				return &api.DetachDiskResponse{ImagePath: image}, controlError(err)
+			}),
+		server.Unary("ListDetachedDisks", server.LimitRead,
+			func(context.Context, *api.ListDetachedDisksRequest) (*api.ListDetachedDisksResponse, error) {
+				disks, err := n.DetachedDisks()
+				r := &api.ListDetachedDisksResponse{}
+				for _, d := range disks {
+					r.Disks = append(r.Disks,
+						&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
+				}
+				return r, controlError(err)
+			}),
+		change[api.GrowDiskResponse]("GrowDisk", func(r *api.GrowDiskRequest) error {
+			return n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes())
+		}),
+		change[api.SetDiskStateResponse]("SetDiskState", func(r *api.SetDiskStateRequest) error {
+			return n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline())
+		}),
+		change[api.SetDiskReadOnlyResponse]("SetDiskReadOnly", func(r *api.SetDiskReadOnlyRequest) error {
+			return n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly())
+		}),
+		server.Unary("GetPath", server.LimitRead,
+			func(_ context.Context, r *api.GetPathRequest) (*api.GetPathResponse, error) {
+				path, err := n.HostPath(r.GetWindowsPath())
+				return &api.GetPathResponse{HostPath: path}, controlError(err)
+			}),
+		server.Unary("Readlink", server.LimitRead,
+			func(_ context.Context, r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
+				target, err := n.Readlink(r.GetWindowsPath())
+				return &api.ReadlinkResponse{Target: target}, controlError(err)
+			}),
+	}
+}
+
+// diskSpec returns the disk that a request describes.
+func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
+	spec := emulated.DiskSpec{
+		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
+		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
+		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: emulated.Formatted(r.GetFormatted()),
+	}
+	if r.GetBusType() != "" {
+		if err := spec.BusType.Parse(r.GetBusType()); err != nil {
+			return spec, invalid("%v", err)
+		}
+	}
+	for _, part := range []struct {
+		name string
+		from uint32
+		to   *uint8
+	}{{"adapter", r.GetAdapter(), &spec.Adapter}, {"bus", r.GetBus(), &spec.Bus}, {"target", r.GetTarget(), &spec.Target},
+		{"LUN", r.GetLun(), &spec.LUN}} {
+		if part.from > math.MaxUint8 {
+			return spec, invalid("the %s %d is more than 255", part.name, part.from)
+		}
+		*part.to = uint8(part.from)
+	}
+	for _, i := range r.GetIdentifiers() {
+		spec.Identifiers = append(spec.Identifiers, win32.StorageIdentifier{CodeSet: i.GetCodeSet(), Type: i.GetType(),
+			Identifier: i.GetIdentifier()})
+	}
+	return spec, nil
+}
+
+// networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
+func networkMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		server.Unary("ListNetwork", server.LimitRead,
+			func(context.Context, *api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
+				response := &api.ListNetworkResponse{}
+				for _, s := range n.FileServers() {
+					response.Servers = append(response.Servers, &api.FileServer{Name: s.Name, Shares: s.Shares, Stopped: s.Stopped})
+				}
+				for _, p := range n.ISCSIPortals() {
+					response.Portals = append(response.Portals, &api.ISCSIPortal{Address: p.Address, Port: uint32(p.Port),
+						Connected: p.Connected, Targets: p.Targets})
+				}
+				return response, nil
+			}),
+		change[api.SetSMBPasswordResponse]("SetSMBPassword", func(r *api.SetSMBPasswordRequest) error {
+			return n.SetSMBPassword(r.GetUser(), r.GetPassword())
+		}),
+		change[api.SetSMBServerStateResponse]("SetSMBServerState", func(r *api.SetSMBServerStateRequest) error {
+			change := n.StopSMBServer
+			if r.GetRunning() {
+				change = n.StartSMBServer
+			}
+			return change(r.GetServer())
+		}),
+		change[api.AddSMBShareResponse]("AddSMBShare", func(r *api.AddSMBShareRequest) error {
+			err := n.AddSMBShare(r.GetServer(), r.GetShare(), r.GetUsers())
+			if err == nil {
+				err = n.SetSMBShareSpace(r.GetServer(), r.GetShare(), r.GetSizeBytes(), r.GetQuotaBytes())
+			}
+			return err
+		}),
+		change[api.RemoveSMBShareResponse]("RemoveSMBShare", func(r *api.RemoveSMBShareRequest) error {
+			return n.RemoveSMBShare(r.GetServer(), r.GetShare())
+		}),
+		change[api.AddSMBUserResponse]("AddSMBUser", func(r *api.AddSMBUserRequest) error {
+			user := emulated.SMBUserSpec{Name: r.GetUser(), Domains: r.GetDomains(), Password: r.GetPassword()}
+			return n.AddSMBUser(user)
+		}),
+		change[api.RemoveSMBUserResponse]("RemoveSMBUser", func(r *api.RemoveSMBUserRequest) error {
+			return n.RemoveSMBUser(r.GetUser())
+		}),
+		change[api.DropSMBSessionsResponse]("DropSMBSessions", func(r *api.DropSMBSessionsRequest) error {
+			return n.DropSMBSessions(r.GetServer())
+		}),
+		server.Unary("SetISCSIPortalState", server.LimitWrite,
+			func(_ context.Context, r *api.SetISCSIPortalStateRequest) (*api.SetISCSIPortalStateResponse, error) {
+				port := uint16(emulated.DefaultISCSIPort)
+				switch {
+				case r.GetPort() > math.MaxUint16:
+					return nil, invalid("the port %d is more than %d", r.GetPort(), math.MaxUint16)
+				case r.GetPort() > 0:
+					port = uint16(r.GetPort())
+				}
+				return &api.SetISCSIPortalStateResponse{}, controlError(n.SetISCSIPortal(r.GetAddress(), port, r.GetConnected()))
+			}),
+		change[api.DropISCSISessionResponse]("DropISCSISession", func(r *api.DropISCSISessionRequest) error {
+			return n.DropISCSISession(r.GetTarget())
+		}),
+	}
+}
+
+// systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
+func systemMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		server.Unary("ListServices", server.LimitRead,
+			func(context.Context, *api.ListServicesRequest) (*api.ListServicesResponse, error) {
+				response := &api.ListServicesResponse{}
+				for _, s := range n.Services() {
+					response.Services = append(response.Services, &api.NodeService{
+						Name: s.Name, State: api.ServiceState(s.State), Start: api.ServiceStart(s.StartType + 1), // 0 is unspecified
+						PendingQueries: uint32(s.PendingQueries), PendingTime: durationpb.New(s.PendingTime),
+					})
+				}
+				return response, nil
+			}),
+		server.Unary("SetService", server.LimitWrite,
+			func(_ context.Context, r *api.SetServiceRequest) (*api.SetServiceResponse, error) {
+				change, err := serviceChange(r)
+				if err == nil {
+					err = controlError(n.SetService(r.GetName(), change))
+				}
+				return &api.SetServiceResponse{}, err
+			}),
+		server.Unary("ListSwitches", server.LimitRead,
+			func(context.Context, *api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
+				response := &api.ListSwitchesResponse{}
+				for _, s := range n.Switches() {
+					response.Switches = append(response.Switches,
+						&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form, About: s.About})
+				}
+				return response, nil
+			}),
+		change[api.SetSwitchResponse]("SetSwitch", func(r *api.SetSwitchRequest) error {
+			return n.SetSwitch(r.GetName(), r.GetValue())
+		}),
+		server.Unary("GetClock", server.LimitRead,
+			func(context.Context, *api.GetClockRequest) (*api.GetClockResponse, error) {
+				now, stopped := n.Clock()
+				return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
+			}),
+		server.Unary("SetClock", server.LimitWrite,
+			func(_ context.Context, r *api.SetClockRequest) (*api.SetClockResponse, error) {
+				change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
+				if r.GetTo() != nil {
+					change.To = r.GetTo().AsTime()
+				}
+				now, err := n.SetClock(change)
+				return &api.SetClockResponse{Now: timestamppb.New(now)}, controlError(err)
+			}),
+	}
+}
+
+// serviceChange returns the change that a request asks for.
+func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err error) {
+	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
+		c.State = new(uint32(r.GetState()))
+	}
+	if r.GetStart() != api.ServiceStart_SERVICE_START_UNSPECIFIED {
+		c.StartType = new(uint32(r.GetStart() - 1))
+	}
+	if r.PendingQueries != nil {
+		c.PendingQueries = new(int(r.GetPendingQueries()))
+	}
+	if d := r.GetPendingTime(); d != nil {
+		if err := d.CheckValid(); err != nil {
+			return c, invalid("the pending time is not a valid duration: %v", err)
+		}
+		c.PendingTime = new(d.AsDuration())
+	}
+	return c, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_ARGUMENT",
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// controlError classifies an error of controlling the emulated node.
+func controlError(err error) error {
+	if err == nil {
+		return nil
+	}
+	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
+	switch {
+	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService,
+		emulated.ErrNoSuchSwitch,
+		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
+		class, reason = errdefs.NotFound, "NOT_FOUND"
+	case isAny(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
+		emulated.ErrInvalidClock,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
+		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
+	}
+	return &errdefs.Error{Class: class, Reason: reason, Message: err.Error(), Err: err}
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
