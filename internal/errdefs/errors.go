@@ -81,7 +81,7 @@ func Errorf(err error, format string, args ...any) error {
 	return e
 }
 
-// DFSHint returns the end of the text for what a folder of a DFS namespace answers behind a global mapping, "" for other
+// DFSHint returns the end of the text for the answer of a DFS namespace's folder behind a global mapping, "" for other
 // errors: https://github.com/microsoft/Windows-Containers/issues/299
 func DFSHint(err error) string {
 	if !HasCode(err, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE) {

@@ -8,6 +8,7 @@ type StorageAdapter struct {
 	BusType uint8 // BusTypeScsi and so on
 }
 
+// Sizes of a STORAGE_ADAPTER_DESCRIPTOR in bytes.
 const (
 	SizeofStorageAdapter = 32
 	leastStorageAdapter  = 25 // old drivers leave out the end

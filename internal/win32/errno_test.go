@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 	"slices"
 	"testing"
 )

@@ -4,9 +4,10 @@ package win32
 
 import (
 	"encoding/hex"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"slices"
 	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // The encodings of a StorageIdentifier (STORAGE_IDENTIFIER_CODE_SET).
@@ -47,6 +48,7 @@ type StorageDeviceID struct {
 	Identifiers []StorageIdentifier
 }
 
+// The size of a STORAGE_DEVICE_ID_DESCRIPTOR in bytes, and offsets in it.
 const (
 	SizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
 	offsetIdentifiers     = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers

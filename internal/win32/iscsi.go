@@ -3,11 +3,12 @@
 package win32
 
 import (
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"strconv"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // Flags of ISCSI_LOGIN_OPTIONS.InformationSpecified, and the values of ISCSI_AUTH_TYPES.
@@ -189,6 +190,7 @@ type PersistentISCSILogin struct {
 	SecurityFlags uint64
 }
 
+// SizeofPersistentISCSILogin is the size of a PERSISTENT_ISCSI_LOGIN_INFOW in bytes.
 const SizeofPersistentISCSILogin = 2080
 
 // ParsePersistentISCSILogin decodes a PERSISTENT_ISCSI_LOGIN_INFOW. It follows no pointers, so it never reads the user

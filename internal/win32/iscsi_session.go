@@ -27,6 +27,7 @@ type ISCSIConnection struct {
 	CID              [2]byte
 }
 
+// Sizes of the structures in bytes.
 const (
 	SizeofISCSISession    = 64
 	SizeofISCSIConnection = 40

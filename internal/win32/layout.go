@@ -100,6 +100,7 @@ type CreateDisk struct {
 	Signature         uint32    // MBR
 }
 
+// SizeofCreateDisk is the size of a CREATE_DISK in bytes.
 const SizeofCreateDisk = 24
 
 // Bytes encodes a CREATE_DISK, 24 bytes.

@@ -5,7 +5,7 @@ package win32_test
 import (
 	"testing"
 
-	. "github.com/kubernetes-csi/csi-proxy/internal/win32"
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 

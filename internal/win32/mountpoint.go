@@ -16,6 +16,7 @@ type VolumeMountPoint struct {
 	Volume string // \??\Volume{GUID}
 }
 
+// SizeofVolumeMountPoint is the size of a MOUNTMGR_VOLUME_MOUNT_POINT in bytes, without the names.
 const SizeofVolumeMountPoint = 8
 
 // Bytes encodes a MOUNTMGR_VOLUME_MOUNT_POINT with its names behind it. It returns nil if they are too long for it.

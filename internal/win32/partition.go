@@ -4,9 +4,10 @@ package win32
 
 import (
 	"fmt"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // PartitionStyle is the kind of a partition table (PARTITION_STYLE).

@@ -117,6 +117,7 @@ type StorageDevice struct {
 	SerialNumber       string
 }
 
+// The size of a STORAGE_DEVICE_DESCRIPTOR in bytes, and an offset in it.
 const (
 	SizeofStorageDevice = 40         // with padding
 	offsetRawProperties = 36         // RawDeviceProperties
@@ -180,6 +181,7 @@ type SCSIAddress struct {
 	LUN        uint8
 }
 
+// SizeofSCSIAddress is the size of a SCSI_ADDRESS in bytes.
 const SizeofSCSIAddress = 8
 
 // ParseSCSIAddress decodes the output of IOCTL_SCSI_GET_ADDRESS.

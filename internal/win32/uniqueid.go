@@ -15,6 +15,7 @@ type StorageUniqueID struct {
 	Device   []byte // a STORAGE_DEVICE_DESCRIPTOR; nil: there is none
 }
 
+// SizeofStorageUniqueID is the size of a STORAGE_DEVICE_UNIQUE_IDENTIFIER in bytes.
 const SizeofStorageUniqueID = 20
 
 // ParseStorageUniqueID decodes the answer to StorageDeviceUniqueIdProperty. The descriptors are cut to their sizes;

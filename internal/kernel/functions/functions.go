@@ -3,8 +3,8 @@
 // Package functions lists the kernel functions by name, for those who choose one: faults and commands.
 package functions
 
-// All lists the possible values of kernel.Call.Function: the methods of kernel.Kernel and kernel.Handle. Close is missing
-// because it passes no interceptor.
+// All lists the possible values of kernel.Call.Function: the methods of kernel.Kernel and kernel.Handle. Close is
+// missing because it passes no interceptor.
 //
 // The list is written by hand because querying the interfaces at run time (reflect.Type.MethodByName) would make the
 // linker keep every exported method of every type in the program, which is a fifth of the agent.

@@ -8,7 +8,7 @@ import "encoding/binary"
 func Encode(structure any) []byte {
 	b, err := binary.Append(nil, binary.LittleEndian, structure)
 	if err != nil {
-		panic(err) // a type without a fixed size
+		panic(err) //nolint:forbidigo // a type of ours without a fixed size
 	}
 	return b
 }
