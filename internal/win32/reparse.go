@@ -3,10 +3,11 @@
 package win32
 
 import (
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // Reparse tags. Compare them with ==: they are numbers, not sets of bits.

@@ -4,8 +4,9 @@ package win32
 
 import (
 	"bytes"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable returns

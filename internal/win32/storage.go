@@ -4,8 +4,9 @@ package win32
 
 import (
 	"bytes"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // FILE_DEVICE_DISK is the StorageDeviceNumber.DeviceType of a disk.
