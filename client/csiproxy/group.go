@@ -35,8 +35,8 @@ const (
 // may be to an older version than the agent is about to serve.
 const settling = 500 * time.Millisecond
 
-var errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet is " +
-	"running and, in a container, that its pipes are mounted")
+var errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet " +
+	"is running and, in a container, that its pipes are mounted")
 
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {

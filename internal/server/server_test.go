@@ -180,11 +180,11 @@ func TestStopWaitsForCallsAndDropsSilentClients(t *testing.T) {
 		result <- err
 	}()
 	<-entered
-	stopped := make(chan error, 1)
-	go func() { stopped <- f.server.Stop(t.Context()) }()
 	if _, err := silent.Read(make([]byte, 1<<10)); err != nil {
 		t.Fatalf("the server's first bytes: %v", err) // its SETTINGS frame
 	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- f.server.Stop(t.Context()) }()
 	if n, err := io.Copy(io.Discard, silent); err != nil && !errors.Is(err, net.ErrClosed) {
 		t.Logf("silent client: %d bytes, %v", n, err)
 	}

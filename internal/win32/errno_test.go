@@ -6,9 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 	"slices"
 	"testing"
+
+	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 )
 
 func TestErrno(t *testing.T) {

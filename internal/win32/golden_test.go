@@ -21,6 +21,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
+
 	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
+
 	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 )
 

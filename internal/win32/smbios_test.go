@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	. "github.com/kubernetes-csi/csi-proxy/internal/win32" //nolint:revive // its tables are full of these names
 	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
