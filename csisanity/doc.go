@@ -10,7 +10,8 @@
 //		csisanity.Run(t, csisanity.Suite{Plugin: csisanity.Serve(t, plugin.register), Node: node, Volumes: csisanity.Disks()})
 //	}
 //
-// The plugin's GetPluginCapabilities must have CONTROLLER_SERVICE, because csi-sanity otherwise skips what needs volumes.
+// The plugin's GetPluginCapabilities must have CONTROLLER_SERVICE, because csi-sanity otherwise skips what needs
+// volumes.
 //
 // Package mounter/csicode turns the errors of the mounter and of the agent into the codes that the specification
 // asks for. It is for the plugin itself.
