@@ -43,7 +43,7 @@ func powershell(script string, environment ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // also when the test is over
 	defer cancel()
-	c := exec.CommandContext(ctx, filepath.Join(system, `WindowsPowerShell\v1.0\powershell.exe`), //nolint:gosec // Windows' own
+	c := exec.CommandContext(ctx, filepath.Join(system, "WindowsPowerShell", "v1.0", "powershell.exe"), //nolint:gosec // Windows' own
 		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script+"; '"+scriptEnd+"'")
 	c.Env = append(os.Environ(), environment...)
 	var failed strings.Builder

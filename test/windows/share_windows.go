@@ -116,7 +116,8 @@ func addShare(name, dir, remark, user string, flags uint32) error {
 	if err != nil || flags == 0 {
 		return err
 	}
-	return netError("NetShareSetInfo", winapitest.NetShareSetInfo(nil, name16, 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
+	return netError("NetShareSetInfo",
+		winapitest.NetShareSetInfo(nil, name16, 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
 }
 
 // removeShare ends the sharing of a directory if the share has the remark that it was made with.
