@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows"
@@ -124,18 +123,6 @@ func TestWineGaps(t *testing.T) {
 				return only(h.Close())
 			},
 			"success", "ERROR_FILE_NOT_FOUND",
-		},
-		{
-			"final path of a long path",
-			func() (string, error) {
-				h := open(t, nil, `\\?\`+dir, openDirectory())
-				for range 3 {
-					h = open(t, h, strings.Repeat("n", 100), createDirectory())
-				}
-				_, err := h.FinalPath(win32.VOLUME_NAME_DOS)
-				return only(err)
-			},
-			"success", "ERROR_MORE_DATA",
 		},
 		{
 			"refuse a drive letter as the link that it is",
