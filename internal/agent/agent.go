@@ -21,7 +21,7 @@ const grace = 10 * time.Second
 // An Agent serves one node.
 type Agent struct {
 	config   Config
-	place    transport.Place
+	place    transport.Endpoints
 	admin    *server.Server
 	counting counting
 	failed   chan error

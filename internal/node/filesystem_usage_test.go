@@ -41,7 +41,7 @@ func TestUsageDoesNotWaitForEver(t *testing.T) {
 			t.Error("the other share does not hang")
 		}
 		n.holdCalls(nil)
-		close(n.letGo)
+		close(n.unblock)
 		if err := n.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -25,14 +25,14 @@ type slowShare struct {
 	emulated *emulated.Node
 	mu       sync.Mutex
 	hold     func(call kernel.Call) bool
-	letGo    chan struct{}
+	unblock  chan struct{}
 	held     atomic.Int32
 	panics   atomic.Bool // on the share
 }
 
 func newSlowShare(t *testing.T) *slowShare {
 	t.Helper()
-	s := &slowShare{letGo: make(chan struct{})}
+	s := &slowShare{unblock: make(chan struct{})}
 	s.Node, s.emulated = smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
 		if s.panics.Load() && onShareOf("share")(call) {
 			panic("injected")
@@ -42,7 +42,7 @@ func newSlowShare(t *testing.T) *slowShare {
 		s.mu.Unlock()
 		if hold {
 			s.held.Add(1)
-			<-s.letGo
+			<-s.unblock
 		}
 		return do()
 	})
@@ -139,7 +139,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 				if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), `\\fs.emulated\other`); err != nil {
 					t.Errorf("removing another mapping: %v", err)
 				}
-				close(n.letGo)
+				close(n.unblock)
 				walk.Wait()
 				unmap.Wait()
 				if got := n.emulated.SMBContactsWithoutMapping(); got != 0 {
@@ -184,7 +184,7 @@ func TestWaitingUnmapBlocksNewWalks(t *testing.T) {
 		if got := n.held.Load(); got != 1 {
 			t.Errorf("%d walks are on the share, want 1", got)
 		}
-		close(n.letGo)
+		close(n.unblock)
 		calls.Wait()
 		if got := n.emulated.SMBContactsWithoutMapping(); got != 0 {
 			t.Errorf("%d contacts without a mapping", got)

@@ -38,7 +38,7 @@ const (
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
 type Server struct {
-	place     transport.Place
+	place     transport.Endpoints
 	endpoints []Endpoint
 	clients   *limits.Clients
 	draining  context.Context //nolint:containedctx // ends when the server begins to stop
@@ -80,7 +80,7 @@ func (o Options) complete() Options {
 
 // Start opens the listeners of all endpoints, in their order, and serves them. When it returns, every endpoint accepts;
 // when it fails, none is left open.
-func Start(place transport.Place, endpoints []Endpoint, o Options) (*Server, error) {
+func Start(place transport.Endpoints, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
 	s := &Server{place: place, endpoints: slices.Clone(endpoints),
 		clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}

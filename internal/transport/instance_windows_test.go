@@ -121,8 +121,8 @@ func TestClientsBeyondTheBacklogWait(t *testing.T) {
 		}
 	}
 	// Instances that were free when the backlog became full get clients too, and so do those that replace them meanwhile.
-	if waiting, _ := look(); waiting > backlog+2*spares {
-		t.Errorf("%d clients wait for Accept, want %d at most", waiting, backlog+2*spares)
+	if waiting, _ := look(); waiting > backlog+2*minIdle {
+		t.Errorf("%d clients wait for Accept, want %d at most", waiting, backlog+2*minIdle)
 	}
 	for range clients {
 		c, err := l.Accept()
@@ -144,7 +144,7 @@ func TestAdopting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := adopt(l.name, security)
+	i, err := reclaim(l.name, security)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,11 +38,11 @@ type pipeListener struct {
 	free    []*instance // only for the goroutine, after begin
 	failing bool        // likewise: the last instance could not be made
 
-	mu      sync.Mutex
-	changed sync.Cond        // guards the fields below
-	clients []windows.Handle // connected, not yet accepted
-	starved bool             // no instance is free, because so many clients wait
-	over    bool
+	mu        sync.Mutex
+	changed   sync.Cond        // guards the fields below
+	clients   []windows.Handle // connected, not yet accepted
+	saturated bool             // no instance is free, because so many clients wait
+	over      bool
 }
 
 func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
@@ -68,14 +68,14 @@ func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
 func (l *pipeListener) open() error {
 	first, err := newInstance(l.name, l.security, makeName, 0)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) && abandoned(l.path) {
-		first, err = adopt(l.name, l.security)
+		first, err = reclaim(l.name, l.security)
 	}
 	if err != nil {
 		return explain(err, l.path, true)
 	}
 	l.owner, _ = ownerOf(first.handle)
 	l.free = []*instance{first}
-	for len(l.free) < spares {
+	for len(l.free) < minIdle {
 		next, err := newInstance(l.name, l.security, findName, 0)
 		if err != nil {
 			l.abandon()
@@ -133,7 +133,7 @@ func (l *pipeListener) collect() (changed bool) {
 		}
 	}
 	l.free = waiting
-	if len(done) == 0 && len(l.free) >= spares {
+	if len(done) == 0 && len(l.free) >= minIdle {
 		return changed
 	}
 	made, err := l.replenish()
@@ -156,7 +156,7 @@ var errTaken = errors.New("another process has taken the pipe's name")
 // replenish makes instances until there are enough, and reports whether it made any. After an error it is called again
 // soon.
 func (l *pipeListener) replenish() (made bool, err error) {
-	for len(l.free) < spares && !l.full() {
+	for len(l.free) < minIdle && !l.full() {
 		i, err := l.another()
 		if err == nil {
 			err = i.await(l.pipes.came)
@@ -166,11 +166,11 @@ func (l *pipeListener) replenish() (made bool, err error) {
 		}
 		l.failing = err != nil
 		if err != nil {
-			l.fed() // waiting gains nothing
+			l.resume() // waiting gains nothing
 			return made, err
 		}
 		l.free = append(l.free, i)
-		l.fed()
+		l.resume()
 		made = true
 	}
 	return made, nil
@@ -203,16 +203,16 @@ func (l *pipeListener) full() bool {
 	defer l.mu.Unlock()
 	full := len(l.clients) >= backlog
 	if full && len(l.free) == 0 {
-		l.starved = true
+		l.saturated = true
 	}
 	return full
 }
 
-// fed lets Accept have all clients.
-func (l *pipeListener) fed() {
+// resume lets Accept have all clients.
+func (l *pipeListener) resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.starved = false
+	l.saturated = false
 	l.changed.Broadcast()
 }
 
@@ -238,7 +238,7 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 func (l *pipeListener) next() (windows.Handle, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.over && (len(l.clients) == 0 || len(l.clients) == 1 && l.starved) {
+	for !l.over && (len(l.clients) == 0 || len(l.clients) == 1 && l.saturated) {
 		l.changed.Wait()
 	}
 	if l.over {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// spares is how many instances of a pipe wait for clients. A client that finds none gets ERROR_PIPE_BUSY, and not every
+// minIdle is how many instances of a pipe wait for clients. A client that finds none gets ERROR_PIPE_BUSY, and not every
 // client tries again.
-const spares = 4
+const minIdle = 4
 
 // retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
 const retry = 100
 
-// pipes is the Place of named pipes. One goroutine waits for the clients of all of them. It alone asks for clients,
+// pipes implements Endpoints by named pipes. One goroutine waits for the clients of all of them. It alone asks for clients,
 // because starting such a request resets the event that signals other clients. Windows cancels a request when the
 // thread that made it ends. Go ends a thread only together with a goroutine that is locked to it; a request that is
 // lost that way is made again. Locking this goroutine to a thread would prevent that, but costs every agent a second
@@ -45,7 +45,7 @@ type pipes struct {
 }
 
 // Open returns the place that the options describe. Listen finds out whether a name is free.
-func Open(o Options) (Place, error) {
+func Open(o Options) (Endpoints, error) {
 	private := Administrators
 	if o.OwnUser {
 		user, err := currentUser()
@@ -155,7 +155,7 @@ func (p *pipes) serve() {
 			// are
 			continue
 		}
-		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.patience())
+		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.waitLimit())
 	}
 }
 
@@ -167,10 +167,10 @@ func (p *pipes) take() (tasks []func(), over bool) {
 	return tasks, p.over
 }
 
-// patience returns how long, in milliseconds, the goroutine may sleep when nothing happens.
-func (p *pipes) patience() uint32 {
+// waitLimit returns how long, in milliseconds, the goroutine may sleep when nothing happens.
+func (p *pipes) waitLimit() uint32 {
 	for l := range p.listeners {
-		if len(l.free) < spares {
+		if len(l.free) < minIdle {
 			return retry
 		}
 	}

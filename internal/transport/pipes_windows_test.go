@@ -31,7 +31,7 @@ func pipe(t *testing.T) string {
 func name(path string) string { return strings.TrimPrefix(path, pipePrefix) }
 
 // place opens a place whose pipes have a security in SDDL.
-func place(t *testing.T, security string) Place {
+func place(t *testing.T, security string) Endpoints {
 	t.Helper()
 	p, err := Open(Options{PipeSecurity: security})
 	if err != nil {
@@ -45,7 +45,7 @@ func place(t *testing.T, security string) Place {
 	return p
 }
 
-func listen(t *testing.T, p Place, path string) net.Listener {
+func listen(t *testing.T, p Endpoints, path string) net.Listener {
 	t.Helper()
 	l, err := p.Listen(name(path), false)
 	if err != nil {

@@ -18,9 +18,8 @@ type ended struct{}
 func (ended) Ended() bool  { return true }
 func (ended) Close() error { return nil }
 
-// ProcessOf returns the process that opened a connection which a listener of a Place accepted, for its caller to close;
-// nil where the system does not let it be held. The connection may outlive the process, which may have handed it to
-// another one.
+// ProcessOf returns the process that opened a connection of these Endpoints, for its caller to close; nil where the
+// system does not let it be held. The connection may outlive the process, which may have handed it to another one.
 func ProcessOf(c net.Conn) Process {
 	if known, ok := c.(*Conn); ok {
 		return known.Process

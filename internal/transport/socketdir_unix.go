@@ -24,15 +24,15 @@ const lockName = "csi-proxy.lock"
 // maxSocketPath is the longest path that a socket may have: sun_path of sockaddr_un less its NUL.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// A SocketDir is the Place of unix sockets: a directory that one agent holds. Two agents that start at the same time
-// cannot both get it, and sockets that a killed agent left behind are replaced.
+// A SocketDir implements Endpoints by unix sockets: a directory that one agent holds. Two agents that start at the same
+// time cannot both get it, and sockets that a killed agent left behind are replaced.
 type SocketDir struct {
 	path string
 	lock *os.File
 }
 
 // Open opens the place that the options describe.
-func Open(o Options) (Place, error) {
+func Open(o Options) (Endpoints, error) {
 	if o.SocketDir == "" {
 		return nil, errors.New("an agent needs a socket directory")
 	}

@@ -4,8 +4,8 @@ package transport
 
 import "net"
 
-// A Place holds the listeners of one agent: sockets in a directory, or named pipes. Open opens one.
-type Place interface {
+// Endpoints holds the listeners of one agent: sockets in a directory, or named pipes. Open opens one.
+type Endpoints interface {
 	// Listen opens the listener of an endpoint's name. It fails when another process serves that name. A private endpoint
 	// is not open to clients that Options.PipeSecurity admits to the others. PeerOf returns a connection's other end.
 	Listen(name string, private bool) (net.Listener, error)
@@ -15,7 +15,7 @@ type Place interface {
 	Close() error
 }
 
-// Options configure a Place. Each system reads the fields that concern it.
+// Options configure Endpoints. Each system reads the fields that concern it.
 type Options struct {
 	// SocketDir is the directory of the sockets.
 	SocketDir string

@@ -24,23 +24,23 @@ func abandoned(path string) bool {
 	return errors.Is(err, windows.ERROR_FILE_NOT_FOUND)
 }
 
-// adopt makes an instance of a name that exists, and gives the name this security. It fails when the agent cannot trust
-// the name's owner, who may change its security at any time.
+// reclaim makes an instance of a name that exists, and gives the name this security. It fails when the agent cannot
+// trust the name's owner, who may change its security at any time.
 //
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-security-and-access-rights
-func adopt(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
+func reclaim(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
 	i, err := newInstance(name, security, findName, windows.WRITE_DAC)
 	if err != nil {
 		return nil, err
 	}
-	if err := takeOver(i.handle, security); err != nil {
+	if err := setDACL(i.handle, security); err != nil {
 		i.close()
 		return nil, err
 	}
 	return i, nil
 }
 
-func takeOver(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
+func setDACL(h windows.Handle, security *windows.SECURITY_DESCRIPTOR) error {
 	owner, err := ownerOf(h)
 	if err != nil {
 		return err
