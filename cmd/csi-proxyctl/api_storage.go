@@ -59,7 +59,7 @@ What holds anything is neither partitioned nor formatted. --allow adds to the ac
 volume that holds nothing yet. ContainerUser is S-1-5-93-2-2.`
 	c.Example = `  csi-proxyctl disk stage 'C:\var\lib\kubelet\plugins\mnt' --disk 1 --allow S-1-5-93-2-2=modify`
 	number := c.Flags().Uint32("disk", 0, "`number` of the disk")
-	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS`, with the rights read, modify or full; may be repeated")
+	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS` on an empty volume: read, modify or full; may be repeated")
 	required(c, "disk")
 	return prepared(c, func([]string) error {
 		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: *number}

@@ -18,8 +18,8 @@ const (
 	NPDUnknown = 2
 )
 
-// npdMost is how much of a plugin's line node-problem-detector keeps unless it is configured otherwise, in bytes.
-const npdMost = 80
+// maxNPDLine is how much of a plugin's line node-problem-detector keeps unless it is configured otherwise, in bytes.
+const maxNPDLine = 80
 
 // Reasons returns the reasons of all findings there are.
 func Reasons() (reasons []string) {
@@ -54,11 +54,11 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 // npdLine returns a finding in one line: what is wrong, or the part of it before the colon if all is too long.
 func npdLine(f Finding, more int) string {
 	line := f.Reason() + ": " + printable.Text(f.What)
-	if len(line) > npdMost {
+	if len(line) > maxNPDLine {
 		what, _, _ := strings.Cut(f.What, ": ")
 		line = f.Reason() + ": " + printable.Text(what)
 	}
-	if others := fmt.Sprintf(" (and %d more)", more); more > 0 && len(line+others) <= npdMost {
+	if others := fmt.Sprintf(" (and %d more)", more); more > 0 && len(line+others) <= maxNPDLine {
 		line += others
 	}
 	return line

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/klog/v2"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
@@ -87,6 +89,7 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
 	case err != nil:
 		return errdefs.Errorf(err, "looking for files on volume %s", id)
 	case holds:
+		klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
 		return nil
 	}
 	list, err := o.accessOf(root)
