@@ -43,7 +43,7 @@ func (n *Node) EnablePrivileges(ctx context.Context) {
 	k := kernel.Intercept(ctx, n.kernel, n.around)
 	logger := klog.FromContext(ctx)
 	for _, p := range Privileges() {
-		err := k.EnablePrivilege(p.Name)
+		err := enablePrivilege(k, p.Name)
 		if errdefs.HasCode(err, win32.ERROR_NOT_ALL_ASSIGNED) {
 			n.missing = append(n.missing, p)
 		}
@@ -51,6 +51,17 @@ func (n *Node) EnablePrivileges(ctx context.Context) {
 			logger.Error(err, "The agent lacks a privilege", "privilege", p.Name, "neededFor", p.NeededFor)
 		}
 	}
+}
+
+// enablePrivilege tries three times: one failure must not cost the agent its links until it is started again.
+func enablePrivilege(k kernel.Kernel, name string) (err error) {
+	for range 3 {
+		err = k.EnablePrivilege(name)
+		if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_ALL_ASSIGNED) {
+			break
+		}
+	}
+	return err
 }
 
 // MissingPrivileges returns the privileges that the agent's account does not have.
