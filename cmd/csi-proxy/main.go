@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"sync"
 
 	"k8s.io/klog/v2"
 
@@ -35,6 +36,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // startAgent starts an agent on this machine.
 func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
-	c.Kernel, c.RecordsDir, c.OwnService = thisMachine(), recordsDir(klog.FromContext(ctx)), winservice.Own()
+	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
+	// rest of the start.
+	c.OwnService = sync.OnceValue(winservice.Own)
+	c.Kernel, c.RecordsDir = thisMachine(), recordsDir(klog.FromContext(ctx))
 	return agent.Start(ctx, c)
 }

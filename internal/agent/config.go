@@ -43,8 +43,8 @@ type Config struct {
 	EraseOnFormat bool
 	// ProtectedServices are the services that StopService does not stop; see node.ProtectedServices.
 	ProtectedServices []string
-	// OwnService is the service that the agent works for; see node.Config.
-	OwnService string
+	// OwnService names the service that the agent works for; see node.Config.
+	OwnService func() string
 	// APIs selects the API groups and versions that are served; nil: all.
 	APIs *apis.Selection
 	// Interceptor wraps every kernel call; it may be nil.

@@ -6,7 +6,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -32,8 +31,9 @@ type Config struct {
 	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none:
 	// the default ones.
 	ProtectedServices []string
-	// OwnService is the service that the agent works for, which StopService does not stop; empty: csiproxy.
-	OwnService string
+	// OwnService names the service that the agent works for, which StopService does not stop; nil or "": csiproxy. It is
+	// called in an operation that stops a service.
+	OwnService func() string
 	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
 	// empty: shares cannot be staged.
 	Records string
@@ -59,7 +59,7 @@ type Node struct {
 	records        string
 	// names of services that no caller may stop
 	protectedServices []string
-	ownService        string
+	service           func() string // Config.OwnService
 
 	operations *operation.Runner
 	policy     *winfs.Policy
@@ -88,7 +88,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	n := &Node{
 		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
 		policy: policy, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
-		protectedServices: protected, ownService: cmp.Or(c.OwnService, ownService), records: c.Records,
+		protectedServices: protected, service: c.OwnService, records: c.Records,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),

@@ -96,7 +96,7 @@ func (n *Node) protected(service string) (name string, yes bool) {
 // mayStop refuses the agent's own service and the protected ones. Windows knows each service by this one name: a
 // display name opens none.
 func (n *Node) mayStop(service string) error {
-	if n.isOwnService(service) {
+	if sameService(service, n.ownService()) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
 			"service %s is this agent, which does not stop itself", service)
 	}
@@ -110,9 +110,10 @@ func (n *Node) mayStop(service string) error {
 
 // mayStopDependents refuses to stop a service on which the agent or a protected service depends.
 func (n *Node) mayStopDependents(service string, dependents []string) error {
-	if slices.ContainsFunc(dependents, n.isOwnService) {
+	own := n.ownService()
+	if slices.ContainsFunc(dependents, func(one string) bool { return sameService(one, own) }) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
-			"this agent's own service, %s, depends on service %s; the agent does not stop itself", n.ownService, service)
+			"this agent's own service, %s, depends on service %s; the agent does not stop itself", own, service)
 	}
 	for _, dependent := range dependents {
 		if name, protected := n.protected(dependent); protected {

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -124,11 +125,13 @@ func (s *System) StopService(ctx context.Context, name string, force bool) error
 	if err := checkServiceName(name); err != nil {
 		return err
 	}
-	if err := s.node.mayStop(name); err != nil {
-		return err
-	}
 	return s.control(ctx, operation.On("StopService", operation.Service(name)),
-		func(o *op, wait context.Context) error { return o.stopService(wait, name, force) })
+		func(o *op, wait context.Context) error {
+			if err := o.node.mayStop(name); err != nil {
+				return err
+			}
+			return o.stopService(wait, name, force)
+		})
 }
 
 // control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
@@ -140,10 +143,13 @@ func (s *System) control(ctx context.Context, what operation.Request, f func(o *
 	return s.node.change(ctx, what, func(o *op) error { return f(o, limited) })
 }
 
-// ownService is the name under which the agent is usually installed.
-const ownService = "csiproxy"
-
-func (n *Node) isOwnService(name string) bool { return sameService(name, n.ownService) }
+// ownService returns the service that the agent works for: unless that is known, the one that it usually is.
+func (n *Node) ownService() (name string) {
+	if n.service != nil {
+		name = n.service()
+	}
+	return cmp.Or(name, "csiproxy")
+}
 
 // maxServiceName is the limit of CreateServiceW, in UTF-16 units.
 const maxServiceName = 256

@@ -60,7 +60,8 @@ func (k *scriptedServices) system(t *testing.T) *System {
 
 func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	n, err := New(&scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
-		Config{WorkingDirs: []string{KubeletDir}, OwnService: "storage", ProtectedServices: []string{"none"}})
+		Config{WorkingDirs: []string{KubeletDir}, OwnService: func() string { return "storage" },
+			ProtectedServices: []string{"none"}})
 	if err != nil {
 		t.Fatal(err)
 	}
