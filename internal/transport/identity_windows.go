@@ -64,12 +64,14 @@ func tokenOf(process windows.Handle) (sid string, elevated bool, err error) {
 //
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-queryfullprocessimagenamew
 func programOf(process windows.Handle) string {
-	size := uint32(windows.MAX_LONG_PATH)
-	path := make([]uint16, size)
-	if err := windows.QueryFullProcessImageName(process, 0, &path[0], &size); err != nil {
-		return ""
+	// The longest path takes 64 KiB, more than all else that a new connection costs.
+	for _, size := range []uint32{windows.MAX_PATH, windows.MAX_LONG_PATH} {
+		path := make([]uint16, size)
+		if err := windows.QueryFullProcessImageName(process, 0, &path[0], &size); err == nil {
+			return windows.UTF16ToString(path[:size])
+		}
 	}
-	return windows.UTF16ToString(path[:size])
+	return ""
 }
 
 // wasThere reports whether a process began before that time and has not ended.
