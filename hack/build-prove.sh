@@ -14,8 +14,8 @@ export GOOS=${target%-*} GOARCH=${target#*-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 exe=$(go env GOEXE)
-flags=(-trimpath -tags=grpcnotrace -ldflags=-s)
-[[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace -buildvcs=false
+flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
+[[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -buildvcs=false
 	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
 
 tests='conformance sequences' programs=()

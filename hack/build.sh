@@ -13,7 +13,7 @@ commands=("${@:3}")
 cd "$(dirname "$0")/.."
 export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
-flags=(-trimpath -tags=grpcnotrace -ldflags=-s)
+flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
 [[ -z $version ]] || flags+=(-buildvcs=false
 	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
 

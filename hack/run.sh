@@ -14,7 +14,7 @@ export CSI_PROXY_SOCKET_DIR=$state/run
 
 # With the flags of hack/build.sh. csi-proxyctl, which a look at the lifecycle does not need, comes later.
 build() {
-	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace -ldflags=-s -o bin/ "$@"
+	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o bin/ "$@"
 }
 
 cat <<TEXT
@@ -67,7 +67,7 @@ if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ]; then
 fi
 trap 'echo; finish' INT TERM
 
-GOWORK=off GOFLAGS='' CGO_ENABLED=0 go -C cmd/csi-proxyctl build -trimpath -tags=grpcnotrace -ldflags=-s -o ../../bin/ .
+GOWORK=off GOFLAGS='' CGO_ENABLED=0 go -C cmd/csi-proxyctl build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o ../../bin/ .
 cat <<TEXT
 
 The agent goes on serving:

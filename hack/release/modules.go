@@ -61,7 +61,7 @@ func nested() []string { return []string{commandLine, "./cmd/csi-proxy-prove", "
 // standard library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
 // The first package may be the flag -test.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
-	list := []string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace"}
+	list := []string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace,nethttpomithttp2"}
 	if packages[0] == "-test" {
 		list, packages = append(list, "-test"), packages[1:]
 	}

@@ -4,10 +4,11 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
 )
@@ -20,14 +21,32 @@ const maxScrapes = 4
 // returned function closes the listener and gives running answers a moment to end.
 func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		MaxRequestsInFlight: maxScrapes,
-		ErrorHandling:       promhttp.ContinueOnError, // a broken metric does not hide the others
-		ErrorLog:            scrapeLog{m},
-	}))
+	mux.HandleFunc("GET /metrics", m.scrape)
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
 	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
 	return webserver.Serve(l, mux)
+}
+
+// scrape answers in Prometheus' text format alone: promhttp would link compressors into a program that runs as SYSTEM.
+// A broken metric does not hide the others.
+func (m *Metrics) scrape(w http.ResponseWriter, _ *http.Request) {
+	select {
+	case m.scrapes <- struct{}{}:
+		defer func() { <-m.scrapes }()
+	default:
+		http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+		return
+	}
+	families, err := m.registry.Gather()
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	encoder := expfmt.NewEncoder(w, format)
+	for _, family := range families {
+		err = errors.Join(err, encoder.Encode(family))
+	}
+	if err != nil {
+		m.health.log.Info("Metrics are missing", "why", err)
+	}
 }
 
 func answer(check func(context.Context) (ok bool, report string)) http.HandlerFunc {
@@ -41,8 +60,3 @@ func answer(check func(context.Context) (ok bool, report string)) http.HandlerFu
 		_, _ = w.Write([]byte(report))
 	}
 }
-
-// scrapeLog logs errors of collecting metrics.
-type scrapeLog struct{ m *Metrics }
-
-func (l scrapeLog) Println(v ...any) { l.m.health.log.Info("Metrics are missing", "why", v) }

@@ -35,6 +35,7 @@ type Metrics struct {
 	Operations *Operations
 
 	registry *prometheus.Registry
+	scrapes  chan struct{} // a value for each that is answered
 	health   *health
 }
 
@@ -42,7 +43,7 @@ type Metrics struct {
 // calls are many series.
 func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), health: newHealth(w, log),
+		registry: prometheus.NewRegistry(), scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
 		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
 	}
 	m.registry.MustRegister(m.Calls.Collectors()...)
