@@ -9,16 +9,16 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // errNoPrograms is that of a kit that was built without its programs.
 var errNoPrograms = errors.New("this program has no tests in it: build a whole kit with hack/build-prove.sh " +
 	"windows-amd64 FILE, or take the released one")
 
-// pack writes a kit: a program, and the files of a directory in a zip at its end, where archive/zip finds it. The same
-// files, with the same times, give the same bytes.
-func pack(program, directory, out string) error {
+// pack writes a kit: a program, and the files of a directory in a zip at its end, where archive/zip finds it. Those are
+// the names. The same files, with the same times, give the same bytes.
+func pack(names [3]string) error {
+	program, directory, out := names[0], names[1], names[2]
 	content, err := os.ReadFile(program)
 	if err != nil {
 		return err
@@ -44,36 +44,11 @@ func hashOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// unpack writes the programs of a kit into a directory, and returns their SHA-256 by name.
-func unpack(kit, directory string) (map[string]string, error) {
-	archive, err := zip.OpenReader(kit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = archive.Close() }()
-	if err := os.CopyFS(directory, archive); err != nil { // it refuses names that lead out
-		return nil, err
-	}
-	entries, err := os.ReadDir(directory)
-	hashes := map[string]string{}
-	for _, e := range entries {
-		hash, hashErr := hashOf(filepath.Join(directory, e.Name()))
-		hashes[e.Name()], err = hash, errors.Join(err, hashErr)
-	}
-	return hashes, err
-}
-
-// contents returns the names of the programs in a kit.
-func contents(kit string) (names []string, err error) {
+// open opens the zip of a kit.
+func open(kit string) (*zip.ReadCloser, error) {
 	archive, err := zip.OpenReader(kit)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, errNoPrograms
+		err = errNoPrograms
 	}
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range archive.File {
-		names = append(names, f.Name)
-	}
-	return names, archive.Close()
+	return archive, err
 }

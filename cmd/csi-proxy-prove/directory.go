@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // prepare makes the directory of the kit's files, which only administrators may use: the kit starts programs from it.
-// One that others could have filled is refused, and one that they can read is taken from them.
+// One that others could have filled is refused.
 func prepare(base string) error {
 	if err := makeBase(base); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -34,21 +33,10 @@ func prepare(base string) error {
 		return fmt.Errorf("%s can be changed by %s, and the kit starts programs from it as administrator: remove it", base,
 			strings.Join(who, ", "))
 	}
-	return secure(base)
-}
-
-// tidy removes the ledger, of which nothing is left, the lock and the directory.
-func tidy(base string) error {
-	for _, name := range []string{ledgerOf(base), lockOf(base)} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return os.Remove(base)
+	return nil
 }
 
 func ledgerOf(base string) string { return filepath.Join(base, "ledger.jsonl") }
-func lockOf(base string) string   { return filepath.Join(base, "lock") }
 
 // errLocked is that of a kit beside another one, whose things it would take for left ones.
 var errLocked = errors.New("nothing was done: another csi-proxy-prove runs on this machine")

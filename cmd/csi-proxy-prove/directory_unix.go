@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
@@ -22,23 +21,20 @@ func baseDirectory() string {
 
 func makeBase(path string) error { return os.Mkdir(path, 0o700) }
 
-// secure restricts an existing directory to its owner.
-func secure(path string) error { return os.Chmod(path, 0o700) } //nolint:gosec // a directory
-
 func writers(path string) ([]string, error) { return fileowner.Others(path) }
 
-// lock locks a file.
+// lock locks the kit's directory.
 func lock(base string) (unlock func(), err error) {
-	file, err := os.OpenFile(lockOf(base), os.O_RDWR|os.O_CREATE, 0o600)
+	dir, err := os.Open(base)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errLocked
-		}
-		return nil, err
+	unlock = func() { _ = dir.Close() }
+	if err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		unlock()
 	}
-	return sync.OnceFunc(func() { _ = file.Close() }), nil
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errLocked
+	}
+	return unlock, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -29,11 +28,9 @@ func baseDirectory() string {
 // runs without elevation.
 const baseSDDL = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
-func makeBase(path string) error { return makeDirectory(path, baseSDDL) }
-
-// makeDirectory calls CreateDirectoryW with a descriptor.
-func makeDirectory(path, sddl string) error {
-	descriptor, err := windows.SecurityDescriptorFromString(sddl)
+// makeBase calls CreateDirectoryW with that descriptor.
+func makeBase(path string) error {
+	descriptor, err := windows.SecurityDescriptorFromString(baseSDDL)
 	if err != nil {
 		return err
 	}
@@ -49,25 +46,6 @@ func makeDirectory(path, sddl string) error {
 	return nil
 }
 
-// secure gives a directory that was there already, and all that is in it, the access list of one that the kit makes.
-// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-setnamedsecurityinfow
-func secure(path string) error {
-	descriptor, err := windows.SecurityDescriptorFromString(baseSDDL)
-	if err != nil {
-		return err
-	}
-	list, _, err := descriptor.DACL()
-	if err != nil {
-		return err
-	}
-	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
-		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-	if err != nil {
-		return &os.PathError{Op: "SetNamedSecurityInfo", Path: path, Err: err}
-	}
-	return nil
-}
-
 // writers returns the accounts besides administrators that may change a directory. Under Wine every file belongs to the
 // host's user.
 func writers(path string) ([]string, error) {
@@ -77,19 +55,18 @@ func writers(path string) ([]string, error) {
 	return fileowner.Others(path)
 }
 
-// lock opens a file without sharing.
-func lock(base string) (unlock func(), err error) {
-	name, err := windows.UTF16PtrFromString(lockOf(base))
+// lock takes a mutex, which exists as long as a kit has its handle.
+// https://learn.microsoft.com/windows/win32/api/synchapi/nf-synchapi-createmutexw
+func lock(string) (unlock func(), err error) {
+	name, err := windows.UTF16PtrFromString(`Global\csi-proxy-prove`)
 	if err != nil {
 		return nil, err
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS,
-		windows.FILE_ATTRIBUTE_NORMAL, 0)
-	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
-		return nil, errLocked
+	mutex, err := windows.CreateMutex(nil, false, name)
+	unlock = func() { _ = windows.CloseHandle(mutex) }
+	if errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
+		unlock()
+		err = errLocked
 	}
-	if err != nil {
-		return nil, &os.PathError{Op: "CreateFile", Path: lockOf(base), Err: err}
-	}
-	return sync.OnceFunc(func() { _ = windows.CloseHandle(h) }), nil
+	return unlock, err
 }

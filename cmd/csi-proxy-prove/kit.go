@@ -3,15 +3,18 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
@@ -29,31 +32,25 @@ type kit struct {
 	records string
 
 	stdin   io.Reader
-	asked   bool // stdin is interactive
 	out     io.Writer
 	inspect func(ctx context.Context, base string) (machine, error)
 
-	// The directory of a report for which no file is given.
-	reports func(self string) string
-
-	programs []string // in it
-	hash     string   // its file's SHA-256
+	archive *zip.ReadCloser // of its programs
 }
-
-// cleaning is how long taking away what is left may take, also after Ctrl-C.
-const cleaning = 10 * time.Minute
 
 func (k *kit) print(format string, args ...any) { _, _ = fmt.Fprintf(k.out, format+"\n", args...) }
 
 // prove looks, asks, tries everything, and writes the report.
 func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	var err error
-	if k.programs, err = contents(k.self); err != nil {
+	if k.archive, err = open(k.self); err != nil {
 		return exitNothing, err
 	}
+	defer func() { _ = k.archive.Close() }()
 	// now: what keeps it from being read keeps its programs from being started
-	if k.hash, err = hashOf(k.self); err != nil {
-		return exitNothing, inWords(err)
+	hash, err := hashOf(k.self)
+	if err != nil {
+		return exitNothing, err
 	}
 	m, err := k.inspect(ctx, k.base)
 	if err != nil {
@@ -66,6 +63,7 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if slices.ContainsFunc(pending, func(e windows.Entry) bool { return e.Kind == windows.KindService }) {
 		m.service, m.agentPipes = "", nil // the earlier run's, and gone before the first part
 	}
+	k.print("This kit: %s, SHA-256 %s", buildversion.String(), hash)
 	k.announce(m, o, pending)
 	if o.list {
 		return exitHeld, nil
@@ -77,24 +75,35 @@ func (k *kit) prove(ctx context.Context, o options) (int, error) {
 	if err != nil {
 		return exitNothing, err
 	}
-	if err := k.consent(ctx, o.yes); err != nil {
+	if err := k.consent(o.yes); err != nil {
 		return exitNothing, err
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the kit at once; the next start cleans up
 	ledger, unlock, err := k.open()
 	if err != nil {
 		return exitNothing, err
 	}
 	defer unlock()
-	r := &running{kit: k, ledger: ledger, unlock: unlock, chap: o.chap,
-		report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String()}}}
-	if err := errors.Join(r.cleanEarlier(), r.salvage(m, o, file)); err != nil {
+	m.hidden.Serials, m.hidden.Own = []string{m.machineSerial}, windows.MadeHere
+	if o.hashSerials {
+		m.hidden.Serials = append(m.hidden.Serials, m.diskSerials...)
+	}
+	r := &running{kit: k, options: o, ledger: ledger, file: file, dir: filepath.Join(k.base, "run"), hidden: m.hidden,
+		report: &proof.Report{Begun: time.Now().UTC(), Kit: proof.Kit{Version: buildversion.String(), SHA256: hash},
+			Machine: m.Machine, Found: m.found, Interrupted: true}}
+	if err := r.cleanEarlier(pending); err != nil {
 		return exitFailed, err
 	}
-	if o.clean {
-		k.print("Nothing is left of an earlier run.")
-		return exitHeld, r.clear()
+	if !o.clean {
+		return r.tryAll(ctx)
 	}
-	return r.tryAll(ctx, o, file)
+	if err := r.clear(); err != nil {
+		return exitFailed, err
+	}
+	k.print("Nothing is left of an earlier run.")
+	return exitHeld, nil
 }
 
 // open makes the kit's directory, locks it and opens the ledger in it.
@@ -126,7 +135,6 @@ func (k *kit) pending() ([]windows.Entry, error) {
 
 // announce prints what was found, and what will be done and what cannot.
 func (k *kit) announce(m machine, o options, pending []windows.Entry) {
-	k.print("This kit: %s, SHA-256 %s", buildversion.String(), k.hash)
 	k.print("This machine: %s, %s, %s", systemText(m), m.Product, m.Architecture)
 	for _, f := range m.found {
 		k.print("  %-32s %s", f.Name, f.Text)
@@ -144,7 +152,7 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 	minutes := 0
 	k.print("\nThis will be done:")
 	for _, p := range k.parts {
-		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
+		if !o.wants(p) {
 			continue
 		}
 		if why := k.unmetNeed(p, m); why != "" {
@@ -161,28 +169,20 @@ func (k *kit) announce(m machine, o options, pending []windows.Entry) {
 	k.print("\nThe kit's own files are in %s meanwhile. Ctrl-C ends it and cleans up.", k.base)
 }
 
+// wants reports whether a part was asked for.
+func (o options) wants(p part) bool { return len(o.only) == 0 || slices.Contains(o.only, p.name) }
+
 // consent asks once.
-func (k *kit) consent(ctx context.Context, yes bool) error {
+func (k *kit) consent(yes bool) error {
 	if yes {
 		return nil
 	}
-	if !k.asked {
-		return errors.New("nothing was done: no terminal for the question; give -yes to do all this without asking")
-	}
 	_, _ = fmt.Fprint(k.out, "Do all this? [y/N] ")
-	answered := make(chan string, 1)
-	go func() {
-		answer, _ := bufio.NewReader(k.stdin).ReadString('\n') // an end without an answer is none
-		answered <- strings.ToLower(strings.TrimSpace(answer))
-	}()
-	select {
-	case answer := <-answered:
-		if answer == "y" || answer == "yes" {
-			return nil
-		}
-	case <-ctx.Done():
+	answer, _ := bufio.NewReader(k.stdin).ReadString('\n') // an end without an answer is none
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was done: answer y, or give -yes to do all this without asking")
 	}
-	return errors.New("nothing was done")
+	return nil
 }
 
 // reportFile returns the report's name, which no file has.
@@ -190,92 +190,12 @@ func (k *kit) reportFile(given string, m machine) (string, error) {
 	if given == "" {
 		given = strings.ReplaceAll(strings.Join([]string{"csi-proxy-prove", m.System, m.Build,
 			time.Now().UTC().Format("20060102-150405")}, "-"), "--", "-") + ".json.gz"
-		given = filepath.Join(k.reports(k.self), given)
+		given = filepath.Join(filepath.Dir(k.self), given)
 	}
 	for _, name := range []string{given, pageFile(given)} {
 		if _, err := os.Lstat(name); err == nil {
 			return "", fmt.Errorf("%s exists: give -report another name", name)
 		}
 	}
-	// Now, and not after everything was tried.
-	file, err := os.OpenFile(given, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("the report cannot be written: %w", err)
-	}
-	if err := errors.Join(file.Close(), os.Remove(given)); err != nil {
-		return "", err
-	}
 	return filepath.Abs(given)
-}
-
-// pageFile returns the name of the page for people that goes with a report.
-func pageFile(report string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(report, ".gz"), ".json") + ".html"
-}
-
-// tryAll runs all parts, cleans up and writes the report.
-func (r *running) tryAll(ctx context.Context, o options, file string) (code int, err error) {
-	m, err := r.inspect(ctx, r.base) // once more, without what was left
-	if err != nil {
-		return exitNothing, err
-	}
-	r.report.Machine, r.report.Found = m.Machine, m.found
-	if err := endTogether(); err != nil {
-		return exitNothing, errors.Join(err, r.clear())
-	}
-	if err := r.unpack(o.upstream); err != nil {
-		return exitNothing, errors.Join(err, r.clear())
-	}
-	for _, p := range r.parts {
-		r.report.Parts = append(r.report.Parts, r.part(ctx, p, m, o.only))
-		r.clean()
-		if err := r.save(); err != nil {
-			r.print("  what was found cannot be saved: %v", err)
-		}
-	}
-	r.report.Interrupted = ctx.Err() != nil
-	r.collect(r.report, r.dir)
-	r.report.Seconds = time.Since(r.report.Begun).Round(time.Millisecond).Seconds()
-	written, err := publish(r.report, m, o, file)
-	if err != nil {
-		r.unlock()
-		return exitFailed, fmt.Errorf("cannot write the report: %w; the results are in %s: start the kit again with another "+
-			"-report", err, r.dir)
-	}
-	// only now: it removes what the report was made of
-	if err := errors.Join(os.Remove(filepath.Join(r.dir, stateName)), r.clear()); err != nil {
-		r.report.Left = append(r.report.Left, err.Error())
-		if written, err = publish(r.report, m, o, file); err != nil {
-			return exitFailed, err
-		}
-	}
-	r.summary(written, file)
-	if !r.report.AllHeld() {
-		return exitFailed, nil
-	}
-	return exitHeld, nil
-}
-
-// summary prints how it ended.
-func (k *kit) summary(report *proof.Report, file string) {
-	k.print("")
-	for _, p := range report.Parts {
-		if p.Verdict == proof.NotRun && p.Reason == "" {
-			continue
-		}
-		text := p.Reason
-		if len(p.Checks) > 0 {
-			text = strings.TrimSpace(fmt.Sprintf("checks: %v  %s", p.Counts(), text))
-		}
-		k.print("%-9s %-17s %s", p.Verdict, p.Name, text)
-	}
-	k.print("Parts: %v", report.Counts())
-	for _, left := range report.Left {
-		k.print("LEFT      %s", left)
-	}
-	if len(report.Left) > 0 {
-		k.print("Start the kit again to remove what is left.")
-	}
-	k.print("\nThe report: %s\nFor people: %s\nNames of this host, its users and its domain are not in it. Look at the "+
-		"page, then attach the report to an issue.", file, pageFile(file))
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 )
 
@@ -25,7 +24,6 @@ type machine struct {
 	noDisks       string   // why no disks can be made; "": they can
 	inUse         string   // why the machine is not one to try things on; "": it may be
 	found         []proof.Finding
-	facts         doctor.Facts
 	machineSerial string
 	diskSerials   []string
 	hidden        proof.Hidden
@@ -36,21 +34,12 @@ func (m *machine) note(name, text string) {
 	m.found = append(m.found, proof.Finding{Name: name, Text: text})
 }
 
-// examine adds what csi-proxyctl doctor would find on such a node, in its words.
-func (m *machine) examine() {
-	m.facts.NoAgent = true // whichever serves is another one
-	for _, f := range doctor.Examine(m.facts) {
-		m.note(string(f.Severity)+" "+f.Check, f.What)
-	}
-}
-
 // redact adds names that a report must not have. Those that any machine may have say nothing about this one.
 func (m *machine) redact(by string, names ...string) {
 	common := []string{
-		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup",
-		"localhost", "builtin",
-		"nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp", "default",
-		"public", "systemprofile",
+		"administrator", "administrators", "admin", "root", "system", "user", "users", "guest", "workgroup", "localhost",
+		"builtin", "nt authority", "authority", "windows", "defaultaccount", "wine", "host", "domain", "windows user", "temp",
+		"default", "public", "systemprofile",
 	}
 	if m.hidden.Names == nil {
 		m.hidden.Names = map[string]string{}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,13 +16,10 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	kernelwindows "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -36,22 +32,18 @@ func inspectMachine(ctx context.Context, base string) (machine, error) {
 	m := machine{base: base, administrator: isAdministrator()}
 	m.identify()
 	m.hidePersonal()
-	m.hideComputerNames()
-	m.hideDomain()
+	m.hideNames()
 	m.hideAccounts()
 	m.hideSerials()
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
 	m.lookAtSettings()
-	m.lookAtPolicies()
-	m.lookAtRights()
-	m.examine()
+	if machinetests.RunsAsSystem() {
+		m.note("account", "SYSTEM, and not an administrator's: what differs between them is tried as SYSTEM alone")
+	}
 	const domainController = 2 // VER_NT_DOMAIN_CONTROLLER
 	if windows.RtlGetVersion().ProductType == domainController {
 		m.inUse = "this is a domain controller: an account that the kit makes would be one of the domain"
-	}
-	if _, err := os.Stat(agent.KubeletDir); err == nil {
-		m.note("kubelet's directory", agent.KubeletDir+" exists: only what the kit makes below it is touched")
 	}
 	path, err := windows.UTF16PtrFromString(filepath.Dir(base)) // it may not exist yet
 	if err == nil {
@@ -71,6 +63,9 @@ func isAdministrator() bool {
 	return err == nil && is
 }
 
+// currentVersion is the registry's key of what this Windows is.
+const currentVersion = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
+
 // identify names Windows, or Wine, which is no Windows whatever version it pretends to be.
 func (m *machine) identify() {
 	m.System, m.Architecture = proof.Windows, runtime.GOARCH
@@ -79,24 +74,21 @@ func (m *machine) identify() {
 	}
 	v := windows.RtlGetVersion()
 	m.Build = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
-	const key = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
-	if revision, err := number(key, "UBR"); err == nil {
+	if revision, err := number(currentVersion, "UBR"); err == nil {
 		m.Build += fmt.Sprintf(".%d", revision)
 	}
-	m.Product, m.Edition = text(key, "ProductName"), text(key, "EditionID")
+	m.Product, m.Edition = text(currentVersion, "ProductName"), text(currentVersion, "EditionID")
 	const firstOfWindows11, workstation = 22000, 1                         // VER_NT_WORKSTATION
 	if v.BuildNumber >= firstOfWindows11 && v.ProductType == workstation { // whose registry says 10
 		m.Product = strings.Replace(m.Product, "Windows 10", "Windows 11", 1)
 	}
-	if release := text(key, "DisplayVersion"); release != "" {
+	if release := text(currentVersion, "DisplayVersion"); release != "" {
 		m.Product += " " + release
 	}
-	var process, native uint16
-	if windows.IsWow64Process2(windows.CurrentProcess(), &process, &native) == nil {
-		names := map[uint16]string{0x8664: "amd64", 0xAA64: "arm64"} // IMAGE_FILE_MACHINE_*
-		if name := names[native]; name != "" && name != runtime.GOARCH {
-			m.Architecture += " emulated on " + name
-		}
+	const environment = `SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
+	native := strings.ToLower(text(environment, "PROCESSOR_ARCHITECTURE"))
+	if native != "" && native != m.Architecture {
+		m.Architecture += " emulated on " + native
 	}
 }
 
@@ -110,47 +102,34 @@ func wineVersion() string {
 	return windows.BytePtrToString(*(**byte)(unsafe.Pointer(&text))) // a C string that lives as long as the process
 }
 
-// hideComputerNames adds all the names of this computer.
-// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getcomputernameexw
-func (m *machine) hideComputerNames() {
-	for kind, by := range map[uint32]string{
-		windows.ComputerNameNetBIOS: "HOST", windows.ComputerNameDnsHostname: "HOST",
-		windows.ComputerNameDnsFullyQualified: "HOST", windows.ComputerNameDnsDomain: "DOMAIN",
-		windows.ComputerNamePhysicalNetBIOS: "HOST", windows.ComputerNamePhysicalDnsHostname: "HOST",
-		windows.ComputerNamePhysicalDnsFullyQualified: "HOST", windows.ComputerNamePhysicalDnsDomain: "DOMAIN",
-	} {
-		name := make([]uint16, 512)
-		size := uint32(len(name))
-		if windows.GetComputerNameEx(kind, &name[0], &size) == nil {
-			m.redact(by, windows.UTF16ToString(name))
-		}
-	}
-}
-
-// hideDomain adds the domain in all its names, of the machine's registry and as it was joined, and its owner.
+// hideNames adds all the names of this computer and of its domain, and its owner.
 // https://learn.microsoft.com/windows/win32/api/lmjoin/nf-lmjoin-netgetjoininformation
-func (m *machine) hideDomain() {
+func (m *machine) hideNames() {
 	var name *uint16
 	var kind uint32
 	if windows.NetGetJoinInformation(nil, &name, &kind) == nil {
 		m.redact("DOMAIN", windows.UTF16PtrToString(name))
 		_ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name)))
 	}
-	const tcpip, logon, version = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`,
-		`SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon`, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
-	for _, value := range []string{"Domain", "NV Domain", "DhcpDomain", "SearchList"} {
-		m.redact("DOMAIN", strings.Split(text(tcpip, value), ",")...)
+	const tcpip, computer = `SYSTEM\CurrentControlSet\Services\Tcpip\Parameters`,
+		`SYSTEM\CurrentControlSet\Control\ComputerName\`
+	const logon = currentVersion + `\Winlogon`
+	for _, v := range []struct{ by, key, value string }{
+		{"HOST", computer + "ComputerName", "ComputerName"}, {"HOST", computer + "ActiveComputerName", "ComputerName"},
+		{"HOST", tcpip, "Hostname"}, {"HOST", tcpip, "NV Hostname"},
+		{"DOMAIN", tcpip, "Domain"}, {"DOMAIN", tcpip, "NV Domain"}, {"DOMAIN", tcpip, "DhcpDomain"},
+		{"DOMAIN", tcpip, "SearchList"}, {"DOMAIN", logon, "DefaultDomainName"}, {"DOMAIN", logon, "CachePrimaryDomain"},
+		{"USER", logon, "DefaultUserName"}, {"USER", currentVersion, "RegisteredOwner"},
+		{"USER", currentVersion, "RegisteredOrganization"},
+	} {
+		m.redact(v.by, strings.Split(text(v.key, v.value), ",")...)
 	}
-	m.redact("HOST", text(tcpip, "Hostname"), text(tcpip, "NV Hostname"))
-	m.redact("DOMAIN", text(logon, "DefaultDomainName"), text(logon, "CachePrimaryDomain"))
-	m.redact("USER", text(logon, "DefaultUserName"), text(version, "RegisteredOwner"),
-		text(version, "RegisteredOrganization"))
 }
 
 // hideAccounts adds the accounts that have ever logged on to this machine: each has a profile, and most a directory of
 // their name.
 func (m *machine) hideAccounts() {
-	const path = `SOFTWARE\Microsoft\Windows NT\CurrentVersion\ProfileList`
+	const path = currentVersion + `\ProfileList`
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS|registry.WOW64_64KEY)
 	if err != nil {
 		return
@@ -207,18 +186,12 @@ func (m *machine) lookAtPipes(ctx context.Context) {
 		}
 	}
 	for _, name := range names {
-		e := doctor.Endpoint{Address: `\\.\pipe\` + name, State: doctor.Answers, Server: "a process that is not known"}
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		server, err := transport.ServerOf(limited, e.Address)
+		_, err := transport.ServerOf(limited, `\\.\pipe\`+name)
 		cancel()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if !errors.Is(err, fs.ErrNotExist) {
+			m.agentPipes = append(m.agentPipes, name)
 		}
-		if err == nil {
-			e.Server = server.String()
-		}
-		m.agentPipes = append(m.agentPipes, name)
-		m.facts.Endpoints = append(m.facts.Endpoints, e)
 	}
 }
 
@@ -241,11 +214,6 @@ func (m *machine) lookAtServices() {
 			state = err.Error()
 		}
 		m.note("service "+name, state)
-		if err == nil || errors.Is(err, winservice.ErrNotInstalled) {
-			m.facts.Services = append(m.facts.Services, doctor.Service{
-				Name: name, Installed: err == nil, Status: installed.State.String(), Start: installed.Start.String(),
-			})
-		}
 		if name == "kubelet" && err == nil && installed.State != winservice.Stopped {
 			m.inUse = "kubelet runs here, and drivers of its pods would call the kit's agent: drain the node and stop " +
 				"kubelet first"
@@ -256,94 +224,26 @@ func (m *machine) lookAtServices() {
 	}
 }
 
-// lookAtSettings reads the settings that decide what becomes of a new disk.
+// lookAtSettings reads the settings that decide what becomes of a new disk, and of programs that are not signed.
+// https://learn.microsoft.com/windows/apps/develop/smart-app-control/test-your-app-with-smart-app-control
 func (m *machine) lookAtSettings() {
-	automount := "on"
-	off, err := number(`SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount")
-	switch {
-	case err == nil && off != 0:
-		automount, m.facts.AutomountOff = "off (mountvol /N)", true
-	case err != nil && !errors.Is(err, registry.ErrNotExist):
-		automount = err.Error()
-	}
-	m.note("automount", automount)
-	policy, err := number(`SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy")
-	switch {
-	case errors.Is(err, registry.ErrNotExist):
-		m.note("SAN policy", "not set")
-	case err != nil:
-		m.note("SAN policy", err.Error())
-	default:
-		m.note("SAN policy", doctor.SANPolicyOf(policy))
-		m.facts.SANPolicy = doctor.SANPolicyOf(policy)
-	}
-}
-
-// lookAtRights checks this process's token for the agent's privileges, and the kit's directory for other accounts that
-// may change it.
-// https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_privileges
-func (m *machine) lookAtRights() {
-	if machinetests.RunsAsSystem() {
-		m.note("account", "SYSTEM, and not an administrator's: what differs between them is tried as SYSTEM alone")
-	}
-	held := map[windows.LUID]bool{}
-	buffer := make([]windows.LUIDAndAttributes, 128)
-	size := uint32(uintptr(len(buffer)) * unsafe.Sizeof(buffer[0]))
-	if windows.GetTokenInformation(windows.GetCurrentProcessToken(), windows.TokenPrivileges,
-		(*byte)(unsafe.Pointer(&buffer[0])), size, &size) == nil {
-		all := (*windows.Tokenprivileges)(unsafe.Pointer(&buffer[0]))
-		for _, p := range all.AllPrivileges() {
-			held[p.Luid] = true
-		}
-		m.facts.Inspected = &admin.InspectResponse{}
-	}
-	for _, p := range node.Privileges() {
-		name, err := windows.UTF16PtrFromString(p.Name)
-		var luid windows.LUID
-		if err == nil && m.facts.Inspected != nil && windows.LookupPrivilegeValue(nil, name, &luid) == nil && !held[luid] {
-			m.facts.Inspected.MissingPrivileges = append(m.facts.Inspected.MissingPrivileges,
-				&admin.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
-		}
-	}
-	if who, err := writers(m.base); err == nil {
-		m.facts.Directories = append(m.facts.Directories, doctor.Directory{Path: m.base, Who: who})
-	}
-}
-
-// lookAtPolicies looks for what keeps disks from being made or the kit's programs from being started.
-func (m *machine) lookAtPolicies() {
-	if deny, err := number(doctor.BitLockerKey, doctor.BitLockerValue); err == nil && deny == 1 {
-		m.facts.BitLockerRequired = true
-		m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a " +
-			"new disk is"
-	}
-	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk: neither may its volume be, nor its directory.
-	for dir := m.base; ; dir = filepath.Dir(dir) {
-		path, err := windows.UTF16PtrFromString(dir)
-		if err != nil {
-			break
-		}
-		attributes, err := windows.GetFileAttributes(path)
-		if err != nil && dir != filepath.Dir(dir) { // it does not exist yet, and will be as the one above
-			continue
-		}
+	for _, s := range []struct{ name, key, value string }{
+		{"automount", `SYSTEM\CurrentControlSet\Services\MountMgr`, "NoAutoMount"},
+		{"SAN policy", `SYSTEM\CurrentControlSet\Services\partmgr\Parameters`, "SanPolicy"},
+		{"BitLocker", doctor.BitLockerKey, doctor.BitLockerValue},
+		{"Smart App Control", `SYSTEM\CurrentControlSet\Control\CI\Policy`, "VerifiedAndReputablePolicyState"},
+	} {
+		n, err := number(s.key, s.value)
 		switch {
-		case err != nil:
-		case attributes&windows.FILE_ATTRIBUTE_COMPRESSED != 0:
-			m.noDisks = dir + " is compressed, and a virtual disk cannot be there"
-		case attributes&windows.FILE_ATTRIBUTE_ENCRYPTED != 0:
-			m.noDisks = dir + " is encrypted by EFS, and a virtual disk cannot be there"
+		case err == nil:
+			m.note(s.name, fmt.Sprintf("%s is %d", s.value, n))
+		case !errors.Is(err, registry.ErrNotExist):
+			m.note(s.name, err.Error())
 		}
-		break
-	}
-	if m.noDisks != "" {
-		m.note("virtual disks", m.noDisks)
-	}
-	// https://learn.microsoft.com/windows/apps/develop/smart-app-control/test-your-app-with-smart-app-control
-	if state, err := number(`SYSTEM\CurrentControlSet\Control\CI\Policy`, "VerifiedAndReputablePolicyState"); err == nil &&
-		state != 0 {
-		m.note("Smart App Control", map[uint64]string{1: "on: programs that are not signed may not start",
-			2: "being evaluated"}[state])
+		if s.value == doctor.BitLockerValue && n == 1 {
+			m.noDisks = "a policy denies writing to fixed disks that BitLocker does not protect (FDVDenyWriteAccess), as a " +
+				"new disk is"
+		}
 	}
 }
 

@@ -11,12 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
-
-	"golang.org/x/term"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 )
@@ -34,23 +30,13 @@ func main() {
 		fmt.Fprintf(os.Stderr, "csi-proxy-prove: %v\n", err)
 		os.Exit(exitNothing)
 	}
-	out := newConsole(os.Stdout)
-	k := &kit{
-		self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin,
-		asked: term.IsTerminal(int(os.Stdin.Fd())), out: out,
-		inspect: inspectMachine, reports: reportDirectory,
-	}
-	code := k.main(os.Args[1:], os.Stderr)
-	out.end()
-	os.Exit(code)
+	k := &kit{self: self, parts: parts(), base: baseDirectory(), records: recordsDirectory(), stdin: os.Stdin,
+		out: os.Stdout, inspect: inspectMachine}
+	os.Exit(k.main(os.Args[1:], os.Stderr))
 }
 
-// main runs the kit until it is done or Ctrl-C ends it.
 func (k *kit) main(args []string, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the kit at once; the next start cleans up
-	code, err := k.run(ctx, args)
+	code, err := k.run(context.Background(), args)
 	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "csi-proxy-prove: %v\n", err)
 	}
@@ -64,7 +50,6 @@ type options struct {
 	clean       bool
 	only        []string
 	report      string
-	upstream    string
 	hashSerials bool
 	chap        bool
 }
@@ -87,33 +72,34 @@ Flags:
 `
 
 // parse reads the command line.
-func parse(args []string, out io.Writer) (o options, err error) {
+func (k *kit) parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("csi-proxy-prove", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the caller prints errors, once
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.list, "list", false, "list the parts, and what each would do here, and do nothing")
 	flags.BoolVar(&o.clean, "clean", false, "remove what an earlier run left, and do nothing else")
-	only := flags.String("only", "", "`parts` to run, with commas (default: all that can run here)")
-	flags.StringVar(&o.report, "report", "",
-		"`file` for the report; a page for people is written beside it (default: csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz "+
-			"beside this program, or else in your own directory)")
-	flags.StringVar(&o.upstream, "upstream", "",
-		"another `csi-proxy.exe` to measure beside this project's, by the same calls")
-	flags.BoolVar(&o.hashSerials, "hash-serials", false,
-		"write hashes in place of the serial numbers and page 83 identifiers of disks")
+	flags.Func("only", "`parts` to run, with commas (default: all that can run here)", func(names string) error {
+		o.only = strings.Split(names, ",")
+		for _, name := range o.only {
+			if !slices.ContainsFunc(k.parts, func(p part) bool { return p.name == name }) {
+				return fmt.Errorf("no part %q; csi-proxy-prove -list names the parts", name)
+			}
+		}
+		return nil
+	})
+	flags.StringVar(&o.report, "report", "", "`file` for the report; a page for people is written beside it (default: "+
+		"csi-proxy-prove-SYSTEM-BUILD-TIME.json.gz beside this program)")
+	flags.BoolVar(&o.hashSerials, "hash-serials", false, "write hashes in place of the serial numbers of disks")
 	flags.BoolVar(&o.chap, "chap", false,
 		"set the iSCSI initiator's secret for mutual CHAP, too, and clear it: one that was set in advance is lost")
 	err = flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, _ = io.WriteString(out, usage)
-		flags.SetOutput(out)
+		_, _ = io.WriteString(k.out, usage)
+		flags.SetOutput(k.out)
 		flags.PrintDefaults()
 	}
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unknown argument %q; csi-proxy-prove -help lists the flags", flags.Arg(0))
-	}
-	if *only != "" {
-		o.only = strings.Split(*only, ",")
 	}
 	return o, err
 }
@@ -126,27 +112,18 @@ func (k *kit) run(ctx context.Context, args []string) (int, error) {
 		return exitHeld, nil
 	case len(args) == 2 && args[0] == "show":
 		return k.show(args[1])
-	case len(args) > 0 && args[0] == "pack":
-		var names [3]string // which the linter counts, unlike those of args
-		if copy(names[:], args[1:]) != len(names) || len(args) != 1+len(names) {
-			return exitNothing, errors.New("pack needs PROGRAM, DIRECTORY and KIT")
-		}
-		if err := pack(names[0], names[1], names[2]); err != nil {
+	case len(args) == 4 && args[0] == "pack":
+		if err := pack([3]string(args[1:])); err != nil {
 			return exitNothing, err
 		}
 		return exitHeld, nil
 	}
-	o, err := parse(args, k.out)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	o, err := k.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
 		return exitHeld, nil
-	case err != nil:
-		return exitNothing, err
 	}
-	for _, name := range o.only {
-		if !slices.ContainsFunc(k.parts, func(p part) bool { return p.name == name }) {
-			return exitNothing, fmt.Errorf("no part %q; csi-proxy-prove -list names the parts", name)
-		}
+	if err != nil {
+		return exitNothing, err
 	}
 	return k.prove(ctx, o)
 }

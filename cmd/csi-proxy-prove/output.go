@@ -22,8 +22,9 @@ const (
 )
 
 var (
-	// about matches a line that names the test whose output follows, or a test's end.
-	about = regexp.MustCompile(`^(?:=== (RUN|CONT|NAME|PAUSE) +(\S.*)?|\s*--- (PASS|FAIL|SKIP): (.+) \(([0-9.]+)s\))$`)
+	// names matches a line that names the test whose output follows, or none; ends one of a test's end.
+	names = regexp.MustCompile(`^=== [A-Z]+ +(\S*)`)
+	ends  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.+) \(([0-9.]+)s\)$`)
 	where = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
 	// shows matches what a test reports of a method: that it was proved, or how a single call ended.
 	shows = regexp.MustCompile(`: (proved|ended): (\S+ \S+ \S+?)(?:: (.*\S))?\s*$`)
@@ -57,19 +58,15 @@ func (o *testOutput) line(line string) {
 	if before != "" {
 		o.said(before)
 	}
-	if !marked {
-		return
-	}
-	switch m := about.FindStringSubmatch(after); {
-	case m == nil:
+	if m := ends.FindStringSubmatch(after); m != nil {
+		o.end(o.test(m[2]), m[1], m[3])
+		o.current = nil
+	} else if m := names.FindStringSubmatch(after); m != nil {
+		if o.current = nil; m[1] != "" {
+			o.current = o.test(m[1])
+		}
+	} else if marked {
 		o.said(after)
-	case m[3] != "":
-		o.end(o.test(m[4]), m[3], m[5])
-		o.current = nil
-	case m[1] == "PAUSE" || m[2] == "":
-		o.current = nil
-	default:
-		o.current = o.test(m[2])
 	}
 }
 

@@ -21,9 +21,6 @@ func page(w io.Writer, r *proof.Report) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"class": func(v proof.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
 		"lines": func(lines []string) string { return strings.Join(lines, "\n") },
-		"took":  func(seconds float64) string { return fmt.Sprintf("%.1f s", seconds) },
-		"name":  func() string { return nameOf(r.Machine) },
-		"date":  func() string { return r.Begun.Format("2006-01-02 15:04 MST") },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -46,12 +43,4 @@ func (k *kit) show(name string) (int, error) {
 		return exitFailed, err
 	}
 	return exitHeld, nil
-}
-
-// nameOf returns a machine's name for a heading, which is never that of a Windows where there is none.
-func nameOf(m proof.Machine) string {
-	if m.System == proof.Wine {
-		return "Wine " + m.Wine
-	}
-	return m.Product
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (k *kit) unmetNeed(p part, m machine) string {
 		}
 	}
 	for _, s := range p.steps {
-		if !slices.Contains(k.programs, fileOf(s.program)) {
+		if _, err := fs.Stat(k.archive, fileOf(s.program)); err != nil {
 			return "this kit was built without " + s.program
 		}
 	}
@@ -89,10 +90,7 @@ type step struct {
 	args    []string
 	env     []string
 	beside  *step // runs meanwhile, and is ended after the step
-	records bool  // its tests record the kernel calls
 	writes  bool  // its output is the result: figures
-	anyway  bool  // runs also when an earlier step failed
-	always  bool  // runs also when an earlier step failed: it takes away what that one made. Ctrl-C does not end it
 }
 
 // parts returns the parts of the kit, in their order: what no other machine can show comes first, since a machine may
@@ -108,14 +106,7 @@ func parts() []part {
 		return step{program: program, args: []string{"-test.run=" + run, "-test.timeout=0", "-test.count=1"}, env: env}
 	}
 	const machine, inProcess = "CSI_PROXY_TEST_NODE=windows", "CSI_PROXY_TEST_AGENT=in-process"
-	recorded := func(s step) step {
-		s.records = true
-		return s
-	}
-	anyway := func(s step) step {
-		s.anyway = true
-		return s
-	}
+	const recorded = "CSI_PROXY_RECORDING={dir}/" + callsName
 	lifecycles := func(agent string) step {
 		return test("conformance.test", "Lifecycle", machine, "CSI_PROXY_TEST_AGENT="+agent)
 	}
@@ -134,24 +125,27 @@ func parts() []part {
 					"TestBIOSSerial|TestTokens|TestPipesFromARestrictedToken|TestPolicyOfAPipesClient)$", machine)},
 		},
 		{
-			name: "questions", minutes: 15, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
-			does: "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
-			steps: []step{
-				test("windows.test", "^TestQuestions$", machine), // first: its processes have the privileges that this one enabled
-				anyway(test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut)$", machine)),
-			},
+			name: "questions", minutes: 12, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does:  "The open questions about Windows. " + makes + " Automount is switched off and on, and put back.",
+			steps: []step{test("windows.test", "^TestQuestions$", machine)},
+		},
+		{
+			name: "disks", minutes: 3, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
+			does: "Disks that are attached, grown and pulled, disks that drivers seldom have, and links that lead elsewhere. " +
+				"It makes VHDX disks, directories and links, and takes all of them away again.",
+			steps: []step{test("windows.test", "^(TestDisks|TestUnusualDisks|TestLinksThatLeadOut)$", machine)},
 		},
 		{
 			name: "lives-in-process", minutes: 6, systems: onWindows, limit: long, needs: []need{freePipes, freeDisk},
 			does:  "The lives of all methods on this machine, without pipes, with each kernel call recorded. " + makes,
-			steps: []step{recorded(test("conformance.test", "Lifecycle", machine, inProcess))},
+			steps: []step{test("conformance.test", "Lifecycle", machine, inProcess, recorded)},
 		},
 		{
 			name: "calls", minutes: 1, systems: []string{proof.Wine}, limit: brief, needs: []need{freePipes},
 			does: "Each call of all methods once, against Wine's kernel, and how it ended, with each kernel call recorded. " +
 				"Not for Windows, where its calls would reach disks that are in use: there the lives make them, on disks of " +
 				"their own.",
-			steps: []step{recorded(test("operation.test", "^TestEveryCallOnThisMachine$", inProcess))},
+			steps: []step{test("operation.test", "^TestEveryCallOnThisMachine$", inProcess, recorded)},
 		},
 		{
 			name: "service", minutes: 1, systems: onBoth, limit: brief, needs: []need{freePipes, noService},
@@ -165,7 +159,7 @@ func parts() []part {
 					name: "stop while busy", program: agentProgram, args: []string{"service", "stop"},
 					beside: &step{program: "csi-proxyctl", args: []string{"wait", "disk", "none", "--timeout=2m"}},
 				},
-				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}, always: true},
+				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}},
 			},
 		},
 		{
@@ -180,13 +174,14 @@ func parts() []part {
 			steps: []step{
 				serviceStep("install", "-v=4"),
 				lifecycles("service"),
-				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}, always: true},
+				{name: "uninstall", program: agentProgram, args: []string{"service", "uninstall"}},
 			},
 		},
 		{
 			name: "timing", minutes: 3, systems: onWindows, limit: long, needs: []need{freePipes},
-			does:  "The agent's start, memory and PathExists beside a bare gRPC echo on a pipe. It changes nothing.",
-			steps: []step{{name: "figures", program: "bench", args: []string{"-rounds=5"}, writes: true}},
+			does: "The agent's start, memory and PathExists beside a bare gRPC echo on a pipe. It changes nothing.",
+			steps: []step{{name: "figures", program: "bench", args: []string{"-programs={dir}/programs", "-rounds=5"},
+				writes: true}},
 		},
 		{
 			name: "emulated", minutes: 4, systems: all, limit: long,

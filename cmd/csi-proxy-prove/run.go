@@ -19,36 +19,92 @@ import (
 // running is a run of the kit.
 type running struct {
 	*kit
-	ledger *windows.Ledger
-	report *proof.Report
-	unlock func()
-	chap   bool // the owner gives up a secret for mutual CHAP
-
-	dir                  string // of this run
-	binaries, work, temp string // in it
-	answers, recording   string // files there
-	more                 map[string][]string
+	options options
+	ledger  *windows.Ledger
+	report  *proof.Report
+	hidden  proof.Hidden
+	file    string // of the report
+	dir     string // of the run
 }
 
-// runPrefix begins the directory of a run.
-const runPrefix = "run-"
-
-// cleanEarlier removes what an earlier run left. A machine on which something stays is not one to make more on.
-func (r *running) cleanEarlier() error {
-	pending := r.ledger.Remaining()
-	if len(pending) > 0 {
-		r.print("\nRemoving what an earlier run left …")
-		ctx, cancel := context.WithTimeout(context.Background(), cleaning)
-		defer cancel()
-		if left, err := r.ledger.Clean(ctx); err != nil || len(left) > 0 {
-			return fmt.Errorf("cannot remove the leftovers of an earlier run: %w; remove them, then delete %s", err,
-				ledgerOf(r.base))
+// tryAll runs all parts, cleans up and writes the report.
+func (r *running) tryAll(ctx context.Context) (code int, err error) {
+	if err := errors.Join(r.unpack(), r.write()); err != nil {
+		return exitNothing, errors.Join(err, r.clear())
+	}
+	for _, p := range r.parts {
+		done := r.part(ctx, p)
+		r.report.Parts = append(r.report.Parts, done)
+		if done.Seconds == 0 { // it did not run
+			continue
+		}
+		r.collect()
+		if err := r.write(); err != nil { // before anything is removed
+			r.print("  the report cannot be written: %v", err)
+		}
+		if err := r.clean(); err != nil {
+			r.print("  still there: %v", err)
 		}
 	}
+	r.report.Interrupted = ctx.Err() != nil
+	if err := r.clear(); err != nil {
+		r.report.Left = append(r.report.Left, err.Error())
+	}
+	if err := r.write(); err != nil {
+		return exitFailed, fmt.Errorf("the report cannot be written: %w", err)
+	}
+	r.summary()
+	if !r.report.AllHeld() {
+		return exitFailed, nil
+	}
+	return exitHeld, nil
+}
+
+// summary prints how it ended.
+func (r *running) summary() {
+	r.print("\nParts: %v", r.report.Counts())
+	for _, left := range r.report.Left {
+		r.print("LEFT      %s", left)
+	}
+	if len(r.report.Left) > 0 {
+		r.print("Start the kit again to remove what is left.")
+	}
+	r.print("\nThe report: %s\nFor people: %s\nNames of this host, its users and its domain are not in it. Look at the "+
+		"page, then attach the report to an issue.", r.file, pageFile(r.file))
+}
+
+// cleanEarlier removes what an earlier run left. A machine on which something stays is not one to make more on.
+func (r *running) cleanEarlier(pending []windows.Entry) error {
 	for _, e := range pending {
 		r.report.Cleaned = append(r.report.Cleaned, e.String())
 	}
-	return nil
+	if err := r.clean(); err != nil {
+		return fmt.Errorf("cannot remove the leftovers of an earlier run: %w; remove them, then delete %s", err,
+			ledgerOf(r.base))
+	}
+	return removeAll(r.dir)
+}
+
+// cleaning is how long taking away what is left may take, also after Ctrl-C.
+const cleaning = 10 * time.Minute
+
+// clean takes away what is in the ledger, so that the next part finds the machine as the first did.
+func (r *running) clean() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
+	defer cancel()
+	_, err := r.ledger.Clean(ctx)
+	if r.report.Left = nil; err != nil {
+		r.report.Left = strings.Split(err.Error(), "\n")
+	}
+	return err
+}
+
+// clear removes the kit's own files. The ledger of what is left stays for the next start.
+func (r *running) clear() error {
+	if len(r.ledger.Remaining()) > 0 {
+		return removeAll(r.dir)
+	}
+	return removeAll(r.base)
 }
 
 // releaseTimeout is how long Windows may hold the file of a program whose process has ended, or is ending: a service
@@ -59,95 +115,60 @@ const releaseTimeout = 15 * time.Second
 func removeAll(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
 	defer cancel()
-	err := windows.RemoveTree(ctx, dir, "")
-	end := time.Now().Add(releaseTimeout)
-	for ; err != nil && time.Now().Before(end); err = windows.RemoveTree(ctx, dir, "") {
-		time.Sleep(100 * time.Millisecond)
+	for end := time.Now().Add(releaseTimeout); ; time.Sleep(100 * time.Millisecond) {
+		err := windows.RemoveTree(ctx, dir, "")
+		if err == nil || time.Now().After(end) {
+			return err
+		}
 	}
-	return err
 }
 
 // unpack makes the directory of the run with the programs of the kit.
-func (r *running) unpack(upstream string) (err error) {
-	if r.dir, err = os.MkdirTemp(r.base, runPrefix); err != nil {
-		return err
-	}
-	r.binaries, r.work, r.temp = filepath.Join(r.dir, "programs"), filepath.Join(r.dir, "work"), filepath.Join(r.dir, "t")
-	for _, dir := range []string{r.binaries, r.work, r.temp} {
+func (r *running) unpack() error {
+	for _, dir := range []string{r.dir, r.programsDir(), r.workDir(), r.tempDir()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	r.answers = filepath.Join(r.dir, answersName)
-	r.report.Kit.SHA256 = r.hash
-	r.report.Kit.Programs, err = unpack(r.self, r.binaries)
-	r.more = map[string][]string{"bench": {"-programs=" + r.binaries}}
-	if upstream != "" {
-		if upstream, err = filepath.Abs(upstream); err == nil {
-			_, err = os.Stat(upstream)
-		}
-		r.more["bench"] = append(r.more["bench"], "-upstream="+upstream)
-	}
-	return err
+	return os.CopyFS(r.programsDir(), r.archive) // it refuses names that lead out
 }
 
+// Names are short, because agents' sockets are below the last one.
+func (r *running) programsDir() string { return filepath.Join(r.dir, "programs") }
+func (r *running) workDir() string     { return filepath.Join(r.dir, "work") }
+func (r *running) tempDir() string     { return filepath.Join(r.dir, "t") }
+
 // part runs a part and returns what it showed. Whatever happens in it, the next ones run.
-func (r *running) part(ctx context.Context, p part, m machine, only []string) proof.Part {
+func (r *running) part(ctx context.Context, p part) proof.Part {
 	done := proof.Part{Name: p.name, Does: p.does, Verdict: proof.NotRun}
-	if ctx.Err() == nil {
-		if now, err := r.inspect(ctx, r.base); err == nil { // another agent may have come meanwhile
-			m = now
-		}
+	if !r.options.wants(p) {
+		return done
 	}
-	switch why := r.unmetNeed(p, m); {
-	case len(only) > 0 && !slices.Contains(only, p.name):
-		return done
-	case why != "":
-		done.Verdict, done.Reason = proof.Unavailable, why
-		return done
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		done.Reason = "the run was ended before"
+		return done
+	}
+	m, failure := r.inspect(ctx, r.base) // again: another agent may have come meanwhile
+	if done.Reason = r.unmetNeed(p, m); done.Reason != "" && failure == nil {
+		done.Verdict = proof.Unavailable
 		return done
 	}
 	r.print("\n=== %s", p.name)
 	begun := time.Now()
-	r.recording = filepath.Join(r.dir, "calls-"+p.name+".jsonl")
-	if r.records != "" && slices.Contains(p.needs, freePipes) {
-		if err := r.ledger.MakeDirectory(r.records); err != nil {
-			done.Verdict, done.Reason = proof.Failed, err.Error()
-			return done
-		}
+	if failure == nil && r.records != "" && slices.Contains(p.needs, freePipes) {
+		failure = r.ledger.MakeDirectory(r.records)
 	}
-	if err := r.save(proof.Part{Name: p.name, Does: p.does, Verdict: proof.Failed, Reason: nothingAfter}); err != nil {
-		done.Verdict, done.Reason = proof.Failed, err.Error()
-		return done
-	}
-	var failure error
 	for _, s := range p.steps {
-		if failure != nil && !s.always && (!s.anyway || ctx.Err() != nil) {
-			continue
+		if failure != nil {
+			break
 		}
-		stepContext := ctx
-		if s.always { // also after Ctrl-C; its limit ends it
-			stepContext = context.WithoutCancel(ctx)
-		}
-		err := r.noteService(s)
-		var checks []proof.Check
-		var text string
-		if err == nil {
-			checks, text, err = r.do(stepContext, s, p.limit)
-		}
-		done.Checks = append(done.Checks, checks...)
-		done.Output += text
-		if failure == nil {
-			failure = err
+		if failure = r.noteService(s); failure == nil {
+			failure = r.do(ctx, s, p.limit, &done)
 		}
 	}
-	done.Seconds = time.Since(begun).Round(time.Millisecond).Seconds()
+	done.Seconds = max(time.Since(begun), time.Millisecond).Round(time.Millisecond).Seconds()
 	counts := done.Counts()
 	switch {
-	case errors.Is(failure, errInterrupted):
-		done.Verdict, done.Reason = proof.Failed, errInterrupted.Error()
 	case counts[proof.Failed] > 0 && counts[proof.Failed] < len(done.Checks):
 		done.Verdict, done.Reason = proof.Failed, fmt.Sprintf("%d of %d checks", counts[proof.Failed], len(done.Checks))
 	case failure != nil:
@@ -157,7 +178,7 @@ func (r *running) part(ctx context.Context, p part, m machine, only []string) pr
 	default:
 		done.Verdict = proof.Held
 	}
-	r.print("%s: %s", p.name, strings.TrimSpace(string(done.Verdict)+" "+done.Reason))
+	r.print("%-9s %-17s checks: %v  %s", done.Verdict, p.name, counts, done.Reason)
 	return done
 }
 
@@ -166,13 +187,12 @@ func (r *running) noteService(s step) error {
 	if s.program != agentProgram || !slices.Contains(s.args, "install") {
 		return nil
 	}
-	if slices.ContainsFunc(r.ledger.Remaining(), func(e windows.Entry) bool {
-		return e.Kind == windows.KindService &&
-			e.Name == "csiproxy"
-	}) {
+	const name = "csiproxy"
+	noted := func(e windows.Entry) bool { return e.Kind == windows.KindService && e.Name == name }
+	if slices.ContainsFunc(r.ledger.Remaining(), noted) {
 		return nil
 	}
-	_, err := r.ledger.Note(windows.Entry{Kind: windows.KindService, Name: "csiproxy", Mark: r.command(s).Path})
+	_, err := r.ledger.Note(windows.Entry{Kind: windows.KindService, Name: name, Mark: r.path(s.program)})
 	return err
 }
 
@@ -185,33 +205,4 @@ func (r *running) tell(c *proof.Check) {
 	case strings.Count(c.Test, "/") <= 1:
 		r.print("  %s: %s (%.1f s)", c.Verdict, c.Test, c.Seconds)
 	}
-}
-
-// clean takes away what a part left, so that the next one finds the machine as the first did.
-func (r *running) clean() {
-	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
-	defer cancel()
-	left, err := r.ledger.Clean(ctx)
-	r.report.Left = nil
-	for _, e := range left {
-		r.report.Left = append(r.report.Left, e.String())
-	}
-	if err != nil {
-		r.report.Left = append(r.report.Left, err.Error())
-		r.print("  still there: %v", err)
-	}
-}
-
-// clear removes the kit's own files. The ledger of what is left stays for the next start.
-func (r *running) clear() error {
-	if r.dir != "" {
-		if err := removeAll(r.dir); err != nil {
-			return err
-		}
-	}
-	r.unlock()
-	if len(r.ledger.Remaining()) > 0 {
-		return nil
-	}
-	return tidy(r.base)
 }

@@ -5,10 +5,10 @@
 package main
 
 import (
-	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +31,7 @@ func TestCtrlC(t *testing.T) {
 	if r == nil || !r.Interrupted {
 		t.Fatalf("the report is %+v", r)
 	}
-	if got := verdictsOf(r); !slices.Contains(got, "made: failed ended early") {
+	if got := verdictsOf(r); !slices.Contains(got, "made: failed interrupt signal received") {
 		t.Errorf("it reports %q", got)
 	}
 	for _, path := range []string{made, k.base} {
@@ -44,9 +44,19 @@ func TestCtrlC(t *testing.T) {
 func TestLeftoversOfKilledRunAreRemoved(t *testing.T) {
 	k, out := newKit(t)
 	made := waits(t)
-	interrupted(t, k, os.Kill, filepath.Join(t.TempDir(), "report.json.gz"))
+	file := filepath.Join(t.TempDir(), "report.json.gz")
+	interrupted(t, k, os.Kill, file)
 	if _, err := os.Stat(made); err != nil {
 		t.Fatal(err)
+	}
+	// The report of the killed run has all parts but the one that ran.
+	killed := report(t, file)
+	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine"}
+	if diff := cmp.Diff(verdictsOf(killed)[:3], want); diff != "" || !killed.Interrupted {
+		t.Errorf("interrupted %t (-got +want):\n%s", killed.Interrupted, diff)
+	}
+	if len(killed.Answers) != 1 || killed.Answers[0].Said() != `{"on":"HOST"}` || len(killed.Calls) != 1 {
+		t.Errorf("%d answers and %d calls are in the report", len(killed.Answers), len(killed.Calls))
 	}
 	if code, err := k.run(t.Context(), []string{"-list"}); code != exitHeld || err != nil ||
 		!strings.Contains(out.String(), "An earlier run left these") {
@@ -59,7 +69,6 @@ func TestLeftoversOfKilledRunAreRemoved(t *testing.T) {
 	if diff := cmp.Diff(r.Cleaned, []string{"directory " + made}); diff != "" {
 		t.Errorf("cleaned (-got +want):\n%s", diff)
 	}
-	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
@@ -67,52 +76,25 @@ func TestLeftoversOfKilledRunAreRemoved(t *testing.T) {
 	}
 }
 
-// salvaged returns the report of a run that was stopped, which a later one wrote and named.
-func salvaged(t *testing.T, out *bytes.Buffer) *proof.Report {
-	t.Helper()
-	m := regexp.MustCompile(`What it had found: (\S+)`).FindStringSubmatch(out.String())
-	if m == nil {
-		t.Fatalf("no earlier run is named:\n%s", out)
-	}
-	return report(t, m[1])
-}
-
-// wantSalvaged checks the report of a run that was killed in its second part.
-func wantSalvaged(t *testing.T, r *proof.Report) {
-	t.Helper()
-	got := slices.DeleteFunc(verdictsOf(r), func(v string) bool { return strings.HasSuffix(v, ": not run") })
-	want := []string{"good: held", "  TestGood: held", "  TestAbsent: not here require a machine",
-		"made: failed " + nothingAfter}
-	if diff := cmp.Diff(got, want); diff != "" || !r.Interrupted {
-		t.Errorf("salvaged, interrupted %t (-got +want):\n%s", r.Interrupted, diff)
-	}
-	if len(r.Answers) != 1 || r.Answers[0].Said() != `{"on":"HOST"}` || len(r.Calls) != 1 || r.Kit.SHA256 == "" {
-		t.Errorf("%d answers and %d calls are salvaged, of %+v", len(r.Answers), len(r.Calls), r.Kit)
-	}
-}
-
-// A report that cannot be written stays in the run's directory.
+// A report that cannot be written is an error at once, and one that can no more be written leaves nothing either.
 func TestReportsThatCannotBeWritten(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "report.json.gz")
-	k, out := newKit(t)
 	gone := filepath.Join(t.TempDir(), "gone")
-	if err := os.Mkdir(gone, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute,
-		steps: []step{{name: "away", program: "away"}}})
 	t.Setenv("GONE", gone)
-	code, err := k.run(t.Context(),
-		[]string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")})
-	if code != exitFailed || err == nil || !strings.Contains(err.Error(), "start the kit again with another -report") {
-		t.Fatalf("exit %d, %v\n%s", code, err, out)
-	}
-	if code, err := k.run(t.Context(), []string{"-clean", "-yes", "-report=" + file + ".json.gz"}); code != exitHeld ||
-		err != nil {
-		t.Errorf("exit %d, %v\n%s", code, err, out)
-	}
-	if r := salvaged(t, out); r == nil || len(r.Answers) != 1 {
-		t.Errorf("the report is %+v", r)
+	args := []string{"-yes", "-only=good,away", "-report=" + filepath.Join(gone, "report.json.gz")}
+	for _, want := range []int{exitNothing, exitFailed} {
+		k, out := newKit(t)
+		k.parts = append(k.parts, part{name: "away", systems: []string{proof.Emulated}, limit: time.Minute,
+			steps: []step{{name: "away", program: "away"}}})
+		code, err := k.run(t.Context(), args)
+		if code != want || !errors.Is(err, fs.ErrNotExist) || strings.Contains(out.String(), "TestGood") != (want == exitFailed) {
+			t.Errorf("exit %d, want %d, %v\n%s", code, want, err, out)
+		}
+		if _, err := os.Stat(k.base); err == nil {
+			t.Error("the kit's directory is still there")
+		}
+		if err := os.Mkdir(gone, 0o700); err != nil { // for the second
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -124,7 +106,6 @@ func TestCleanRunsNoTests(t *testing.T) {
 	if code != exitHeld || err != nil || r != nil || strings.Contains(out.String(), "=== ") {
 		t.Fatalf("exit %d, %v, report %v\n%s", code, err, r, out)
 	}
-	wantSalvaged(t, salvaged(t, out))
 	for _, path := range []string{made, k.base} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)

@@ -8,8 +8,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
 
-// csi-proxy-prove looks for these settings before it tries anything, too, and reports in the same words.
-
 // The SAN policies of Windows, by the names that diskpart has for them.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/san
 const (

@@ -31,8 +31,7 @@ func wide(text string) []byte {
 // sample returns a report with something in every field.
 func sample() *proof.Report {
 	return &proof.Report{
-		Kit: proof.Kit{Version: "v1.2.3", SHA256: strings.Repeat("0a", 32),
-			Programs: map[string]string{"csi-proxy.exe": strings.Repeat("0b", 32)}},
+		Kit: proof.Kit{Version: "v1.2.3", SHA256: strings.Repeat("0a", 32)},
 		Machine: proof.Machine{System: proof.Wine, Product: "Windows 10 Pro", Edition: "Professional", Build: "10.0.19045.0",
 			Wine: "10.0", Architecture: "amd64"},
 		Begun: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Seconds: 1.5, Interrupted: true,
@@ -101,9 +100,6 @@ func TestInvalidReportIsRefused(t *testing.T) {
 		"another schema": {strings.Replace(text, `"schema":1`, `"schema":2`, 1),
 			"it has the schema 2, and this program reads 1"},
 		"no schema":           {"{}", "it has the schema 0"},
-		"an unknown field":    {strings.Replace(text, `"kit":{`, `"more":1,"kit":{`, 1), `unknown field "more"`},
-		"an unknown verdict":  {strings.Replace(text, `"failed"`, `"fine"`, 1), `the verdict "fine"`},
-		"an unknown system":   {strings.Replace(text, `"wine"`, `"reactos"`, 1), `unknown system "reactos"`},
 		"something behind it": {text + "{}", "after top-level value"},
 		"cut off":             {text[:len(text)/2], "not a report"},
 	} {

@@ -10,29 +10,20 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
-
-// Others are what a call shows of a machine beside what was made for the recording.
-type Others struct {
-	// Names maps the names of file servers, shares, targets, initiators, portals and users to what stands for them:
-	// "SHARE".
-	Names map[string]string
-	// Serials are the serial numbers of disks, Identifiers those of vital product data page 83, in bytes.
-	Serials     []string
-	Identifiers [][]byte
-}
 
 // profile matches the directory of a user's profile.
 var profile = regexp.MustCompile(`(?i)\\Users\\([^\\/:*?"<>|]+)`)
 
-// Others returns what a call shows of others. Own reports whether a name was made for the recording.
-func (c *Call) Others(own func(name string) bool) Others {
-	o := Others{Names: map[string]string{}}
+// Others maps names that a call shows of a machine, and that were not made for the recording, to what stands for them:
+// "SHARE". They are those of file servers, shares, targets, initiators, portals and users. Own reports whether a name
+// was made for the recording.
+func (c *Call) Others(own func(name string) bool) map[string]string {
+	others := map[string]string{}
 	add := func(by string, names ...string) {
 		for _, name := range names {
 			if name != "" && !own(name) {
-				o.Names[name] = by
+				others[name] = by
 			}
 		}
 	}
@@ -107,28 +98,6 @@ func (c *Call) Others(own func(name string) bool) Others {
 			add("TARGET", d.TargetName)
 			add("INITIATOR", d.InitiatorName)
 		}
-	case "DeviceIoControl":
-		o.disk(c)
 	}
-	return o
-}
-
-// disk adds how a disk is known from all others.
-func (o *Others) disk(c *Call) {
-	asked, err := deviceside.ParseStoragePropertyQuery(c.In)
-	if err != nil || c.Code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
-		return
-	}
-	switch asked.PropertyID {
-	case win32.StorageDeviceProperty:
-		if d, err := win32.ParseStorageDevice(c.Out); err == nil {
-			o.Serials = append(o.Serials, d.SerialNumber)
-		}
-	case win32.StorageDeviceIdProperty:
-		if page, err := win32.ParseStorageDeviceID(c.Out); err == nil {
-			for _, id := range page.Identifiers {
-				o.Identifiers = append(o.Identifiers, id.Identifier)
-			}
-		}
-	}
+	return others
 }
