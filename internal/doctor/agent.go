@@ -105,14 +105,11 @@ func (r *report) anotherAgent() {
 	servers := slices.SortedFunc(maps.Keys(served), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(served[b]), len(served[a])), cmp.Compare(a, b))
 	})
-	if !r.NoAgent && len(servers) > 0 {
-		servers = servers[1:] // the node's
-	}
-	if len(servers) == 0 {
+	if len(servers) < 2 {
 		return
 	}
 	var evidence []string
-	for _, server := range servers {
+	for _, server := range servers[1:] { // the first is the node's
 		evidence = append(evidence, fmt.Sprintf("%s serves %d endpoints, such as %s", server, len(served[server]),
 			served[server][0]))
 	}

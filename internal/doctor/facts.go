@@ -21,7 +21,6 @@ type Facts struct {
 	SANPolicy         string      // what becomes of new disks: OfflineShared
 	Directories       []Directory // that matter to the agent
 	Emulated          EmulatedNode
-	NoAgent           bool // no agent is meant to serve here: each that does is another one
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
 }
