@@ -25,8 +25,12 @@ func (r *running) write() error {
 	if err := hidden.Hide(r.hidden); err != nil {
 		return err
 	}
-	return errors.Join(replace(r.file, hidden.Write),
+	err := errors.Join(replace(r.file, hidden.Write),
 		replace(pageFile(r.file), func(w io.Writer) error { return page(w, &hidden) }))
+	if err != nil {
+		return fmt.Errorf("the report cannot be written, and -report names another file: %w", err)
+	}
+	return nil
 }
 
 // pageFile returns the name of the page for people that goes with a report.

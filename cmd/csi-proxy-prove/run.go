@@ -40,7 +40,7 @@ func (r *running) tryAll(ctx context.Context) (code int, err error) {
 		}
 		r.collect()
 		if err := r.write(); err != nil { // before anything is removed
-			r.print("  the report cannot be written: %v", err)
+			r.print("  %v", err)
 		}
 		if err := r.clean(); err != nil {
 			r.print("  still there: %v", err)
@@ -51,7 +51,7 @@ func (r *running) tryAll(ctx context.Context) (code int, err error) {
 		r.report.Left = append(r.report.Left, err.Error())
 	}
 	if err := r.write(); err != nil {
-		return exitFailed, fmt.Errorf("the report cannot be written: %w", err)
+		return exitFailed, err
 	}
 	r.summary()
 	if !r.report.AllHeld() {
