@@ -73,17 +73,15 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 	return []string{path + ": not mapped"}, nil
 }
 
-// mappingRow is a mapped share.
-type mappingRow struct {
-	Share  string `json:"share"`
-	Status string `json:"status"`
-}
-
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
 	mapped, err := a.mappings(ctx)
 	return table("mappings", "SHARE\tSTATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
-		return mappingRow{m.GetRemotePath(), m.GetStatus()}, []any{m.GetRemotePath(), m.GetStatus()}
+		return mappingValue(m), []any{m.GetRemotePath(), m.GetStatus()}
 	}), err
+}
+
+func mappingValue(m *admin.SMBMapping) any {
+	return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus()}
 }
 
 func iscsiGroup(a *connection) *cobra.Command {

@@ -94,11 +94,11 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 	b.add("README.txt", bundleReadme)
 	b.add("doctor.txt", findingsText(findings, missing))
 	b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing})
-	v, why := a.versions(ctx)
-	if v.Agent == nil {
+	client, agent, why := a.versions(ctx)
+	if agent == nil {
 		b.addMissing("the agent's version", why)
 	}
-	b.addJSON("version.json", map[string]any{"csiProxyctl": v.Client, "agent": v.Agent,
+	b.addJSON("version.json", map[string]any{"csiProxyctl": client, "agent": agent,
 		"system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()})
 	b.add("endpoints.txt", endpointsText(facts.Endpoints))
 	if facts.Tree != nil { // otherwise missing has the reason

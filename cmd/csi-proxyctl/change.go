@@ -178,13 +178,11 @@ func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 	if err != nil || strings.HasPrefix(c.Name(), "add") {
 		return err
 	}
-	ctx, cancel := a.limited(c.Context())
-	defer cancel()
 	for i, of := range a.takes[c][:len(args)] {
 		if of.onNode == "" {
 			continue
 		}
-		typed, names := of.names(ctx, a, args[:i+1])
+		typed, names := of.names(c.Context(), a, args[:i+1])
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, typed) }) {
 			return failedWith(codes.NotFound, "there is no "+of.onNode+" "+args[i])
 		}

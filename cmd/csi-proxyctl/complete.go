@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 )
 
 // completionTime limits the calls of a completion: the user waits.
@@ -33,10 +34,10 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	next := takes[len(args)]
-	if next.file {
+	switch {
+	case next.file:
 		return nil, cobra.ShellCompDirectiveDefault
-	}
-	if next.complete == nil {
+	case next.complete == nil:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
@@ -50,15 +51,7 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 
 // complete completes a flag with fixed values. It panics if there is no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
-	completeBy(c, flag, func() []string { return values })
-}
-
-// completeBy is complete with values that are listed on demand.
-func completeBy(c *cobra.Command, flag string, values func() []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]cobra.Completion,
-		cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
+	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
 		panic(err)
 	}
@@ -66,8 +59,8 @@ func completeBy(c *cobra.Command, flag string, values func() []string) {
 
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
-	completeBy(c, "function", functions.All)
-	completeBy(c, "method", func() []string { return methods.Masks(policy.Methods()) })
+	complete(c, "function", functions.All()...)
+	complete(c, "method", methods.Masks(policy.Methods())...)
 }
 
 // The completers below ignore errors, which a shell cannot show. A description follows a tab.
@@ -111,7 +104,8 @@ func completeVolumes(ctx context.Context, a *connection, _ []string) (list []str
 }
 
 // namesOf returns the names of objects.
-func namesOf[T any](objects []T, name func(T) string) (list []string) {
+func namesOf[T any](objects []T, name func(T) string) []string {
+	list := []string{}
 	for _, object := range objects {
 		list = append(list, name(object))
 	}
@@ -188,34 +182,16 @@ func completeFaults(ctx context.Context, a *connection, _ []string) []string {
 	})
 }
 
-// similar returns at most three names that are similar to a text, as cobra finds them for the names of commands.
-func similar(text string, names []string) []string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names {
-		if !strings.Contains(name, " ") { // cobra ends a command's name there
-			all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-		}
-	}
-	if text == "" {
-		return nil
-	}
-	found := all.SuggestionsFor(text)
-	return found[:min(len(found), 3)]
-}
-
 // didYouMean returns the end of an error's text: similar names, or all names if they are at most six. It is empty if
 // text is one of the names.
 func didYouMean(text string, names []string) string {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) }) {
 		return ""
 	}
-	if near := similar(text, names); len(near) > 0 {
-		return "; did you mean " + strings.Join(near, " or ") + "?"
+	if meant := similar.Meant(text, names); meant != "" || len(names) > 6 {
+		return meant
 	}
-	if len(names) <= 6 {
-		return "; there are: " + strings.Join(names, ", ")
-	}
-	return ""
+	return "; there are: " + strings.Join(names, ", ")
 }
 
 // subcommand checks the arguments of a command that only groups others. It uses cobra's own suggestions.
@@ -253,7 +229,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := similar(unknown.GetSpecifiedName(), names); len(near) > 0 {
+	if near := similar.Names(unknown.GetSpecifiedName(), names); len(near) > 0 {
 		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
 	}
 	return err
@@ -275,16 +251,15 @@ func (a *connection) suggestion(ctx context.Context) string {
 	return ""
 }
 
-// unknownCalls returns an error's text and a suggestion if no kernel function or no method has the name. Both are empty
-// if there are such calls.
-func unknownCalls(function, method string) (text, suggestion string) {
+// unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
+func unknownCalls(function, method string) string {
 	isFunction := func(f string) bool { return strings.EqualFold(f, function) }
 	if function != "" && !slices.ContainsFunc(functions.All(), isFunction) {
-		return fmt.Sprintf("there is no kernel function %q", function), didYouMean(function, functions.All())
+		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, functions.All()))
 	}
 	mask, err := methods.Parse(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
-		return "", ""
+		return ""
 	}
-	return fmt.Sprintf("no method is called %q", method), didYouMean(method, methods.Masks(policy.Methods()))
+	return fmt.Sprintf("no method is called %q%s", method, didYouMean(method, methods.Masks(policy.Methods())))
 }

@@ -43,11 +43,22 @@ func (a *connection) limited(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeout(ctx, a.timeout)
 }
 
-// untilInterrupted removes the default of --timeout if the command follows events.
-func (a *connection) untilInterrupted(c *cobra.Command, follow bool) {
+func followFlag(c *cobra.Command) *bool {
+	return c.Flags().BoolP("follow", "f", false, "continue until interrupted, or for as long as --timeout says")
+}
+
+// following calls do. If that follows events, --timeout has no default, and its end is not an error.
+func (a *connection) following(c *cobra.Command, follow bool, do func(context.Context) error) error {
 	if follow && !c.Flags().Changed("timeout") {
 		a.timeout = 0
 	}
+	ctx, cancel := a.limited(c.Context())
+	defer cancel()
+	err := do(ctx)
+	if follow && (ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
+		return nil
+	}
+	return err
 }
 
 // poll calls observe at intervals until it is done or fails, or the context ends.

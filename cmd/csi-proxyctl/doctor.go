@@ -104,10 +104,7 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 		_, err := io.WriteString(c.OutOrStdout(), findingsText(findings, missing))
 		return err
 	}
-	names := []string{}
-	for _, f := range findings {
-		names = append(names, f.Check)
-	}
+	names := namesOf(findings, func(f doctor.Finding) string { return f.Check })
 	return a.printAnswer(c, answer{value: struct {
 		Findings []doctor.Finding `json:"findings"`
 		Missing  []string         `json:"missing"`
@@ -160,13 +157,12 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 	for _, group := range versions.Groups() {
 		f.Newest[group.Name] = group.Hub
 	}
-	answers, found := map[string]bool{}, false
-	for _, e := range f.Endpoints {
-		found = found || e.State != doctor.Absent && e.State != doctor.Abandoned
-		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
-	}
-	if !found {
+	if !slices.ContainsFunc(f.Endpoints, doctor.Endpoint.Exists) {
 		return f, []string{"everything else: no agent is running"}
+	}
+	answers := map[string]bool{}
+	for _, e := range f.Endpoints {
+		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
 	queries := []struct {
 		name  string

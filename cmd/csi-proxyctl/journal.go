@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -26,18 +24,17 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	c.Example = `  csi-proxyctl journal --method volume/MountVolume
   csi-proxyctl journal --failed --since 5m
   csi-proxyctl journal --api --tail 20 --follow`
-	p, flags := &journalPrinter{a: a, request: &admin.ListJournalRequest{}}, c.Flags()
-	r := p.request
+	r, flags := &admin.ListJournalRequest{}, c.Flags()
 	flags.Uint64Var(&r.After, "after", 0, "only entries after this `number`")
 	flags.StringVar(&r.Method, "method", "", "only API calls of these `methods`, and kernel calls made for them")
 	flags.StringVar(&r.Function, "function", "", "only calls of the kernel function of this `name`")
 	flags.StringVar(&r.Object, "object", "", "only calls that name this `text`: a path, a volume, a serial number")
 	flags.StringVar(&r.RequestId, "request-id", "", "only the API call with this `id`, and kernel calls made for it")
 	flags.BoolVar(&r.Failed, "failed", false, "only calls that failed")
-	flags.BoolVar(&p.api, "api", false, "only API calls")
+	api := flags.Bool("api", false, "only API calls")
 	since := flags.String("since", "", "only calls that began at this `time` or later: 30s ago, or 2026-01-31T12:00:00Z")
-	flags.IntVar(&p.tail, "tail", -1, "only the last `number` of the entries that exist (default: all)")
-	flags.BoolVarP(&p.follow, "follow", "f", false, "continue until interrupted, or for as long as --timeout says")
+	tail := flags.Int("tail", -1, "only the last `number` of the entries that exist (default: all)")
+	follow := followFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *since != "" {
 			at, err := parseTime(*since)
@@ -46,51 +43,41 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			}
 			r.Since = timestamppb.New(at)
 		}
-		if what, suggestion := unknownCalls(r.GetFunction(), r.GetMethod()); what != "" {
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s%s\n", what, suggestion)
+		if warning := unknownCalls(r.GetFunction(), r.GetMethod()); warning != "" {
+			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", warning)
 		}
-		a.untilInterrupted(c, p.follow)
-		ctx, cancel := a.limited(c.Context())
-		defer cancel()
-		err := p.print(ctx, c)
-		if p.follow && (ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
-			return nil
-		}
-		return err
+		return a.following(c, *follow, func(ctx context.Context) error {
+			return a.printJournal(ctx, c, r, *api, *follow, *tail)
+		})
 	}
 	completeCalls(c)
 	return c
 }
 
-// A journalPrinter prints a part of the journal.
-type journalPrinter struct {
-	a           *connection
-	request     *admin.ListJournalRequest
-	api, follow bool
-	tail        int // < 0: all
-}
-
-func (p *journalPrinter) print(ctx context.Context, c *cobra.Command) error {
-	unfiltered := proto.Equal(p.request, &admin.ListJournalRequest{After: p.request.GetAfter()})
+// printJournal prints the entries that a request selects, or of those that exist only the last ones unless tail is
+// negative.
+func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *admin.ListJournalRequest, api, follow bool,
+	tail int) error {
+	unfiltered := proto.Equal(r, &admin.ListJournalRequest{After: r.GetAfter()})
 	var kept []*admin.JournalEntry
-	return p.a.eachPage(ctx, p.request, p.follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
+	return a.eachPage(ctx, r, follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
 		if unfiltered && first > 1 && len(entries) > 0 && entries[0].GetSequence() > first {
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, entries[0].GetSequence()-1)
 		}
 		for _, e := range entries {
-			if !p.api || e.GetApi() != nil {
+			if !api || e.GetApi() != nil {
 				kept = append(kept, e)
 			}
 		}
-		if p.tail >= 0 {
-			kept = kept[max(0, len(kept)-p.tail):]
+		if tail >= 0 {
+			kept = kept[max(0, len(kept)-tail):]
 			if !last {
 				return nil
 			}
-			p.tail = -1 // for later entries
+			tail = -1 // for later entries
 		}
 		for _, e := range kept {
-			if err := p.a.printOne(c, journal.Line(e), fmt.Sprint(e.GetSequence()), message{e}); err != nil {
+			if err := a.printOne(c, journal.Line(e), fmt.Sprint(e.GetSequence()), message{e}); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -57,15 +58,8 @@ func accessCommand(a *connection) *cobra.Command {
 
 // rightsText returns the name of a set of rights, or the mask.
 func rightsText(mask uint32) string {
-	switch mask {
-	case 0x1200a9:
-		return "read"
-	case 0x1301bf:
-		return "modify"
-	case 0x1f01ff:
-		return "full"
-	}
-	return fmt.Sprintf("%#x", mask)
+	known := map[uint32]string{0x1200a9: "read", 0x1301bf: "modify", 0x1f01ff: "full"}
+	return cmp.Or(known[mask], fmt.Sprintf("%#x", mask))
 }
 
 func smbCommand(a *connection) *cobra.Command {
@@ -292,13 +286,12 @@ func diskCommand(a *connection) *cobra.Command {
 // listDetached lists the disks that were pulled out. The commands are for POSIX shells.
 func (a *connection) listDetached(ctx context.Context, _ []string) (answer, error) {
 	r, err := invoke(ctx, a, nodeClient.ListDetachedDisks, &admin.ListDetachedDisksRequest{})
-	names, heads := []string{}, "SERIAL\tSIZE\tTO ATTACH IT AGAIN"
+	const heads = "SERIAL\tSIZE\tTO ATTACH IT AGAIN"
 	found := table("disks", heads, r.GetDisks(), func(d *admin.DetachedDisk) (any, []any) {
-		names = append(names, d.GetBundlePath())
 		return message{d}, []any{d.GetSerialNumber(), treeview.Size(d.GetSizeBytes()),
 			"csi-proxyctl node disk attach --bundle '" + strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`) + "'"}
 	})
-	found.names = names
+	found.names = namesOf(r.GetDisks(), (*admin.DetachedDisk).GetBundlePath)
 	return found, err
 }
 
@@ -350,22 +343,17 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 		if flags.Changed("lun") {
 			r.Lun = lun
 		}
-		for _, path := range []*string{&r.ImagePath, &r.BundlePath} {
-			if *path, err = absolute(*path); err != nil {
+		for _, path := range []*string{&r.ImagePath, &r.BundlePath} { // the agent has another current directory
+			if *path == "" {
+				continue
+			}
+			if *path, err = filepath.Abs(*path); err != nil {
 				return err
 			}
 		}
 		r.Identifiers, err = identifiers(*naa, *eui, *t10)
 		return err
 	})
-}
-
-// absolute returns the absolute form of a path for the agent, which has another current directory.
-func absolute(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	return filepath.Abs(path)
 }
 
 // identifiers returns the page 83 identifiers of the flags, with the code sets and types of SPC-4.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -271,20 +272,17 @@ func plainValue(field protoreflect.FieldDescriptor, value protoreflect.Value) an
 	}
 }
 
+// innerCapital matches the beginning of each further word in the name of an enum.
+var innerCapital = regexp.MustCompile(`\B[A-Z]`)
+
 // enumWord returns the word for a value of an enum: "start-pending" for SERVICE_STATE_START_PENDING of ServiceState.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) string {
 	value := enum.Values().ByNumber(number)
 	if value == nil {
 		return ""
 	}
-	var prefix strings.Builder
-	for i, r := range string(enum.Name()) {
-		if i > 0 && unicode.IsUpper(r) {
-			prefix.WriteByte('_')
-		}
-		prefix.WriteRune(unicode.ToUpper(r))
-	}
-	name := strings.TrimPrefix(string(value.Name()), prefix.String()+"_")
+	prefix := strings.ToUpper(innerCapital.ReplaceAllString(string(enum.Name()), "_$0")) + "_"
+	name := strings.TrimPrefix(string(value.Name()), prefix)
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 }
 

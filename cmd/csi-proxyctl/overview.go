@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"runtime"
 
@@ -28,12 +27,10 @@ func apisCommand(a *connection) *cobra.Command {
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
 	return a.runs(c, func(ctx context.Context, _ []string) (answer, error) {
 		list, _, err := a.servedAPIs(ctx)
-		names := []string{}
 		found := table("apis", "GROUP\tVERSION\tENDPOINT", list, func(api *admin.API) (any, []any) {
-			names = append(names, api.GetGroup()+"/"+api.GetVersion())
 			return message{api}, []any{api.GetGroup(), api.GetVersion(), api.GetEndpoint()}
 		})
-		found.names = names
+		found.names = namesOf(list, func(api *admin.API) string { return api.GetGroup() + "/" + api.GetVersion() })
 		return found, err
 	})
 }
@@ -74,53 +71,37 @@ func adminMissingText(err error) string {
 	}
 }
 
-// versionView holds the versions of this program and of the agent.
-type versionView struct {
-	Client struct {
-		Version  string `json:"version"`
-		Go       string `json:"go"`
-		Platform string `json:"platform"`
-	} `json:"client"`
-	// Agent is null without an agent.
-	Agent *agentVersion `json:"agent"`
-}
-
-type agentVersion struct {
-	Version string `json:"version"` // "": not reported
-}
-
 func versionCommand(a *connection) *cobra.Command {
 	c := a.command("version", "Print the versions of this program and of the agent")
 	c.Long = c.Short + `. Without an agent, the exit code is 0 as well.
 csi-proxyctl --version prints this program's alone.`
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		v, why := a.versions(c.Context())
-		rows := []string{"client\t" + v.Client.Version + "\t" + v.Client.Go + " " + v.Client.Platform}
+		client, agent, why := a.versions(c.Context())
+		rows := []string{"client\t" + client["version"] + "\t" + client["go"] + " " + client["platform"]}
 		switch {
-		case v.Agent == nil:
+		case agent == nil:
 			rows = append(rows, "agent\tnone\t"+why.Error())
-		case v.Agent.Version == "":
+		case agent["version"] == "":
 			rows = append(rows, "agent\tunknown\tthis agent does not report its version")
 		default:
-			rows = append(rows, "agent\t"+v.Agent.Version)
+			rows = append(rows, "agent\t"+agent["version"])
 		}
-		return a.printAnswer(c, answer{value: v, rows: rows, names: []string{v.Client.Version}})
+		return a.printAnswer(c, answer{value: map[string]any{"client": client, "agent": agent}, rows: rows,
+			names: []string{client["version"]}})
 	}
 	return c
 }
 
-// versions returns the versions, and the reason if the agent's is missing.
-func (a *connection) versions(ctx context.Context) (v versionView, why error) {
-	v.Client.Version, v.Client.Go, v.Client.Platform = buildversion.String(), runtime.Version(),
-		fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)
+// versions returns what is known of this program's version and of the agent's, which is empty if the agent does not
+// report it. Without an agent, agent is nil, and why has the reason.
+func (a *connection) versions(ctx context.Context) (client, agent map[string]string, why error) {
+	client = map[string]string{"version": buildversion.String(), "go": runtime.Version(),
+		"platform": runtime.GOOS + "/" + runtime.GOARCH}
 	r, why := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
-	if why == nil {
-		v.Agent = &agentVersion{r.GetAgentVersion()}
+	if why == nil || adminMissing(why) && a.serves() {
+		agent = map[string]string{"version": r.GetAgentVersion()}
 	}
-	if v.Agent == nil && adminMissing(why) && a.serves() {
-		v.Agent = &agentVersion{}
-	}
-	return v, why
+	return client, agent, why
 }
 
 func treeCommand(a *connection) *cobra.Command {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,12 @@ type observation struct {
 	found  answer
 }
 
-// gone returns the observation of a missing object. The field is the object's in JSON.
+// seen returns the observation of an object. The field is the object's in JSON.
+func seen(field string, value any, states ...string) observation {
+	return observation{states, answer{value: map[string]any{field: value}, rows: []string{fmt.Sprint(value)}}}
+}
+
+// gone returns the observation of a missing object.
 func gone(field string) observation {
 	return observation{[]string{stateGone},
 		answer{value: map[string]any{field: nil}, rows: []string{}, names: []string{}}}
@@ -100,14 +104,14 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 	defer showProgress(c)()
 	last, current := "", first
 	err = poll(ctx, waitPause, func() (bool, error) {
-		seen, err := observe(current, args)
+		now, err := observe(current, args)
 		current = ctx
 		switch {
-		case err == nil && slices.Contains(seen.states, want):
-			found = seen.found
+		case err == nil && slices.Contains(now.states, want):
+			found = now.found
 			return true, nil
 		case err == nil:
-			last = "it is " + strings.Join(seen.states, ", ")
+			last = "it is " + strings.Join(now.states, ", ")
 		case ctx.Err() == nil && !isTransient(err):
 			return true, err
 		case ctx.Err() == nil || last == "":
@@ -131,11 +135,8 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 
 // isTransient reports whether an error may end without an action of the user, as while the agent starts.
 func isTransient(err error) bool {
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.ResourceExhausted, codes.Internal:
-		return true
-	}
-	return exitCode(failure{err}) == exitUnavailable
+	transient := []codes.Code{codes.DeadlineExceeded, codes.Aborted, codes.ResourceExhausted, codes.Internal}
+	return slices.Contains(transient, status.Code(err)) || exitCode(failure{err}) == exitUnavailable
 }
 
 // readyObserver returns an observer of the agent, which serves the admin endpoint last. Without one, the agent is ready
@@ -149,8 +150,7 @@ func (a *connection) readyObserver() observer {
 		if err != nil || !ready {
 			return observation{states: []string{"not served"}}, err
 		}
-		return observation{[]string{"ready"},
-			answer{value: map[string]int{"endpoints": len(list)}, rows: []string{strconv.Itoa(len(list))}}}, nil
+		return seen("endpoints", len(list), "ready"), nil
 	}
 }
 
@@ -180,12 +180,11 @@ func (a *connection) diskObserver() observer {
 		if status.Code(err) == codes.NotFound {
 			return gone("diskNumber"), nil
 		}
-		return observation{[]string{statePresent, onlineText(state.GetIsOnline())},
-			answer{value: map[string]uint32{"diskNumber": number}, rows: []string{fmt.Sprint(number)}}}, err
+		return seen("diskNumber", number, statePresent, onlineText(state.GetIsOnline())), err
 	}
 }
 
-func (a *connection) observeVolume(ctx context.Context, args []string) (seen observation, err error) {
+func (a *connection) observeVolume(ctx context.Context, args []string) (now observation, err error) {
 	id := args[0]
 	if isPath(id) {
 		id, err = a.volumeAt(ctx, id)
@@ -197,21 +196,21 @@ func (a *connection) observeVolume(ctx context.Context, args []string) (seen obs
 	if status.Code(err) == codes.NotFound {
 		return gone("volumeId"), nil
 	}
-	seen = observation{[]string{statePresent}, answer{value: map[string]string{"volumeId": id}, rows: []string{id}}}
+	now = seen("volumeId", id, statePresent)
 	if err != nil || !r.GetFormatted() {
-		return seen, err
+		return now, err
 	}
-	seen.states = append(seen.states, "formatted")
+	now.states = append(now.states, "formatted")
 	tree, _, err := a.tree(ctx)
 	if err != nil {
-		return seen, err
+		return now, err
 	}
 	for _, v := range volumesOf(tree) {
 		if strings.EqualFold(shortID(v.ID), shortID(id)) && len(v.MountPoints) > 0 {
-			seen.states = append(seen.states, "mounted")
+			now.states = append(now.states, "mounted")
 		}
 	}
-	return seen, nil
+	return now, nil
 }
 
 func (a *connection) observeMapping(ctx context.Context, args []string) (observation, error) {
@@ -219,7 +218,7 @@ func (a *connection) observeMapping(ctx context.Context, args []string) (observa
 	for _, m := range mapped {
 		if strings.EqualFold(m.GetRemotePath(), args[0]) {
 			return observation{[]string{statePresent, strings.ToLower(m.GetStatus())},
-				answer{value: mappingRow{m.GetRemotePath(), m.GetStatus()}, rows: []string{m.GetStatus()}}}, nil
+				answer{value: mappingValue(m), rows: []string{m.GetStatus()}}}, nil
 		}
 	}
 	return gone("share"), err
@@ -243,37 +242,31 @@ With --follow, continue with what is added, changed or removed, whatever program
 
 Windows and the agent record no events. So the command observes the node at intervals, queries every disk and volume
 each time, and misses objects that appear and disappear in between.`
-	follow := c.Flags().BoolP("follow", "f", false,
-		"continue until interrupted, or for as long as --timeout says")
+	follow := followFlag(c)
 	interval := c.Flags().Duration("interval", 10*time.Second, "`time` between two observations")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *interval <= 0 {
 			return errors.New("--interval must be positive")
 		}
-		a.untilInterrupted(c, *follow)
-		ctx, cancel := a.limited(c.Context())
-		defer cancel()
 		before := states{}
-		err := poll(ctx, *interval, func() (done bool, err error) {
-			now, err := a.states(ctx)
-			if err != nil && (!*follow || ctx.Err() != nil || exitCode(err) == exitUsage) {
-				return true, err
-			}
-			if err != nil {
-				now = states{"agent": "does not answer"}
-			}
-			for _, e := range changesBetween(before, now, time.Now()) {
-				if err := a.printOne(c, e.line(), printable.Text(e.Object), e); err != nil {
+		return a.following(c, *follow, func(ctx context.Context) error {
+			return poll(ctx, *interval, func() (done bool, err error) {
+				now, err := a.states(ctx)
+				if err != nil && (!*follow || ctx.Err() != nil || exitCode(err) == exitUsage) {
 					return true, err
 				}
-			}
-			before = now
-			return !*follow, nil
+				if err != nil {
+					now = states{"agent": "does not answer"}
+				}
+				for _, e := range changesBetween(before, now, time.Now()) {
+					if err := a.printOne(c, e.line(), printable.Text(e.Object), e); err != nil {
+						return true, err
+					}
+				}
+				before = now
+				return !*follow, nil
+			})
 		})
-		if *follow && ctx.Err() != nil {
-			return nil
-		}
-		return err
 	}
 	return c
 }

@@ -70,7 +70,7 @@ func (r *report) unanswered() {
 func (r *report) versionsServed() {
 	served, present := map[string][]string{}, false
 	for _, e := range r.Endpoints {
-		if e.State != Absent && e.State != Abandoned && e.Group != "" {
+		if e.Exists() && e.Group != "" {
 			served[e.Group], present = append(served[e.Group], e.Version), true
 		}
 	}

@@ -62,6 +62,9 @@ type Endpoint struct {
 	Server  string `json:"-"` // the process that serves it: "pid 7"
 }
 
+// Exists reports whether a process serves the endpoint, or may do so.
+func (e Endpoint) Exists() bool { return e.State != Absent && e.State != Abandoned }
+
 // Service is a Windows service that matters to storage, or the agent's own.
 type Service struct {
 	Name      string

@@ -60,29 +60,43 @@ func (r *report) add(severity Severity, check, what string, evidence []string, d
 // A look reports about a part of the facts.
 type look struct {
 	judge   func(*report)
-	missing func(Facts) string // what keeps it from finding anything; "" if nothing does
-	checks  string             // that it may report
+	missing string // what keeps it from finding anything; "" if nothing does
+	checks  string // that it may report
 }
 
-func looks() []look {
-	never := func(Facts) string { return "" }
+func (f Facts) looks() []look {
+	unless := func(known bool, missing string) string {
+		if known {
+			return ""
+		}
+		return missing
+	}
+	noAgent := unless(slices.ContainsFunc(f.Endpoints, Endpoint.Exists), "there is no agent to ask")
+	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
+	noTree := unless(f.Tree != nil, "the agent did not list the disks")
+	notInspected := unless(f.Inspected != nil, "the agent's admin endpoint did not answer")
+	without := func(part string) string { // the agent's inspection was not made, or lacks a part
+		is := func(missing string) bool { return strings.HasPrefix(missing, part) }
+		return cmp.Or(notInspected,
+			unless(!slices.ContainsFunc(f.Inspected.GetMissing(), is), "the agent could not look at "+part))
+	}
 	return []look{
-		{(*report).endpoints, never, "no-agent access-denied silent-endpoint broken-endpoint"},
+		{(*report).endpoints, "", "no-agent access-denied silent-endpoint broken-endpoint"},
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
 		{(*report).unanswered, noAgent, "no-answer"},
 		{(*report).versionsServed, noAgent, "group-off old-version"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
-		{(*report).privileges, notInspected(""), "missing-privilege"},
-		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
-		{(*report).dangling, notInspected("mount points"),
+		{(*report).privileges, notInspected, "missing-privilege"},
+		{(*report).operations, notInspected, "hung-operation slow-operation"},
+		{(*report).dangling, without("mount points"),
 			"dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
-		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
-		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
+		{(*report).mappings, without("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
+		{(*report).sessions, without("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
 		{(*report).volumes, noTree, "volume-not-mounted file-system-smaller"},
 		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
 		{(*report).settings, noAgent, "automount-off san-policy bitlocker-required"},
-		{(*report).anotherAgent, never, "another-agent"},
+		{(*report).anotherAgent, "", "another-agent"},
 		{(*report).writable, noAgent, "writable-directory"},
 	}
 }
@@ -90,7 +104,7 @@ func looks() []look {
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
 	r := &report{Facts: f}
-	for _, l := range looks() {
+	for _, l := range f.looks() {
 		l.judge(r)
 	}
 	order := []Severity{Problem, Warning, Note}

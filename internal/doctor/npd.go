@@ -23,7 +23,7 @@ const maxNPDLine = 80
 
 // Reasons returns the reasons of all findings there are.
 func Reasons() (reasons []string) {
-	for _, l := range looks() {
+	for _, l := range (Facts{}).looks() {
 		for check := range strings.FieldsSeq(l.checks) {
 			reasons = append(reasons, reason(check))
 		}
@@ -40,11 +40,10 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 	if len(findings) > 0 {
 		return npdLine(findings[0], len(findings)-1), NPDProblem
 	}
-	for _, l := range looks() {
-		missing := l.missing(f)
+	for _, l := range f.looks() {
 		for check := range strings.FieldsSeq(l.checks) {
-			if missing != "" && wanted(reason(check)) {
-				return "not known: " + missing, NPDUnknown
+			if l.missing != "" && wanted(reason(check)) {
+				return "not known: " + l.missing, NPDUnknown
 			}
 		}
 	}
@@ -62,39 +61,4 @@ func npdLine(f Finding, more int) string {
 		line += others
 	}
 	return line
-}
-
-func noAgent(f Facts) string {
-	if slices.ContainsFunc(f.Endpoints, func(e Endpoint) bool { return e.State != Absent && e.State != Abandoned }) {
-		return ""
-	}
-	return "there is no agent to ask"
-}
-
-func noServices(f Facts) string {
-	if len(f.Services) > 0 {
-		return ""
-	}
-	return "the agent did not tell the states of services"
-}
-
-func noTree(f Facts) string {
-	if f.Tree != nil {
-		return ""
-	}
-	return "the agent did not list the disks"
-}
-
-// notInspected returns a check whether the agent's inspection was made, and has a part.
-func notInspected(part string) func(Facts) string {
-	return func(f Facts) string {
-		switch {
-		case f.Inspected == nil:
-			return "the agent's admin endpoint did not answer"
-		case part != "" && slices.ContainsFunc(f.Inspected.GetMissing(),
-			func(missing string) bool { return strings.HasPrefix(missing, part) }):
-			return "the agent could not look at " + part
-		}
-		return ""
-	}
 }
