@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed" // for the templates
 	"path"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 // A library is a group of the in-process library, which has a package for the calls and one for a machine.
 type library struct {
 	Kind    string   // name of the group's type, and of the client's field
+	Machine string   // type of a machine, if it is not the HostAPI
 	Checked bool     // whether it checks paths and messages for a HostAPI of a driver
 	more    []string // methods that the API lacks
 	hand    []string // what is written by hand, besides methods whose fields need a conversion
@@ -25,15 +27,15 @@ type library struct {
 
 func libraries() map[string]library {
 	return map[string]library{
-		"disk": {Kind: "Disk", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
-			hand: []string{"New", "within", "Disk.PartitionDisk", "HostAPI.PartitionDisk"},
+		"disk": {Kind: "Disk", Machine: "hostAPI", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
+			hand: []string{"Disk.PartitionDisk", "HostAPI.PartitionDisk"},
 			Host: []string{"IsDiskInitialized(diskNumber uint32) (bool, error)", "InitializeDisk(diskNumber uint32) error",
 				"BasicPartitionsExist(diskNumber uint32) (bool, error)", "CreateBasicPartition(diskNumber uint32) error",
 				"SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error",
 				"GetDiskReadOnly(diskNumber uint32) (bool, error)"}},
 		"filesystem": {Kind: "Filesystem", Checked: true, more: []string{"PathValid"},
 			hand: []string{"within"}, Host: []string{"PathValid(path string) (bool, error)"}},
-		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"within"},
+		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"AuthenticationType", "within"},
 			Host: []string{"ListTargetPortals() ([]TargetPortal, error)",
 				"ConnectTarget(portal *TargetPortal, iqn, authType, chapUser, chapSecret string) error"}},
 		"smb": {Kind: "SMB", hand: []string{"New", "within", "SMB.NewSMBGlobalMapping",
@@ -67,6 +69,7 @@ func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File
 	if !ok || newestVersion(p.group) != p.version {
 		return nil
 	}
+	of.Machine = cmp.Or(of.Machine, p.group+"api.HostAPI")
 	data := libraryFile{of, p.group, p.group + p.version, string(file.GoImportPath), module,
 		strings.ToLower(of.Kind[:1]), file, file.Services[0]}
 	dir := path.Join(module, "pkg", p.group)
@@ -78,7 +81,7 @@ func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File
 		generateHeader(g, file)
 		if err := template.Must(template.New(made.name).Funcs(template.FuncMap{
 			"name": libraryName, "param": parameter, "type": goType, "comment": libraryComment, "checked": checked,
-			"plain": plain, "listed": listed,
+			"plain": plain, "listed": listed, "prefix": prefix,
 		}).Parse(made.text)).Execute(g, data); err != nil {
 			return err
 		}
@@ -103,6 +106,11 @@ func (l libraryFile) Interface() []string {
 func libraryName(name string) string {
 	name = strings.NewReplacer("Smb", "SMB", "Iqn", "IQN").Replace(name)
 	return regexp.MustCompile(`Id(s?)$`).ReplaceAllString(name, "ID$1")
+}
+
+// prefix returns what stands before the values of an enum: SERVICE_STATUS_ for ServiceStatus.
+func prefix(enum *protogen.Enum) string {
+	return strings.ToUpper(regexp.MustCompile(`\B[A-Z]`).ReplaceAllString(enum.GoIdent.GoName, "_$0")) + "_"
 }
 
 // parameter returns the name of the parameter or result of a field.

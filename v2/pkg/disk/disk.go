@@ -10,13 +10,8 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
-// Disk gives access to the disks of a machine.
-type Disk struct {
-	hostAPI hostAPI
-}
-
-// hostAPI is the part of diskapi.HostAPI that every HostAPI has. Those that were written for v2.0.0-alpha.1 lack the
-// calls of readOnlyAPI.
+// hostAPI is the part of diskapi.HostAPI that every HostAPI has, for New. Those that were written for v2.0.0-alpha.1
+// lack the calls of readOnlyAPI.
 type hostAPI interface {
 	ListDiskLocations() (map[uint32]diskapi.DiskLocation, error)
 	IsDiskInitialized(diskNumber uint32) (bool, error)
@@ -33,22 +28,6 @@ type hostAPI interface {
 type readOnlyAPI interface {
 	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
 	GetDiskReadOnly(diskNumber uint32) (bool, error)
-}
-
-// New returns the disks of a machine. It takes a HostAPI, or one that was written for v2.0.0-alpha.1.
-func New(host hostAPI) (*Disk, error) {
-	if host == nil {
-		return nil, errors.New("disk.New needs a HostAPI")
-	}
-	return &Disk{hostAPI: host}, nil
-}
-
-// within returns the machine for a call; a HostAPI of ours takes the call's context.
-func (d *Disk) within(ctx context.Context) hostAPI {
-	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
-		return own.WithContext(ctx)
-	}
-	return d.hostAPI
 }
 
 // PartitionDisk makes a disk ready for one data volume: a partition table, and one partition over the free space. A

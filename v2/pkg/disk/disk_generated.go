@@ -26,6 +26,9 @@ package disk
 
 import (
 	"context"
+	"errors"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
 // Interface has the methods of Disk.
@@ -143,6 +146,27 @@ type GetDiskStateRequest struct {
 type GetDiskStateResponse struct {
 	// True if the disk is online.
 	IsOnline bool
+}
+
+// Disk has the calls of the group.
+type Disk struct {
+	hostAPI hostAPI
+}
+
+// New returns the group on a machine.
+func New(host hostAPI) (*Disk, error) {
+	if host == nil {
+		return nil, errors.New("disk.New needs a HostAPI")
+	}
+	return &Disk{hostAPI: host}, nil
+}
+
+// within returns the machine for a call; a HostAPI of ours takes the call's context.
+func (d *Disk) within(ctx context.Context) hostAPI {
+	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
+		return own.WithContext(ctx)
+	}
+	return d.hostAPI
 }
 
 // Rescan makes Windows look for disks that came or went and for disks that

@@ -124,11 +124,11 @@ type Filesystem struct {
 }
 
 // New returns the group on a machine.
-func New(hostAPI filesystemapi.HostAPI) (*Filesystem, error) {
-	if hostAPI == nil {
+func New(host filesystemapi.HostAPI) (*Filesystem, error) {
+	if host == nil {
 		return nil, errors.New("filesystem.New needs a HostAPI")
 	}
-	return &Filesystem{hostAPI: hostAPI}, nil
+	return &Filesystem{hostAPI: host}, nil
 }
 
 // PathExists says whether there is anything at a path. A link or a mount point

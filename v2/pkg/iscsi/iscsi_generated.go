@@ -162,11 +162,11 @@ type ISCSI struct {
 }
 
 // New returns the group on a machine.
-func New(hostAPI iscsiapi.HostAPI) (*ISCSI, error) {
-	if hostAPI == nil {
+func New(host iscsiapi.HostAPI) (*ISCSI, error) {
+	if host == nil {
 		return nil, errors.New("iscsi.New needs a HostAPI")
 	}
-	return &ISCSI{hostAPI: hostAPI}, nil
+	return &ISCSI{hostAPI: host}, nil
 }
 
 // AddTargetPortal registers a portal on the node, where it stays over

@@ -87,17 +87,57 @@ type GetServiceResponse struct {
 	Status ServiceStatus
 }
 
+// ServiceStatus is what a service is doing; the numbers are those of Windows.
+type ServiceStatus uint32
+
+// The values of ServiceStatus.
+const (
+	// Windows did not say.
+	SERVICE_STATUS_UNKNOWN ServiceStatus = 0
+	// It does not run.
+	SERVICE_STATUS_STOPPED ServiceStatus = 1
+	// It is starting.
+	SERVICE_STATUS_START_PENDING ServiceStatus = 2
+	// It is stopping.
+	SERVICE_STATUS_STOP_PENDING ServiceStatus = 3
+	// It runs.
+	SERVICE_STATUS_RUNNING ServiceStatus = 4
+	// It was paused and is about to run on.
+	SERVICE_STATUS_CONTINUE_PENDING ServiceStatus = 5
+	// It is about to pause.
+	SERVICE_STATUS_PAUSE_PENDING ServiceStatus = 6
+	// It is paused: it has a process, and does no work.
+	SERVICE_STATUS_PAUSED ServiceStatus = 7
+)
+
+// StartType says when a service starts; the numbers are those of Windows.
+type StartType uint32
+
+// The values of StartType.
+const (
+	// The boot loader loads it; only drivers have this type.
+	START_TYPE_BOOT StartType = 0
+	// It starts with the kernel; only drivers have this type.
+	START_TYPE_SYSTEM StartType = 1
+	// It starts with the node.
+	START_TYPE_AUTOMATIC StartType = 2
+	// It starts when something asks for it, such as StartService.
+	START_TYPE_MANUAL StartType = 3
+	// It can't be started.
+	START_TYPE_DISABLED StartType = 4
+)
+
 // System has the calls of the group.
 type System struct {
 	hostAPI systemapi.HostAPI
 }
 
 // New returns the group on a machine.
-func New(hostAPI systemapi.HostAPI) (*System, error) {
-	if hostAPI == nil {
+func New(host systemapi.HostAPI) (*System, error) {
+	if host == nil {
 		return nil, errors.New("system.New needs a HostAPI")
 	}
-	return &System{hostAPI: hostAPI}, nil
+	return &System{hostAPI: host}, nil
 }
 
 // within returns the machine for a call; a HostAPI of ours takes the call's context.

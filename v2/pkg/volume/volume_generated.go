@@ -194,11 +194,11 @@ type Volume struct {
 }
 
 // New returns the group on a machine.
-func New(hostAPI volumeapi.HostAPI) (*Volume, error) {
-	if hostAPI == nil {
+func New(host volumeapi.HostAPI) (*Volume, error) {
+	if host == nil {
 		return nil, errors.New("volume.New needs a HostAPI")
 	}
-	return &Volume{hostAPI: hostAPI}, nil
+	return &Volume{hostAPI: host}, nil
 }
 
 // within returns the machine for a call; a HostAPI of ours takes the call's context.
