@@ -13,13 +13,6 @@ import (
 	"os"
 )
 
-const usage = `Usage:
-  go run ./test/evidence -level LEVEL -command TEXT [-system TEXT] [-commit TEXT] [-date DATE] -o FILE <EVENTS
-                                      make a record from the output of go test -json
-  go run ./test/evidence -o FILE DIR  write the page from the records in DIR
-The levels: pure, emulated, wine-emulated, wine-windows.
-`
-
 func main() {
 	if err := evidence(os.Args[1:], os.Stdin); err != nil {
 		fmt.Fprintf(os.Stderr, "evidence: %v\n", err)
@@ -29,17 +22,18 @@ func main() {
 
 func evidence(args []string, stdin io.Reader) error {
 	flags := flag.NewFlagSet("evidence", flag.ContinueOnError)
-	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	var r record
-	var out string
-	for name, value := range map[string]*string{"level": &r.Level, "command": &r.Command, "system": &r.System,
-		"commit": &r.Commit, "date": &r.Date, "o": &out} {
-		flags.StringVar(value, name, "", "")
-	}
+	flags.StringVar(&r.Level, "level", "", "make the record of this `level` from the output of go test -json: "+
+		"pure, emulated, wine-emulated or wine-windows")
+	flags.StringVar(&r.Command, "command", "", "the `command` that the record names")
+	flags.StringVar(&r.System, "system", "", "the `system` that the record names")
+	flags.StringVar(&r.Commit, "commit", "", "the `commit` that the record names")
+	flags.StringVar(&r.Date, "date", "", "the `date` that the record names")
+	out := flags.String("o", "", "`file` to write: a record, or the page from the directory of the records")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if out == "" || (r.Level == "") != (flags.NArg() == 1) {
+	if *out == "" || (r.Level == "") != (flags.NArg() == 1) {
 		flags.Usage()
 		return errors.New("-o is required, and either -level or the directory of the records")
 	}
@@ -53,5 +47,5 @@ func evidence(args []string, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, content, 0o644) //nolint:gosec // a public document
+	return os.WriteFile(*out, content, 0o644) //nolint:gosec // a public document
 }

@@ -37,6 +37,7 @@ func pageFrom(dir fs.FS) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
+		r.Command = "`" + r.Command + "`"
 		columns = append(columns, r.Methods)
 		runs = append(runs, r.run(l.title, len(columns[0])))
 	}
@@ -44,12 +45,12 @@ func pageFrom(dir fs.FS) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range reports {
-		runs = append(runs, r.run(len(columns[0])))
-	}
 	windows := onWindows(reports)
 	if len(windows) == 0 {
-		runs = append(runs, record{}.run("Windows", len(columns[0])))
+		reports = append(reports, record{})
+	}
+	for _, r := range reports {
+		runs = append(runs, r.run("Windows", len(columns[0])))
 	}
 	columns = append(columns, windows)
 	for _, column := range columns {

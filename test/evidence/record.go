@@ -25,7 +25,7 @@ func levels() []level {
 	}
 }
 
-// A record is what a test run proved.
+// A record is what a test run proved, or a report of csi-proxy-prove.
 type record struct {
 	Level   string            `json:"level"`
 	Date    string            `json:"date"`
@@ -85,5 +85,5 @@ func (r record) run(title string, total int) run {
 	if faked > 0 {
 		count += fmt.Sprintf(", %d with a fake", faked)
 	}
-	return run{title, count, r.Date, r.Commit, r.System, "`" + r.Command + "`"}
+	return run{title, count, r.Date, r.Commit, r.System, r.Command}
 }
