@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -28,7 +30,7 @@ func systemGroup(a *connection) *cobra.Command {
 			a.runs(a.command("list", "List the services that storage needs, with their state"), a.listStorageServices),
 			query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
 				func(args []string, r *csiproxy.GetServiceResponse) answer {
-					value, row := viewOf(args[0], r).row()
+					value, row := serviceRow(installed(doctor.Service{Name: args[0]}, r))
 					return answer{value: value, rows: []string{serviceHead, cells(row...)}}
 				}, "SERVICE"),
 			change(a, "start", "Start a service, and those that it depends on, and wait until it runs",
@@ -36,23 +38,18 @@ func systemGroup(a *connection) *cobra.Command {
 			stop))
 }
 
-// A serviceView is a service in the output.
-type serviceView struct {
-	Name        string `json:"name"`
-	DisplayName string `json:"displayName"`
-	Status      string `json:"status"`
-	StartType   string `json:"startType"`
-}
-
 const serviceHead = "NAME\tSTATUS\tSTART\tDISPLAY NAME"
 
-func (s serviceView) row() (value any, cells []any) {
-	return s, []any{s.Name, s.Status, s.StartType, s.DisplayName}
+func serviceRow(s doctor.Service) (value any, cells []any) {
+	is, start := cmp.Or(s.Status, "not installed"), cmp.Or(s.Start, "-")
+	return map[string]string{"name": s.Name, "displayName": s.DisplayName, "status": is, "startType": start},
+		[]any{s.Name, is, start, s.DisplayName}
 }
 
-func viewOf(name string, r *csiproxy.GetServiceResponse) serviceView {
-	return serviceView{Name: name, DisplayName: r.GetDisplayName(), Status: word(r.GetStatus()),
-		StartType: word(r.GetStartType())}
+// installed returns a service with its state.
+func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service {
+	s.Installed, s.DisplayName, s.Status, s.Start = true, r.GetDisplayName(), word(r.GetStatus()), word(r.GetStartType())
+	return s
 }
 
 // storageServices are the services that storage needs, and those that run an agent.
@@ -78,23 +75,24 @@ func agentServices() []winservice.Agent {
 	return usual
 }
 
-// listStorageServices queries each service, because the API does not list them.
 func (a *connection) listStorageServices(ctx context.Context, _ []string) (answer, error) {
-	var list []serviceView
-	for _, one := range storageServices() {
-		s, err := a.service(ctx, one.Name)
-		if status.Code(err) == codes.NotFound {
-			s, err = serviceView{Name: one.Name, Status: "not installed", StartType: "-"}, nil
-		}
-		if err != nil {
-			return answer{}, err
-		}
-		list = append(list, s)
-	}
-	return table("services", serviceHead, list, serviceView.row), nil
+	list, err := a.services(ctx)
+	return table("services", serviceHead, list, serviceRow), err
 }
 
-func (a *connection) service(ctx context.Context, name string) (serviceView, error) {
-	r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: name})
-	return viewOf(name, r), err
+// services queries each of the services that storage needs, because the API does not list them. It returns those whose
+// state is known, and the first error.
+func (a *connection) services(ctx context.Context) (list []doctor.Service, failed error) {
+	for _, s := range storageServices() {
+		r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: s.Name})
+		switch {
+		case err == nil:
+			list = append(list, installed(s, r))
+		case status.Code(err) == codes.NotFound:
+			list = append(list, s)
+		default:
+			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", s.Name, err))
+		}
+	}
+	return list, failed
 }

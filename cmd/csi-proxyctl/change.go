@@ -162,8 +162,10 @@ func describeTarget(ctx context.Context, a *connection, args []string) ([]string
 }
 
 func describeService(ctx context.Context, a *connection, args []string) ([]string, error) {
-	s, err := a.service(ctx, args[len(args)-1])
-	return []string{"Service " + s.Name + " (" + s.DisplayName + "): " + s.Status + ", starts " + s.StartType}, err
+	name := args[len(args)-1]
+	r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: name})
+	return []string{"Service " + name + " (" + r.GetDisplayName() + "): " + word(r.GetStatus()) + ", starts " +
+		word(r.GetStartType())}, err
 }
 
 // onEmulatedNode reports whether a command changes an emulated node.

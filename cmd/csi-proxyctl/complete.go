@@ -228,11 +228,8 @@ func unknownFlag(c *cobra.Command, err error) error {
 		return err
 	}
 	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := similar.Names(unknown.GetSpecifiedName(), names); len(near) > 0 {
-		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
-	}
-	return err
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return fmt.Errorf("%w%s", err, similar.Meant("--"+unknown.GetSpecifiedName(), names))
 }
 
 // suggestion returns the end of the text of a call that failed because it names an unknown object: similar names, from

@@ -191,7 +191,9 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 			if !answers["system"] {
 				return nil, errors.New("the group system does not answer")
 			}
-			return nil, a.services(ctx, &f)
+			list, err := a.services(ctx)
+			f.Services = list
+			return nil, err
 		}},
 		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},
 	}
@@ -261,23 +263,6 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 	return missing
 }
 
-// services collects the states of the services that storage needs.
-func (a *connection) services(ctx context.Context, f *doctor.Facts) (failed error) {
-	for _, one := range storageServices() {
-		s, err := a.service(ctx, one.Name)
-		switch {
-		case err == nil:
-			one.Installed, one.Status, one.Start = true, s.Status, s.StartType
-			f.Services = append(f.Services, one)
-		case status.Code(err) == codes.NotFound:
-			f.Services = append(f.Services, one)
-		default:
-			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", one.Name, err))
-		}
-	}
-	return failed
-}
-
 // answerTime limits a health check.
 const answerTime = 3 * time.Second
 
@@ -299,12 +284,7 @@ func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 
 // try opens an endpoint, checks its health, and sets the result. An agent without a health service counts as answering.
 func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
-	version, err := apiversion.NewVersion(e.Version)
-	if err != nil {
-		e.State, e.Detail = doctor.Broken, err.Error()
-		return
-	}
-	pipe := proxyclient.PipePath(e.Group, version)
+	pipe := proxyclient.PipePath(e.Group, apiversion.NewVersionOrPanic(e.Version))
 	e.Address = a.address(e.Group, e.Version)
 	connection, err := dial.Open(ctx, pipe, dial.Options{SocketDir: a.socketDir})
 	if err != nil {

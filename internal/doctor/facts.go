@@ -67,10 +67,11 @@ func (e Endpoint) Exists() bool { return e.State != Absent && e.State != Abandon
 
 // Service is a Windows service that matters to storage, or the agent's own.
 type Service struct {
-	Name      string
-	Installed bool
-	Status    string // "running", "stopped", in lower case
-	Start     string // "automatic", "manual", "disabled"
-	Agent     bool   // it runs an agent
-	Wrapper   string // the program that starts the agent in its place, such as nssm.exe; empty: none
+	Name        string
+	DisplayName string
+	Installed   bool
+	Status      string // "running", "stopped", in lower case
+	Start       string // "automatic", "manual", "disabled"
+	Agent       bool   // it runs an agent
+	Wrapper     string // the program that starts the agent in its place, such as nssm.exe; empty: none
 }
