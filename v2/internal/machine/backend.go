@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package machine is the common part of the groups' packages: the client of their calls. Calls through New go to the
+// machine that the process runs on, which all groups share.
 package machine
 
 import (
@@ -9,9 +11,16 @@ import (
 	"os"
 	"sync"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
 )
+
+// Invalid returns the error of a request that a group refuses without a call.
+func Invalid(group, method, reason, message string) error {
+	return &csiproxy.Error{Group: group, Method: method, Code: codes.InvalidArgument, Reason: reason, Message: message}
+}
 
 // A Backend serves the calls of a HostAPI. The zero value is that of New, which the first call opens: the machine that
 // the process runs on, where calls have only the node's own time limits, or an agent.

@@ -6,10 +6,8 @@ import (
 	"context"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 )
 
@@ -24,8 +22,7 @@ func (f *Filesystem) within(ctx context.Context, method string, paths ...string)
 			path = strings.ReplaceAll(path, "/", `\`) // as the node takes it
 		}
 		if err := ValidatePathWindows(path); err != nil {
-			return nil, &csiproxy.Error{Group: "filesystem", Method: method, Code: codes.InvalidArgument,
-				Reason: "INVALID_PATH", Message: err.Error()}
+			return nil, machine.Invalid("filesystem", method, "INVALID_PATH", err.Error())
 		}
 	}
 	return f.hostAPI, nil

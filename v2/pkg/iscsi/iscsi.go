@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 )
 
@@ -26,7 +24,7 @@ const (
 // within returns the machine for a call; a HostAPI of ours takes the call's context.
 func (i *ISCSI) within(ctx context.Context, method string, portals ...*TargetPortal) (iscsiapi.HostAPI, error) {
 	if slices.Contains(portals, nil) {
-		return nil, invalid(method, "the target portal is missing")
+		return nil, machine.Invalid("iscsi", method, "INVALID_ARGUMENT", "the target portal is missing")
 	}
 	if own, ok := i.hostAPI.(iscsiapi.ISCSIAPI); ok {
 		return own.WithContext(ctx), nil
@@ -46,11 +44,6 @@ func (p *TargetPortal) host() *iscsiapi.TargetPortal {
 	return &iscsiapi.TargetPortal{Address: p.TargetAddress, Port: port}
 }
 
-func invalid(method, message string) error {
-	return &csiproxy.Error{Group: "iscsi", Method: method, Code: codes.InvalidArgument,
-		Reason: "INVALID_ARGUMENT", Message: message}
-}
-
 // AuthTypeToString returns a HostAPI's name for a kind of authentication.
 func AuthTypeToString(authType AuthenticationType) (string, error) {
 	switch authType {
@@ -61,7 +54,8 @@ func AuthTypeToString(authType AuthenticationType) (string, error) {
 	case MUTUAL_CHAP:
 		return "MUTUALCHAP", nil
 	}
-	return "", invalid("ConnectTarget", fmt.Sprintf("%d is not a kind of authentication", authType))
+	return "", machine.Invalid("iscsi", "ConnectTarget", "INVALID_ARGUMENT",
+		fmt.Sprintf("%d is not a kind of authentication", authType))
 }
 
 // ConnectTarget logs in to a target. An existing session is success.

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 )
@@ -53,7 +51,7 @@ func (s *SMB) mapAndLink(ctx context.Context, request *NewSMBGlobalMappingReques
 	}
 	if request.LocalPath != "" {
 		if err := fs.ValidatePathWindows(request.LocalPath); err != nil {
-			return invalid(method, "INVALID_PATH", err.Error())
+			return machine.Invalid("smb", method, "INVALID_PATH", err.Error())
 		}
 	}
 	mapped, err := s.hostAPI.IsSMBMapped(share)
@@ -102,16 +100,12 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
 // parse parses a remote path and returns it with backslashes, and its share in lower case, as it is mapped.
 func parse(method, text string) (remote, share string, err error) {
 	if text == "" {
-		return "", "", invalid(method, "INVALID_REMOTE_PATH", "remote path is empty")
+		return "", "", machine.Invalid("smb", method, "INVALID_REMOTE_PATH", "remote path is empty")
 	}
 	path, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
 	if err != nil {
-		return "", "", invalid(method, "INVALID_REMOTE_PATH",
+		return "", "", machine.Invalid("smb", method, "INVALID_REMOTE_PATH",
 			"remote path ("+winpath.Quote(text)+") is invalid: "+err.Error())
 	}
 	return path.String(), strings.ToLower(path.Root()), nil
-}
-
-func invalid(method, reason, message string) error {
-	return &csiproxy.Error{Group: "smb", Method: method, Code: codes.InvalidArgument, Reason: reason, Message: message}
 }

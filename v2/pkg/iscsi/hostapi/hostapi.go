@@ -5,10 +5,8 @@ package hostapi
 import (
 	"fmt"
 
-	"google.golang.org/grpc/codes"
-
 	iscsiv1alpha2 "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 )
 
 // TargetPortal is where an iSCSI target listens.
@@ -49,10 +47,8 @@ func (i ISCSIAPI) ConnectTarget(portal *TargetPortal, iqn string, auth string, c
 		"MUTUALCHAP": iscsiv1alpha2.AuthenticationType_MUTUAL_CHAP,
 	}[auth]
 	if !ok {
-		return &csiproxy.Error{
-			Group: "iscsi", Method: "ConnectTarget", Code: codes.InvalidArgument, Reason: "INVALID_AUTHENTICATION",
-			Message: fmt.Sprintf("%q is not a kind of authentication; use NONE, ONEWAYCHAP or MUTUALCHAP", auth),
-		}
+		return machine.Invalid("iscsi", "ConnectTarget", "INVALID_AUTHENTICATION",
+			fmt.Sprintf("%q is not a kind of authentication; use NONE, ONEWAYCHAP or MUTUALCHAP", auth))
 	}
 	_, err := call(i, iscsiv1alpha2.IscsiClient.ConnectTarget, &iscsiv1alpha2.ConnectTargetRequest{
 		TargetPortal: portal.wire(), Iqn: iqn, AuthType: kind, ChapUsername: chapUser, ChapSecret: chapSecret,
