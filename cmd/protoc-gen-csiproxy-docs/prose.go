@@ -59,25 +59,7 @@ func (p *page) address(name string) string {
 	if p.group.newest().method(name) != nil {
 		return "#" + strings.ToLower(name)
 	}
-	parts := strings.Split(name, ".")
-	if len(parts) < 2 || len(parts) > 3 {
-		return ""
-	}
-	to := p.reference.services[parts[0]+"."+parts[1]]
-	if to == nil || len(parts) == 3 && to.method(parts[2]) == nil {
-		return ""
-	}
-	heading := to.name
-	if len(parts) == 3 {
-		heading = parts[2]
-		if now := to.now(heading); now != nil {
-			heading = now.GoName
-		}
-	}
-	if to.group == p.group {
-		return "#" + strings.ToLower(heading)
-	}
-	return to.group.name + ".md#" + strings.ToLower(heading)
+	return strings.TrimPrefix(p.reference.places[name], p.group.name+".md")
 }
 
 // escape escapes everything in a text that Markdown would take for markup.

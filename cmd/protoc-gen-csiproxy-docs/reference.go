@@ -15,8 +15,8 @@ import (
 
 // A reference is everything from which the pages are made.
 type reference struct {
-	groups   []*apiGroup            // by name
-	services map[string]*apiVersion // by the service's full name: "v1.Disk"
+	groups []*apiGroup       // by name
+	places map[string]string // where v1.Disk and v1.Disk.Rescan are described: "disk.md#rescan"
 }
 
 // An apiGroup is a group with its versions, newest first.
@@ -36,7 +36,7 @@ type apiVersion struct {
 
 // newReference collects the versions that the requested files declare: DIR/GROUP/VERSION/NAME.proto with a service.
 func newReference(files []*protogen.File, tables []versions.Group) *reference {
-	r := &reference{services: map[string]*apiVersion{}}
+	r := &reference{places: map[string]string{}}
 	groups := map[string]*apiGroup{}
 	for _, table := range tables {
 		groups[table.Name] = &apiGroup{name: table.Name, table: table}
@@ -50,9 +50,8 @@ func newReference(files []*protogen.File, tables []versions.Group) *reference {
 		if groups[name] == nil {
 			groups[name] = &apiGroup{name: name}
 		}
-		v := &apiVersion{groups[name], version, file, file.Services[0]}
-		v.group.versions = append(v.group.versions, v)
-		r.services[string(v.service.Desc.FullName())] = v
+		g := groups[name]
+		g.versions = append(g.versions, &apiVersion{g, version, file, file.Services[0]})
 	}
 	for _, g := range groups {
 		slices.SortFunc(g.versions, func(a, b *apiVersion) int {
@@ -60,6 +59,16 @@ func newReference(files []*protogen.File, tables []versions.Group) *reference {
 		})
 		if g.versions != nil {
 			r.groups = append(r.groups, g)
+		}
+		for _, v := range g.versions {
+			r.places[string(v.service.Desc.FullName())] = g.name + ".md#" + v.name
+			for _, m := range v.service.Methods {
+				at := m
+				if now := v.now(m.GoName); now != nil {
+					at = now
+				}
+				r.places[string(m.Desc.FullName())] = g.name + ".md#" + strings.ToLower(at.GoName)
+			}
 		}
 	}
 	slices.SortFunc(r.groups, func(a, b *apiGroup) int { return strings.Compare(a.name, b.name) })
