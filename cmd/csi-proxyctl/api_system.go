@@ -41,9 +41,8 @@ func systemGroup(a *connection) *cobra.Command {
 const serviceHead = "NAME\tSTATUS\tSTART\tDISPLAY NAME"
 
 func serviceRow(s doctor.Service) (value any, cells []any) {
-	is, start := cmp.Or(s.Status, "not installed"), cmp.Or(s.Start, "-")
-	return map[string]string{"name": s.Name, "displayName": s.DisplayName, "status": is, "startType": start},
-		[]any{s.Name, is, start, s.DisplayName}
+	s.Status, s.Start = cmp.Or(s.Status, "not installed"), cmp.Or(s.Start, "-")
+	return s, []any{s.Name, s.Status, s.Start, s.DisplayName}
 }
 
 // installed returns a service with its state.

@@ -65,13 +65,14 @@ type Endpoint struct {
 // Exists reports whether a process serves the endpoint, or may do so.
 func (e Endpoint) Exists() bool { return e.State != Absent && e.State != Abandoned }
 
-// Service is a Windows service that matters to storage, or the agent's own.
+// Service is a Windows service that matters to storage, or the agent's own. The names of its fields are those of
+// csi-proxyctl's JSON and YAML.
 type Service struct {
-	Name        string
-	DisplayName string
-	Installed   bool
-	Status      string // "running", "stopped", in lower case
-	Start       string // "automatic", "manual", "disabled"
-	Agent       bool   // it runs an agent
-	Wrapper     string // the program that starts the agent in its place, such as nssm.exe; empty: none
+	Name        string `json:"name"`
+	DisplayName string `json:"displayName"`
+	Status      string `json:"status"`    // "running", "stopped", in lower case
+	Start       string `json:"startType"` // "automatic", "manual", "disabled"
+	Installed   bool   `json:"-"`
+	Agent       bool   `json:"-"` // it runs an agent
+	Wrapper     string `json:"-"` // the program that starts the agent in its place, such as nssm.exe; empty: none
 }
