@@ -74,10 +74,9 @@ func (f Facts) looks() []look {
 	noAgent := unless(slices.ContainsFunc(f.Endpoints, Endpoint.Exists), "there is no agent to ask")
 	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
 	noTree := unless(f.Tree != nil, "the agent did not list the disks")
-	notInspected := unless(f.Inspected != nil, "the agent's admin endpoint did not answer")
-	without := func(part string) string { // the agent's inspection was not made, or lacks a part
-		is := func(missing string) bool { return strings.HasPrefix(missing, part) }
-		return cmp.Or(notInspected,
+	notInspected := func(part string) string { // the agent's inspection was not made, or lacks the part
+		is := func(missing string) bool { return part != "" && strings.HasPrefix(missing, part) }
+		return cmp.Or(unless(f.Inspected != nil, "the agent's admin endpoint did not answer"),
 			unless(!slices.ContainsFunc(f.Inspected.GetMissing(), is), "the agent could not look at "+part))
 	}
 	return []look{
@@ -86,12 +85,12 @@ func (f Facts) looks() []look {
 		{(*report).unanswered, noAgent, "no-answer"},
 		{(*report).versionsServed, noAgent, "group-off old-version"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
-		{(*report).privileges, notInspected, "missing-privilege"},
-		{(*report).operations, notInspected, "hung-operation slow-operation"},
-		{(*report).dangling, without("mount points"),
+		{(*report).privileges, notInspected(""), "missing-privilege"},
+		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
+		{(*report).dangling, notInspected("mount points"),
 			"dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
-		{(*report).mappings, without("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
-		{(*report).sessions, without("iSCSI sessions"), "iscsi-disconnected"},
+		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
+		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
 		{(*report).volumes, noTree, "volume-not-mounted file-system-smaller"},
 		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
