@@ -60,11 +60,11 @@ func containerJobs() (names []string, err error) {
 	defer func() { _ = windows.CloseHandle(root) }()
 	// OBJECT_DIRECTORY_INFORMATION, with its texts behind it in the same buffer.
 	type entry struct{ name, kind windows.NTUnicodeString }
-	buffer := make([]entry, (64<<10)/unsafe.Sizeof(entry{}))
+	buffer := make([]uint64, (64<<10)/8) // aligned, and without pointers: the collector must not take text for some
+	entries := unsafe.Slice((*entry)(unsafe.Pointer(&buffer[0])), uintptr(len(buffer))*8/unsafe.Sizeof(entry{}))
 	var position uint32
 	for restart := true; ; restart = false {
-		err := queryDirectory(root, unsafe.Pointer(&buffer[0]),
-			uint32(uintptr(len(buffer))*unsafe.Sizeof(entry{})), restart, &position)
+		err := queryDirectory(root, unsafe.Pointer(&buffer[0]), uint32(len(buffer)*8), restart, &position)
 		if errors.Is(err, windows.STATUS_NO_MORE_ENTRIES) {
 			return names, nil
 		}
@@ -72,8 +72,8 @@ func containerJobs() (names []string, err error) {
 			return nil, err
 		}
 		more := err != nil
-		for i := 0; i < len(buffer) && buffer[i].name.Buffer != nil; i++ {
-			if name := buffer[i].name.String(); buffer[i].kind.String() == "Job" && strings.HasPrefix(name, containerJob) {
+		for i := 0; i < len(entries) && entries[i].name.Buffer != nil; i++ {
+			if name := entries[i].name.String(); entries[i].kind.String() == "Job" && strings.HasPrefix(name, containerJob) {
 				names = append(names, name)
 			}
 		}
