@@ -35,10 +35,10 @@ type Disk struct {
 	// Formatted gives the disk a GPT with one NTFS volume, like a disk that has been in use. Its size is at least 64 MiB.
 	Formatted bool
 	// ImagePath is what DetachDisk returned, at this node or another, or else a file with the disk's content, which is
-	// moved into the node. SizeBytes may be 0. Empty: the disk is blank.
+	// copied into the node. SizeBytes may be 0. Empty: the disk is blank.
 	ImagePath string
-	// BundlePath is the directory of a bundle, a disk with its identity and its files, which nodes use where it is: one at
-	// a time, or several if all have the switch multiAttach. If there is nothing, a blank disk of SizeBytes is made there.
+	// BundlePath is the directory of a bundle, a disk with its identity and its files, which nodes use where it is, one at
+	// a time. If there is nothing, a blank disk of SizeBytes is made there.
 	BundlePath string
 }
 

@@ -201,7 +201,7 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("STATE"), "STATE")
 	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "GUID")
 	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process PID")
-	text = regexp.MustCompile(`detached/\S+`).ReplaceAllString(text, "detached/IMAGE")
+	text = regexp.MustCompile(`disks/[0-9a-f]+\.disk`).ReplaceAllString(text, "disks/IMAGE")
 	text = strings.ReplaceAll(text, "none of "+ts.Getenv("ENDPOINTS")+" endpoints", "none of ENDPOINTS endpoints")
 	ts.Check(os.WriteFile(ts.MkAbs("clean"), []byte(text), 0o600))
 }

@@ -316,7 +316,7 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 	flags := c.Flags()
 	flags.Var((*size)(&r.SizeBytes), "size", "`bytes`, or with a unit: 20Gi")
 	flags.StringVar(&r.ImagePath, "image", "",
-		"a `file` with the disk's bytes, which is moved into the node, or the one that detach printed")
+		"a `file` with the disk's bytes, which is copied into the node, or the one that detach printed")
 	flags.StringVar(&r.BundlePath, "bundle", "",
 		"the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
 	c.MarkFlagsOneRequired("size", "image", "bundle")

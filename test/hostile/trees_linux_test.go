@@ -62,7 +62,7 @@ func TestTreesWithoutEnd(t *testing.T) {
 			defer func() { _ = client.Close() }()
 			_, err = client.Mkdir(t.Context(), &api.MkdirRequest{Path: pods + `\tree`})
 			noError(t, err)
-			host, err := filepath.Glob(filepath.Join(state, "volumes", "*", "var", "lib", "kubelet", "pods", "tree"))
+			host, err := filepath.Glob(filepath.Join(state, "disks", "*", "volumes", "*", "var", "lib", "kubelet", "pods", "tree"))
 			noError(t, err)
 			if len(host) != 1 {
 				t.Fatalf("the directory is at %q", host)

@@ -20,21 +20,15 @@ import (
 // checkImages has sgdisk and file check every disk of the node, whose agent is idle or gone.
 func checkImages(t *testing.T, dir string, team []*crashDriver) {
 	t.Helper()
-	images, err := filepath.Glob(filepath.Join(dir, "disks", "*.img"))
+	images, err := filepath.Glob(filepath.Join(dir, "disks", "*.disk", "disk.img"))
 	if err != nil || len(images) == 0 {
 		t.Fatalf("no images of disks in %s: %v", dir, err)
 	}
-	bundles, err := filepath.Glob(filepath.Join(dir, "detached", "*.disk", "disk.img"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, image := range append(images, bundles...) {
+	for _, image := range images {
 		checkImage(t, image, team)
 	}
-	for _, pattern := range []string{filepath.Join("disks", "*.journal*"), filepath.Join("detached", "*", "*.journal*")} {
-		if journals, _ := filepath.Glob(filepath.Join(dir, pattern)); len(journals) > 0 {
-			t.Errorf("after the start there are unfinished changes: %v", journals)
-		}
+	if journals, _ := filepath.Glob(filepath.Join(dir, "disks", "*", "*.journal*")); len(journals) > 0 {
+		t.Errorf("after the start there are unfinished changes: %v", journals)
 	}
 }
 

@@ -61,11 +61,9 @@ func (w *world) state() state {
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
 			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
-			w.listFiles(s.Files, place, filepath.Join(w.dir, "volumes", guid))
-			// of disks that were pulled before
-			bundles, err := filepath.Glob(filepath.Join(w.dir, "detached", "*.disk", "volumes", guid))
+			homes, err := filepath.Glob(filepath.Join(w.dir, "disks", "*.disk", "volumes", guid))
 			w.must(err)
-			for _, files := range bundles {
+			for _, files := range homes {
 				w.listFiles(s.Files, place, files)
 			}
 		}

@@ -364,7 +364,7 @@ type AttachDiskRequest struct {
 	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// The sector size, 512 or 4096; 0: 512, or the bundle's.
 	SectorSize uint32 `protobuf:"varint,11,opt,name=sector_size,json=sectorSize,proto3" json:"sector_size,omitempty"`
-	// A file on the agent's host with the disk's bytes, such as one that DetachDisk left; it is moved into the node. Empty:
+	// A file on the agent's host with the disk's bytes, such as one that DetachDisk left; it is copied into the node. Empty:
 	// the disk is blank. With a file, size_bytes 0 means the size of the file. The image in a bundle stands for the bundle.
 	ImagePath string `protobuf:"bytes,12,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
 	// Whether the disk has a GPT and one NTFS volume, like a used disk; it needs at least 64 MiB and no image_path.

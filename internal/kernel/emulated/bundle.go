@@ -7,36 +7,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// A bundle is a disk outside a node, as a cloud keeps it: a directory with the disk's bytes, its identity and the files
-// of its volumes. A node uses an attached bundle where it lies and never moves it.
+// Every disk of a node is a directory. It is a bundle, a disk as a cloud keeps it, when it says of itself what it is: all
+// disks that were detached do. A node uses an attached bundle where it lies and never moves it.
 //
 //	disk.img      the image
 //	disk.json     what the disk says of itself
-//	disk.journal  an unfinished change of the image, as of the node's own disks
-//	volumes/GUID/ the files of a volume
-//	attached.json the state directories of the nodes that have it attached
-//	lock          held while a node attaches the bundle
-//	lock.image    held while a node changes the image
+//	disk.journal  an unfinished change of the image; applied when it is opened
+//	volumes/GUID/ the files of a volume, as plain files
+//	attached      the state directory of the node that has the bundle attached; locked while a node attaches it
 const (
 	bundleSuffix  = ".disk"
 	bundleImage   = "disk.img"
 	bundleFile    = "disk.json"
 	bundleJournal = "disk.journal"
-	bundleHolders = "attached.json"
-	bundleLock    = "lock"
-	imageLock     = "lock.image"
+	bundleHolder  = "attached"
 )
 
 // bundleFormat is the version of disk.json that this program writes, and the newest that it reads.
 const bundleFormat = 1
 
-// maxBundleFile is more bytes than disk.json and attached.json have.
+// maxBundleFile is more bytes than disk.json has.
 const maxBundleFile = 1 << 20
 
 // bundleInfo is the content of disk.json.
@@ -50,15 +51,12 @@ type bundleInfo struct {
 	SectorSize   uint32      `json:"sectorSize"`
 }
 
-func newBundleInfo(r *diskState, sizeBytes int64) bundleInfo {
-	return bundleInfo{
+// writeBundleInfo makes the directory of a disk a bundle.
+func (h *host) writeBundleInfo(home string, r *diskState, sizeBytes int64) error {
+	return h.writeJSON(filepath.Join(home, bundleFile), bundleInfo{
 		Format: bundleFormat, SizeBytes: Size(sizeBytes), SerialNumber: r.SerialNumber, Model: r.Model,
 		Identifiers: r.Identifiers, BusType: r.BusType, SectorSize: r.SectorSize,
-	}
-}
-
-func (h *host) writeBundleInfo(home string, info bundleInfo) error {
-	return h.writeJSON(filepath.Join(home, bundleFile), info)
+	})
 }
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
@@ -119,44 +117,45 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 	return nil
 }
 
-// createBundle makes a blank disk as a bundle. It appears under its name only when it is complete.
-func (h *host) createBundle(home string, spec *DiskSpec) error {
-	r, err := spec.record(nil, Switches{})
-	if err != nil {
-		return err
-	}
+// makeDisk makes the directory of a disk, apart from the node as a bundle. It appears under its name only when it is
+// complete. The result is the volume of a disk that is formatted.
+func (h *host) makeDisk(home string, r diskState, apart bool) (id guid.GUID, err error) {
 	making := home + newSuffix
-	for _, step := range []func() error{
-		func() error { return h.removeAll(making) }, // an earlier try
-		func() error { return h.mkdirAll(filepath.Join(making, volumesDir), 0o700) },
-		func() error { return h.createImageAt(filepath.Join(making, bundleImage), int64(spec.SizeBytes)) },
-		func() error { return h.writeBundleInfo(making, newBundleInfo(&r, int64(spec.SizeBytes))) },
-		func() error { return h.rename(making, home) },
-	} {
-		if err := step(); err != nil {
-			return err
+	if err := h.removeAll(making); err != nil { // an earlier try
+		return id, err
+	}
+	if err := h.mkdirAll(filepath.Join(making, volumesDir), 0o700); err != nil {
+		return id, err
+	}
+	if err := h.createImage(filepath.Join(making, bundleImage), r); err != nil {
+		return id, err
+	}
+	if bool(r.Formatted) || r.System {
+		if id, err = h.createNTFSDisk(making, r); err != nil {
+			return id, err
 		}
 	}
-	return nil
+	if apart {
+		if err := h.writeBundleInfo(making, &r, int64(r.SizeBytes)); err != nil {
+			return id, err
+		}
+	}
+	return id, h.rename(making, home)
 }
 
 // ErrAttachedElsewhere means that another node has a bundle attached.
 var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 
-// holders is the content of attached.json. It only says where to look: a node has a bundle attached if its node.json
-// says so. So a detach changes nothing here, and nothing that a death leaves is ever wrong.
-type holders struct {
-	StateDirs []string `json:"stateDirs"`
-}
-
-// lockPatience is much longer than a node holds a lock of a bundle.
+// lockPatience is much longer than a node holds the lock of a bundle.
 const lockPatience = 30 * time.Second
 
-// awaitLock takes a lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
-// too: they hold it for one change.
+// awaitLock takes the lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
+// too: they hold it while they attach the bundle.
 func awaitLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|notThroughALink|withoutWaiting, 0o600)
-	if err != nil {
+	f, err := plainfile.Create(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, plainfile.ErrNotRegular) {
+		return nil, &DamagedStateError{name, plainfile.ErrNotRegular.Error(), "remove it if no node has the bundle attached"}
+	} else if err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
@@ -173,83 +172,59 @@ func awaitLock(name string) (*os.File, error) {
 	}
 }
 
-// A lockedBundle is a bundle that no other node attaches before it is closed.
+// A lockedBundle is a bundle that no other node attaches before its lock is closed.
 type lockedBundle struct {
-	home   string
-	lock   *os.File
-	listed []string // in attached.json
-	others []otherNode
-	info   bundleInfo // read by findBundle
+	home      string
+	lock      *os.File
+	noted     string     // the state directory of the node that attached it last
+	elsewhere bool       // that is another node, which still has it attached
+	info      bundleInfo // read by findBundle
 }
 
-// otherNode is another node that has a bundle attached.
-type otherNode struct {
-	dir    string
-	shares bool // it allows others to attach it as well
-}
-
-// lockBundle locks a bundle for the node of a state directory, and finds out which other nodes have it attached. A
-// bundle may be on a file system that does not answer, so the caller holds no lock of the node.
-func lockBundle(home, stateDir string) (_ *lockedBundle, err error) {
-	b := &lockedBundle{home: home}
-	if b.lock, err = awaitLock(filepath.Join(home, bundleLock)); err != nil {
+// lockBundle locks a bundle for the node of a state directory, and finds out which other node has it attached. Its file
+// only says where to look: a node has a bundle attached if its node.json says so. So a detach changes nothing here, and
+// nothing that a death leaves is ever wrong. A bundle may be on a file system that does not answer, so the caller holds
+// no lock of the node.
+func lockBundle(home, stateDir string) (*lockedBundle, error) {
+	lock, err := awaitLock(filepath.Join(home, bundleHolder))
+	if err != nil {
 		return nil, err
 	}
-	if err := b.findOthers(stateDir); err != nil {
-		return nil, errors.Join(err, b.lock.Close())
+	b := &lockedBundle{home: home, lock: lock}
+	text, err := io.ReadAll(io.LimitReader(lock, maxBundleFile))
+	b.noted, _, _ = strings.Cut(string(text), "\n")
+	if err == nil && filepath.IsAbs(b.noted) && b.noted != stateDir {
+		s, loadErr := loadState(b.noted)
+		switch {
+		case loadErr == nil:
+			b.elsewhere = s.bundle(b.noted, home) != nil
+		case !errors.Is(loadErr, os.ErrNotExist):
+			err = loadErr
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	return b, nil
 }
 
-func (b *lockedBundle) findOthers(stateDir string) error {
-	volumes, err := openVolumes(filepath.Join(b.home, volumesDir))
-	if err != nil {
-		return err
-	}
-	_ = volumes.Close() // a directory handle holds no data
-	if b.listed, err = readHolders(b.home); err != nil {
-		return err
-	}
-	for _, dir := range b.listed {
-		if dir == stateDir {
-			continue
-		}
-		s, err := loadState(dir)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if err == nil && s.bundle(dir, b.home) != nil {
-			b.others = append(b.others, otherNode{dir, s.Switches.MultiAttach})
-		}
-	}
-	return nil
-}
-
-// claim notes in a bundle that this node is about to have it attached, unless another node has it. Several may, if the
-// switch MultiAttach is set on each.
+// claim notes in a bundle that this node is about to have it attached, unless another node has it.
 func (n *Node) claim(b *lockedBundle) error {
-	next := holders{StateDirs: []string{n.dir}}
-	for _, other := range b.others {
-		if !other.shares || !n.state.Switches.MultiAttach {
-			return fmt.Errorf("%w: %s to the one in %s; detach it there, or set the switch multiAttach on both",
-				ErrAttachedElsewhere, b.home, other.dir)
-		}
-		next.StateDirs = append(next.StateDirs, other.dir)
+	if b.elsewhere {
+		return fmt.Errorf("%w: %s to the one in %s; detach it there", ErrAttachedElsewhere, b.home, b.noted)
 	}
-	if len(next.StateDirs) == 1 {
-		if err := n.host.removeDropped(b.home); err != nil {
-			return err
-		}
-	}
-	if slices.Equal(next.StateDirs, b.listed) {
+	if b.noted == n.dir {
 		return nil
 	}
-	return n.host.writeJSON(filepath.Join(b.home, bundleHolders), next)
+	if err := n.host.writeAt(b.lock, []byte(n.dir+"\n"), 0); err != nil {
+		return err
+	}
+	return n.host.sync(b.lock)
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
 func (s *state) bundle(stateDir, home string) *diskState {
-	return find(s.Disks, func(r *diskState) bool { return r.Bundle != "" && sameDir(r.home(stateDir), home) })
+	return find(s.Disks, func(r *diskState) bool { return sameDir(r.home(stateDir), home) })
 }
 
 // sameDir reports whether two paths lead to one directory.
@@ -259,21 +234,14 @@ func sameDir(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// readHolders returns the state directories in attached.json.
-func readHolders(home string) ([]string, error) {
-	var list holders
-	err := readOwn(filepath.Join(home, bundleHolders), maxBundleFile, "remove it if no node has the bundle attached",
-		func(text []byte) error { return json.Unmarshal(text, &list) })
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return list.StateDirs, err
-}
+// diskHome returns where the directory of a new disk is in the state directory.
+func diskHome(image string) string { return filepath.Join(disksDir, image+bundleSuffix) }
 
-// home returns the directory of a disk that is a bundle; empty: the disk is the node's own.
+// home returns the directory of a disk.
 func (r *diskState) home(stateDir string) string {
-	if r.Bundle == "" {
-		return ""
+	home := cmp.Or(r.Bundle, diskHome(r.Image))
+	if filepath.IsAbs(home) {
+		return home
 	}
-	return within(stateDir, r.Bundle)
+	return filepath.Join(stateDir, home)
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
 
 // findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no
@@ -50,8 +48,7 @@ func (n *Node) attachBundle(b *lockedBundle, spec *DiskSpec) (*disk, error) {
 	if err := n.claim(b); err != nil {
 		return nil, err
 	}
-	where := func(diskState) error { return nil } // it lies
-	if err := n.addDisks([]diskState{record}, nil, where, func(*state) {}); err != nil {
+	if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
 		return nil, err
 	}
 	return n.disks[record.Number], nil
@@ -70,7 +67,15 @@ func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 		if home = path; !filepath.IsAbs(home) {
 			return "", fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, path)
 		}
-		if err := n.control(func() error { return n.host.createBundle(home, spec) }); err != nil {
+		r, err := spec.record(nil, Switches{})
+		if err != nil {
+			return "", err
+		}
+		err = n.control(func() error {
+			_, err := n.host.makeDisk(home, r, true)
+			return err
+		})
+		if err != nil {
 			return "", err
 		}
 	}
@@ -104,53 +109,4 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 		return nil, err
 	}
 	return n.newDisk(record)
-}
-
-// alone keeps other nodes from changing the image of a bundle, until unlock is called. A change that one of them did
-// not finish is finished before the next.
-func (im *image) alone() (unlock func(), err error) {
-	if im.home == "" {
-		return func() {}, nil
-	}
-	// Not the bundle's lock, which is held while a bundle is attached and perhaps gets a new identity.
-	lock, err := awaitLock(filepath.Join(im.home, imageLock))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Lstat(im.journal); err == nil {
-		im.half = true
-	}
-	return func() { _ = lock.Close() }, nil
-}
-
-// renaming returns a change of the tables that gives volumes other names. The files go with those of a bundle; those of
-// a disk of the node's own, if it has any, are the files of the disk whose clone it is.
-func (im *image) renaming(blocks []gpt.Block, renamed []renamedVolume) change {
-	if im.home == "" {
-		renamed = nil
-	}
-	return change{Blocks: blocks, Renamed: renamed}
-}
-
-// rename gives the files of a volume of a clone their new place. After a death it may have happened already.
-func (im *image) rename(r renamedVolume) error {
-	volumes, err := openVolumes(filepath.Dir(im.files(r.From)))
-	if err != nil {
-		return im.host.noted(err)
-	}
-	defer volumes.Close()
-	err = im.host.renameIn(volumes, r.From.String(), r.To.String())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// measure reads the size of the image again.
-func (im *image) measure() error {
-	info, err := im.file.Stat()
-	if err == nil {
-		im.size = info.Size()
-	}
-	return err
 }

@@ -35,12 +35,12 @@ func bundleCrashCases() []crashCase {
 	}
 	theBundle := func(t *testing.T, n *Node) string {
 		t.Helper()
-		bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix))
+		bundles, err := n.DetachedDisks()
 		must(t, err)
 		if len(bundles) != 1 {
-			t.Fatalf("detached bundles: %q", bundles)
+			t.Fatalf("detached bundles: %v", bundles)
 		}
-		return bundles[0]
+		return bundles[0].Bundle
 	}
 	inBundle := func(t *testing.T, n *Node) {
 		t.Helper()
@@ -65,9 +65,9 @@ func bundleCrashCases() []crashCase {
 	}
 	pulled := func(t *testing.T, n *Node) { withFile(t, n); detached(t, n, 1) }
 	attach := func(n *Node) error {
-		bundles, err := filepath.Glob(filepath.Join(n.dir, detachedDir, "*"+bundleSuffix))
+		bundles, err := n.DetachedDisks()
 		if err == nil {
-			_, err = n.AttachDisk(DiskSpec{BundlePath: bundles[0], LUNAuto: true})
+			_, err = n.AttachDisk(DiskSpec{BundlePath: bundles[0].Bundle, LUNAuto: true})
 		}
 		return err
 	}
@@ -90,11 +90,11 @@ func bundleCrashCases() []crashCase {
 			"attach a new bundle", func(*testing.T, *Node) {},
 			func(n *Node) error {
 				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20,
-					BundlePath: filepath.Join(n.dir, detachedDir, "new"+bundleSuffix), LUNAuto: true})
+					BundlePath: filepath.Join(n.dir, disksDir, "new"+bundleSuffix), LUNAuto: true})
 				return err
 			},
 			func(t *testing.T, n *Node) string {
-				home := filepath.Join(n.dir, detachedDir, "new"+bundleSuffix)
+				home := filepath.Join(n.dir, disksDir, "new"+bundleSuffix)
 				if _, err := os.Stat(home); err == nil && len(n.diskList()) == 3 { // it is whole, and a retry attaches it
 					detached(t, n, attachedAs(t, n, DiskSpec{BundlePath: home}))
 				}
@@ -136,7 +136,7 @@ func bundleCrashCases() []crashCase {
 			func(t *testing.T, n *Node) {
 				pulled(t, n)
 				home := theBundle(t, n)
-				clone := filepath.Join(n.dir, detachedDir, "clone")
+				clone := filepath.Join(n.dir, disksDir, "clone")
 				must(t, n.host.copyDir(home, clone))
 				must(t, attach(n))
 				disk = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: true})

@@ -47,8 +47,8 @@ func TestPlantedBundles(t *testing.T) {
 		"a long file": long,
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
-		for _, file := range []string{bundleFile, bundleHolders, stateFile, bundleJournal, bundleImage, volumesDir} {
-			if file == bundleJournal && name == "a long file" || file == bundleImage && name == "a long file" ||
+		for _, file := range []string{bundleFile, bundleHolder, stateFile, bundleJournal, bundleImage, volumesDir} {
+			if name == "a long file" && (file == bundleJournal || file == bundleImage || file == bundleHolder) ||
 				file == volumesDir && name == "a directory" {
 				continue // they may be that
 			}
@@ -59,7 +59,7 @@ func TestPlantedBundles(t *testing.T) {
 				if file == stateFile {
 					other := t.TempDir()
 					at = filepath.Join(other, file)
-					must(t, n.host.writeJSON(filepath.Join(home, bundleHolders), holders{StateDirs: []string{other}}))
+					must(t, os.WriteFile(filepath.Join(home, bundleHolder), []byte(other+"\n"), 0o600))
 				}
 				replaced(t, at, plant)
 				_, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true})
@@ -103,7 +103,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 		t.Errorf("a start: %v", err)
 	}
 	back()
-	own := filepath.Join(n.dir, volumesDir)
+	own := filepath.Join(n.state.Disks[0].home(n.dir), volumesDir)
 	must(t, errors.Join(os.Rename(own, own+"-aside"), os.Symlink(outside, own)))
 	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != own {
 		_ = other.Close()
@@ -151,7 +151,7 @@ func TestWaitingAttachBlocksNothing(t *testing.T) {
 	made := make(chan struct{})
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) (err error) {
 		if change == "rename" && path == home+newSuffix { // the bundle gets its name
-			lock, err = awaitLock(filepath.Join(path, bundleLock))
+			lock, err = awaitLock(filepath.Join(path, bundleHolder))
 			close(made)
 		}
 		return err

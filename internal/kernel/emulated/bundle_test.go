@@ -85,8 +85,8 @@ func TestDiskMovesBetweenNodes(t *testing.T) {
 	}
 }
 
-// A bundle is attached to one node at a time, or to several if all of them have the switch.
-func TestMultiAttach(t *testing.T) {
+// A bundle is attached to one node at a time, even while its agent is stopped.
+func TestBundleIsAttachedToOneNode(t *testing.T) {
 	a, b := newNode(t, nil), newNode(t, nil)
 	bundle := filepath.Join(t.TempDir(), "vol-1")
 	number := attachedAs(t, a, DiskSpec{SizeBytes: 32 << 20, SerialNumber: "vol-1", BundlePath: bundle})
@@ -99,31 +99,18 @@ func TestMultiAttach(t *testing.T) {
 	}
 	refused(b, "attached to a", ErrAttachedElsewhere)
 	refused(a, "a second time", ErrInvalidSpec)
-	must(t, b.SetSwitch("multiAttach", "true"))
-	refused(b, "only b has the switch", ErrAttachedElsewhere)
 	must(t, a.Close())
 	refused(b, "a is not running", ErrAttachedElsewhere)
 	a = openNode(t, a.dir, Options{})
-	must(t, a.SetSwitch("multiAttach", "true"))
-	onB := attachedAs(t, b, DiskSpec{BundlePath: bundle})
 	writeOn(t, a, v, "of a")
-	wantOn(t, b, v, "of a")
-	writeOn(t, b, v, "of b")
-	wantOn(t, a, v, "of b")
-	// Node b sees a's changes of the disk when it looks again.
-	must(t, a.GrowDisk(number, 128<<20))
-	must(t, b.UpdateStorageCache())
-	if got := b.disks[onB].image.size; got != 128<<20 {
-		t.Errorf("b sees %d bytes", got)
-	}
 	detached(t, a, number)
-	wantOn(t, b, v, "of b")
-	must(t, b.SetSwitch("multiAttach", "false"))
+	attachedAs(t, b, DiskSpec{BundlePath: bundle})
+	wantOn(t, b, v, "of a")
 	refused(a, "attached to b", ErrAttachedElsewhere)
 	must(t, b.Close())
 	must(t, os.RemoveAll(b.dir)) // a node that is gone holds nothing
 	attachedAs(t, a, DiskSpec{BundlePath: bundle})
-	wantOn(t, a, v, "of b")
+	wantOn(t, a, v, "of a")
 }
 
 // A copy of a bundle is a clone: beside the original it gets an identity of its own and keeps its files.
@@ -153,8 +140,8 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 	}
 }
 
-// Two disks of the node's own are clones of one another: only the one whose files they are takes them along.
-func TestImageCloneNeedsNoFiles(t *testing.T) {
+// A copy of an image, without its bundle, has the original's tables and none of its files.
+func TestCopiedImageHasNoFiles(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "original")
 	content, err := os.ReadFile(n.disks[number].image.path)
@@ -190,7 +177,7 @@ func TestDamagedBundleIsRefused(t *testing.T) {
 	}
 }
 
-// A saved node has copies of its bundles, which no node has attached, and names none outside its directory.
+// A saved node has copies of its bundles, which it attaches when it starts, and names none outside its directory.
 func TestBundlesOfASavedNode(t *testing.T) {
 	n := newNode(t, nil)
 	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: filepath.Join(t.TempDir(), "vol-1")})
@@ -199,8 +186,9 @@ func TestBundlesOfASavedNode(t *testing.T) {
 	s, err := loadState(saved)
 	must(t, err)
 	record := s.Disks[len(s.Disks)-1]
-	if _, err := os.Lstat(filepath.Join(record.home(saved), bundleHolders)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s of the copy: %v", bundleHolders, err)
+	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: record.home(saved)})
+	if number != 3 {
+		t.Errorf("the copy is disk %d", number)
 	}
 	s.Disks[len(s.Disks)-1].Bundle = filepath.Join("..", record.Bundle)
 	text, err := encodeState(s)

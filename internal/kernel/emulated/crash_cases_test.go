@@ -204,7 +204,7 @@ func storageCases() []crashCase {
 			func(n *Node) error { return n.FormatVolume(firstData(n).name(), "NTFS") },
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
-				_, err := os.Stat(filepath.Join(contentPath(n.dir, v.id), "file"))
+				_, err := os.Stat(filepath.Join(v.disk.image.files(v.id), "file"))
 				checkNTFS(t, v)
 				if isOld := v.boot.serial == serial; isOld != (err == nil) || !v.formatted() {
 					t.Errorf("old file system: %v, its file: %v", isOld, err)

@@ -130,22 +130,29 @@ func stride() int {
 // checkTidy checks that nothing is left of a change that was interrupted.
 func checkTidy(t *testing.T, n *Node) {
 	t.Helper()
-	for _, dir := range []string{".", disksDir, detachedDir, volumesDir} {
-		files, err := os.ReadDir(filepath.Join(n.dir, dir))
-		must(t, err)
-		for _, f := range files {
-			if name := f.Name(); strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, journalName) ||
-				strings.HasPrefix(name, droppedPrefix) || name == creatingFile || dir == disksDir &&
-				strings.HasSuffix(name, bundleSuffix) {
-				t.Errorf("left over: %s", filepath.Join(dir, name))
-			}
-			if image, ok := strings.CutSuffix(f.Name(), imageSuffix); ok && (n.state.disk(image) == nil) == (dir == disksDir) {
-				t.Errorf("image %s in %s, disk attached: %t", image, dir, dir != disksDir)
+	left, err := os.ReadDir(n.dir)
+	must(t, err)
+	for _, f := range left {
+		if name := f.Name(); strings.HasSuffix(name, newSuffix) || name == creatingFile {
+			t.Errorf("left over: %s", name)
+		}
+	}
+	homes, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*"))
+	must(t, err)
+	for _, home := range homes {
+		image := strings.TrimSuffix(filepath.Base(home), bundleSuffix)
+		_, detached := os.Lstat(filepath.Join(home, bundleFile))
+		if n.state.disk(image) == nil && !n.state.ISCSI.hasLUN(image) && detached != nil {
+			t.Errorf("left over: %s", home)
+		}
+		for _, pattern := range []string{"*" + newSuffix, bundleJournal, volumesDir + "/" + droppedPrefix + "*"} {
+			if found, err := filepath.Glob(filepath.Join(home, pattern)); len(found) > 0 || err != nil {
+				t.Errorf("left over: %q, %v", found, err)
 			}
 		}
 	}
-	if len(n.state.Moves) > 0 || n.host.failed || len(n.host.unsynced) > 0 {
-		t.Errorf("not settled: moves %v, failed %t, not durable %d", n.state.Moves, n.host.failed, len(n.host.unsynced))
+	if n.host.failed || len(n.host.unsynced) > 0 {
+		t.Errorf("not settled: failed %t, not durable %d", n.host.failed, len(n.host.unsynced))
 	}
 	text, err := os.ReadFile(filepath.Join(n.dir, stateFile))
 	must(t, err)

@@ -45,9 +45,12 @@ type volumeOpens struct {
 
 // newDisk opens the image of a disk and reads its layout.
 func (n *Node) newDisk(record diskState) (*disk, error) {
-	im, err := n.host.openImage(n.dir, record.Image, record.home(n.dir))
+	im, err := n.host.openImage(record.home(n.dir))
 	if err != nil {
 		return nil, err
+	}
+	if err := n.host.tidyDisk(im.home); err != nil {
+		return nil, errors.Join(err, im.file.Close())
 	}
 	if im.size < record.ImageBytes {
 		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
@@ -197,7 +200,7 @@ func (d *disk) leaveIdentities() error {
 		for _, p := range d.layout.volumePartitions() {
 			renamed = append(renamed, renamedVolume{p.ID, mbrVolumeID(m.signature, p.StartingOffset)})
 		}
-		return d.commit(d.image.renaming([]gpt.Block{{Offset: 0, Data: m.encode(sector)}}, renamed))
+		return d.commit(change{Blocks: []gpt.Block{{Offset: 0, Data: m.encode(sector)}}, Renamed: renamed})
 	}
 	t := *d.layout.gpt
 	t.DiskID = newGUID()
@@ -209,7 +212,7 @@ func (d *disk) leaveIdentities() error {
 			renamed = append(renamed, renamedVolume{old, t.Partitions[i].ID})
 		}
 	}
-	return d.commit(d.image.renaming(t.Encode(), renamed))
+	return d.commit(change{Blocks: t.Encode(), Renamed: renamed})
 }
 
 // interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
@@ -241,7 +244,8 @@ func (n *Node) ReenumerateDevices() error {
 		if err := n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
 			return err
 		}
-		return n.noticeDisks()
+		n.noticeDisks()
+		return nil
 	})
 }
 
@@ -249,25 +253,17 @@ func (n *Node) ReenumerateDevices() error {
 func (n *Node) UpdateStorageCache() error {
 	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
 		n.updateCache()
-		return n.noticeDisks()
+		n.noticeDisks()
+		return nil
 	})
 }
 
-func (n *Node) noticeDisks() error {
+func (n *Node) noticeDisks() {
 	for _, d := range n.disks {
 		if d.installing == notInstalled {
 			d.installing = noticed
 		}
-		if d.image.home != "" { // another node may have changed it
-			if err := d.image.measure(); err != nil {
-				return err
-			}
-			if err := d.refresh(); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
 }
 
 // WaitForDeviceInstalls implements kernel.Devices. It takes no time.

@@ -57,24 +57,13 @@ func (n *Node) attach(spec DiskSpec, b *lockedBundle) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.addOwn(record)
-}
-
-// placeImage makes the image of a new disk, or moves one here from elsewhere. It returns the volume of a disk that it
-// formats.
-func (h *host) placeImage(dir string, record diskState) (guid.GUID, error) {
-	path := imagePath(dir, record.Image)
-	if record.ImagePath != "" {
-		if err := h.rename(record.ImagePath, path); err != nil {
-			return guid.GUID{}, err
-		}
-		return guid.GUID{}, h.resize(path, int64(record.SizeBytes))
+	if _, err := n.host.makeDisk(record.home(n.dir), record, false); err != nil {
+		return nil, err
 	}
-	if err := h.createImage(dir, record.Image, int64(record.SizeBytes)); err != nil ||
-		!bool(record.Formatted) && !record.System {
-		return guid.GUID{}, err
+	if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
+		return nil, err
 	}
-	return h.createNTFSDisk(dir, record)
+	return n.disks[record.Number], nil
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
@@ -124,44 +113,11 @@ func (n *Node) DiskImage(number uint32) (path string, err error) {
 	return path, err
 }
 
-// addOwn attaches a disk of the node's own. If anything ends that, the image goes back to where it came from, or
-// nowhere. A clone may have got its new identity.
-func (n *Node) addOwn(record diskState) (*disk, error) {
-	back := fileMove{From: imagePath("", record.Image)}
-	if record.ImagePath != "" {
-		info, err := os.Lstat(record.ImagePath)
-		if err != nil {
-			return nil, err
-		}
-		if back.To, err = filepath.Abs(record.ImagePath); err != nil {
-			return nil, err
-		}
-		back.Size = info.Size()
-	}
-	place := func(r diskState) error {
-		_, err := n.host.placeImage(n.dir, r)
-		return err
-	}
-	if err := n.addDisks([]diskState{record}, []fileMove{back}, place, func(*state) {}); err != nil {
-		return nil, err
-	}
-	return n.disks[record.Number], nil
-}
-
-// addDisks opens disks, whose images it places first, and adds them to node.json, in one update with another change.
-// Before that, node.json has the moves by which the files go back if anything ends it.
-func (n *Node) addDisks(records []diskState, back []fileMove, place func(diskState) error, change func(*state)) error {
-	if len(back) > 0 {
-		if err := n.update(func(s *state) { s.Moves = append(s.Moves, back...) }); err != nil {
-			return err
-		}
-	}
+// addDisks opens disks and adds them to node.json, in one update with another change.
+func (n *Node) addDisks(records []diskState, change func(*state)) error {
 	var disks []*disk
 	err := func() error {
 		for _, r := range records {
-			if err := place(r); err != nil {
-				return err
-			}
 			d, err := n.newDisk(r)
 			if err != nil {
 				return err
@@ -177,55 +133,36 @@ func (n *Node) addDisks(records []diskState, back []fileMove, place func(diskSta
 			for _, d := range disks {
 				s.Disks = append(s.Disks, d.record)
 			}
-			s.dropMoves(back)
 			change(s)
 		})
 	}()
-	if err == nil {
-		for _, d := range disks {
-			n.disks[d.number] = d
-		}
-		return nil
-	}
 	for _, d := range disks {
-		_ = d.image.file.Close() // the disks were never visible
-	}
-	return errors.Join(err, n.undoMoves(back, err))
-}
-
-// undoMoves makes the moves that undo a change, after the error that ended it.
-func (n *Node) undoMoves(moves []fileMove, cause error) error {
-	if len(moves) == 0 {
-		return nil
-	}
-	if errors.Is(cause, errNotDurable) { // node.json may have the change
-		if err := n.host.saveState(n.dir, n.state); err != nil {
-			return moves[0].later(n.dir, err)
+		if err == nil {
+			n.disks[d.number] = d
+		} else {
+			_ = d.image.file.Close() // the disks were never visible
 		}
 	}
-	return n.finishMoves()
+	if err != nil {
+		n.host.failed = true // repair removes what was made for them
+	}
+	return err
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
-// with the disk's identity and the files of its volumes: a disk of the node's own becomes one, and a bundle stays where
-// it is. That of an iSCSI disk is a plain file, which the next session takes.
+// with the disk's identity and the files of its volumes. Only that of an iSCSI disk is the storage system's, and in none.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
-		moves := []fileMove{moveToDetached(d.record.Image)}
-		image = detachedPath(n.dir, d.record.Image)
-		if !n.state.ISCSI.hasLUN(d.record.Image) { // whose image is the storage system's
-			if image, moves, err = n.bundleOf(d); err != nil {
+		if !n.state.ISCSI.hasLUN(d.record.Image) {
+			if err := n.host.writeBundleInfo(d.image.home, &d.record, d.image.size); err != nil {
 				return err
 			}
 		}
-		err := n.pull([]*disk{d}, moves, func(*state) {})
-		if err != nil && !d.attached() {
-			err = fmt.Errorf("disk %d is detached: %w", number, err)
-		}
-		return err
+		image = d.image.path
+		return n.pull([]*disk{d}, func(*state) {})
 	})
 	if err != nil {
 		return "", err
@@ -233,13 +170,12 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	return image, nil
 }
 
-// pull removes disks from the node and, in one update with another change, from node.json. Then their files move.
-func (n *Node) pull(disks []*disk, moves []fileMove, change func(*state)) error {
+// pull removes disks from the node and, in one update with another change, from node.json.
+func (n *Node) pull(disks []*disk, change func(*state)) error {
 	err := n.update(func(s *state) {
 		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool {
 			return slices.ContainsFunc(disks, func(d *disk) bool { return d.record.Image == r.Image })
 		})
-		s.Moves = append(s.Moves, moves...)
 		change(s)
 	})
 	if err != nil {
@@ -248,50 +184,40 @@ func (n *Node) pull(disks []*disk, moves []fileMove, change func(*state)) error 
 	for _, d := range disks {
 		delete(n.disks, d.number)
 	}
-	n.retireGone() // before the files get another place, or another node gets them
-	var errs []error
+	n.retireGone() // before another node gets the files
 	for _, d := range disks {
-		errs = append(errs, d.image.file.Close())
+		_ = d.image.file.Close() // every change was durable before
 	}
-	return errors.Join(append(errs, n.finishMoves())...)
+	return nil
 }
 
-// moveToDetached is the move of an image that is kept without a disk.
-func moveToDetached(image string) fileMove {
-	return fileMove{From: imagePath("", image), To: detachedPath("", image)}
+// A DetachedDisk is a disk that was pulled out and lies in the state directory. AttachDisk attaches its bundle again.
+type DetachedDisk struct {
+	Bundle       string // its directory on the host
+	SerialNumber string
+	SizeBytes    int64
 }
 
-// bundleOf returns the path that the image of a disk has in its bundle, and the moves by which a disk of the node's own
-// becomes one.
-func (n *Node) bundleOf(d *disk) (image string, moves []fileMove, err error) {
-	home := d.image.home
-	if home == "" {
-		bundle := filepath.Join(detachedDir, d.record.Image+bundleSuffix)
-		home = filepath.Join(n.dir, bundle)
-		if err := n.host.mkdirAll(filepath.Join(home, volumesDir), 0o700); err != nil {
-			return "", nil, err
+// DetachedDisks returns the disks that were pulled out. Bundles elsewhere on the host are not known. One that cannot
+// be read is left out, with an error.
+func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	bundles, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*"+bundleSuffix))
+	for _, home := range bundles {
+		if slices.ContainsFunc(n.state.Disks, func(r diskState) bool { return r.home(n.dir) == home }) {
+			continue
 		}
-		moves = []fileMove{{From: imagePath("", d.record.Image), To: filepath.Join(bundle, bundleImage)}}
-		for _, id := range n.ownVolumes(d) {
-			moves = append(moves, fileMove{From: contentPath("", id), To: contentPath(bundle, id)})
+		info, readErr := readBundleInfo(home)
+		if errors.Is(readErr, os.ErrNotExist) { // a logical unit's
+			continue
+		} else if readErr != nil {
+			err = errors.Join(err, readErr)
+			continue
 		}
+		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.SizeBytes)})
 	}
-	return filepath.Join(home, bundleImage), moves, n.host.writeBundleInfo(home, newBundleInfo(&d.record, d.image.size))
-}
-
-// ownVolumes returns the volumes of a disk whose files are the disk's. While two of the node's own disks are clones of
-// one another, the files are those of the one that is online or, if neither is, of the one that came first.
-func (n *Node) ownVolumes(d *disk) (own []guid.GUID) {
-	for _, id := range d.layout.volumeIDs() {
-		other := slices.ContainsFunc(n.diskList(), func(o *disk) bool {
-			return o != d && o.image.home == "" && slices.Contains(o.layout.volumeIDs(), id) &&
-				d.record.Offline && (!o.record.Offline || o.number < d.number)
-		})
-		if !other {
-			own = append(own, id)
-		}
-	}
-	return own
+	return disks, err
 }
 
 // volumeIDs returns the ids of the volumes, which need not be online.

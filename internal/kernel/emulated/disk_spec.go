@@ -39,7 +39,7 @@ type DiskSpec struct {
 	Boot   bool   `yaml:"boot" json:"-"`
 	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
 
-	// ImagePath is a file with the disk's bytes, which is moved into the node, or a bundle or the image in one, as
+	// ImagePath is a file with the disk's bytes, which is copied into the node, or a bundle or the image in one, as
 	// DetachDisk returned it, which is used where it lies. Empty: a blank disk.
 	ImagePath string `yaml:"-" json:"-"`
 

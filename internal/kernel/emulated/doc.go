@@ -5,12 +5,8 @@
 //
 // The state directory contains:
 //
-//	node.json       all that neither images nor directories hold: attached disks, mount records, moves that are due
-//	disks/*.img     a sparse file for each disk, with its partitions and file systems
-//	disks/*.journal an unfinished change of an image; applied at the next Open
-//	detached/*.disk bundles, which disks become that are pulled
-//	detached/*.img  images of iSCSI logical units without a session
-//	volumes/GUID/   the files of a volume, as plain files
+//	node.json       all that neither images nor directories hold, such as attached disks and mount records
+//	disks/*.disk/   the disks, attached or not, each with its image and the files of its volumes
 //	shares/S/T/     the files of the share T of the file server S, as plain files
 //	lock            held by the agent that runs the node
 //
@@ -34,5 +30,5 @@
 //
 // Not emulated: links to files, deletion at the last close, reading files through the kernel, extended MBR partitions,
 // volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more than 24
-// levels deep. The clone of an image without its bundle has the original's file system, but none of its files.
+// levels deep. The copy of an image without its bundle has the original's file system, but none of its files.
 package emulated

@@ -68,22 +68,6 @@ func (h *host) truncate(f *os.File, size int64) error {
 	return h.noted(f.Truncate(size))
 }
 
-// resize gives a named file a size, and makes the file durable whether its size was another or not.
-func (h *host) resize(name string, size int64) error {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return h.noted(err)
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() != size {
-		err = h.truncate(f, size)
-	}
-	if err == nil {
-		err = h.sync(f)
-	}
-	return errors.Join(err, f.Close())
-}
-
 // rename moves a file or directory, which is durable when the new name is: a journaling file system keeps a rename
 // whole.
 func (h *host) rename(from, to string) error {

@@ -3,7 +3,6 @@
 package emulated
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,20 +15,16 @@ import (
 )
 
 const (
-	disksDir    = "disks"
-	detachedDir = "detached"
-	volumesDir  = "volumes"
-	imageSuffix = ".img"
-	journalName = ".journal"
-	newSuffix   = ".new" // of a file that is being made
+	disksDir   = "disks"
+	volumesDir = "volumes"
+	newSuffix  = ".new" // of a file or directory that is being made
 )
 
 // image is the file that holds a disk's bytes. All changes go through commit; the caller makes sure that only one runs
 // at a time.
 type image struct {
 	host    *host
-	dir     string // the state directory
-	home    string // the bundle that holds the image; empty: the state directory does
+	home    string // the directory of the disk
 	path    string
 	journal string
 	file    *os.File
@@ -37,15 +32,10 @@ type image struct {
 	half    bool // a change is in the journal, but not completely in the image
 }
 
-func imagePath(dir, name string) string { return filepath.Join(dir, disksDir, name+imageSuffix) }
-
 // files returns the directory of a volume's files.
-func (im *image) files(id guid.GUID) string { return contentPath(cmp.Or(im.home, im.dir), id) }
+func (im *image) files(id guid.GUID) string { return contentPath(im.home, id) }
 
 func (im *image) replay() error {
-	if err := removeIfThere(im.journal + newSuffix); err != nil {
-		return im.host.noted(err)
-	}
 	var c change
 	err := readOwn(im.journal, maxJournalBytes,
 		"restore it, or remove it if the half-done change of the disk's tables may stay",
@@ -65,11 +55,6 @@ func (im *image) replay() error {
 
 // commit makes a change atomically, even if the process dies meanwhile.
 func (im *image) commit(c change) error {
-	unlock, err := im.alone()
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	for _, b := range c.Blocks {
 		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
 			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
@@ -119,6 +104,20 @@ func (im *image) finish(c change) error {
 	return nil
 }
 
+// rename gives the files of a volume of a clone their new place. After a death it may have happened already.
+func (im *image) rename(r renamedVolume) error {
+	volumes, err := openVolumes(filepath.Dir(im.files(r.From)))
+	if err != nil {
+		return im.host.noted(err)
+	}
+	defer volumes.Close()
+	err = im.host.renameIn(volumes, r.From.String(), r.To.String())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // grow makes the image longer. The new size is visible only once it is durable.
 func (im *image) grow(sizeBytes int64) error {
 	if err := im.host.truncate(im.file, sizeBytes); err != nil {
@@ -131,7 +130,7 @@ func (im *image) grow(sizeBytes int64) error {
 	return nil
 }
 
-func contentPath(dir string, id guid.GUID) string { return filepath.Join(dir, volumesDir, id.String()) }
+func contentPath(home string, id guid.GUID) string { return filepath.Join(home, volumesDir, id.String()) }
 
 // dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
 func (h *host) dropContent(path string) error {
@@ -197,28 +196,29 @@ func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
 }
 
-// createImage makes an empty sparse image. It gets its name when it has its size.
-func (h *host) createImage(dir, name string, sizeBytes int64) error {
-	return h.createImageAt(imagePath(dir, name), sizeBytes)
-}
-
-func (h *host) createImageAt(path string, sizeBytes int64) error {
+// createImage makes the image of a new disk: empty and sparse, or a copy of another file.
+func (h *host) createImage(path string, r diskState) error {
 	return h.inParent(path, func(dir *os.Root, name string) error {
 		return h.replaceIn(dir, name, name+newSuffix, func(f *os.File) error {
-			return errors.Join(markSparse(f), h.truncate(f, sizeBytes))
+			if r.ImagePath != "" {
+				in, err := plainfile.Open(r.ImagePath, os.O_RDONLY)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(h.fill(f, in), in.Close()); err != nil {
+					return err
+				}
+			}
+			return errors.Join(markSparse(f), h.truncate(f, int64(r.SizeBytes)))
 		})
 	})
 }
 
 const restoreImage = "restore the image, or start with an empty state directory"
 
-// openImage opens an image of a state directory, or of a bundle, and finishes a change that a death interrupted.
-func (h *host) openImage(dir, name, home string) (*image, error) {
-	im := &image{host: h, dir: dir, home: home, path: imagePath(dir, name),
-		journal: filepath.Join(dir, disksDir, name+journalName)}
-	if home != "" {
-		im.path, im.journal = filepath.Join(home, bundleImage), filepath.Join(home, bundleJournal)
-	}
+// openImage opens the image of a disk, and finishes a change that a death interrupted.
+func (h *host) openImage(home string) (*image, error) {
+	im := &image{host: h, home: home, path: filepath.Join(home, bundleImage), journal: filepath.Join(home, bundleJournal)}
 	file, err := plainfile.Open(im.path, os.O_RDWR)
 	switch {
 	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
@@ -227,16 +227,13 @@ func (h *host) openImage(dir, name, home string) (*image, error) {
 		return nil, h.noted(err)
 	}
 	im.file = file
-	if err := im.measure(); err != nil {
-		return nil, errors.Join(h.noted(err), im.file.Close())
-	}
-	unlock, err := im.alone()
-	if err == nil {
-		err = im.replay()
-		unlock()
-	}
+	info, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(err, im.file.Close())
+		return nil, errors.Join(h.noted(err), file.Close())
+	}
+	im.size = info.Size()
+	if err := im.replay(); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	return im, nil
 }

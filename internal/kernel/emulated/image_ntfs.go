@@ -180,8 +180,8 @@ const (
 
 // createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
 // empty file system in the data partition at the end. It returns that partition's volume.
-func (h *host) createNTFSDisk(dir string, record diskState) (guid.GUID, error) {
-	im, err := h.openImage(dir, record.Image, "")
+func (h *host) createNTFSDisk(home string, record diskState) (guid.GUID, error) {
+	im, err := h.openImage(home)
 	if err != nil {
 		return guid.GUID{}, err
 	}

@@ -20,17 +20,21 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: n.state.ISCSI.LastID + 1}
 	all := slices.Clone(n.state.Disks)
 	address := freeTarget(all)
-	var back []fileMove
 	for _, lun := range t.LUNs {
 		record, err := lun.disk(address).record(all, n.state.Switches)
 		if err != nil {
 			return iscsiSession{}, err
 		}
 		record.Image = lun.Image
-		all, back = append(all, record), append(back, moveToDetached(lun.Image))
+		if _, err := os.Lstat(record.home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
+			if _, err := n.host.makeDisk(record.home(n.dir), record, false); err != nil {
+				return iscsiSession{}, err
+			}
+		}
+		all = append(all, record)
 		session.Images = append(session.Images, lun.Image)
 	}
-	err := n.addDisks(all[len(n.state.Disks):], back, n.placeLUN, func(s *state) {
+	err := n.addDisks(all[len(n.state.Disks):], func(s *state) {
 		s.ISCSI.LastID = session.ID
 		s.ISCSI.Sessions = append(s.ISCSI.Sessions, session)
 		if persistent {
@@ -53,34 +57,6 @@ func freeTarget(disks []diskState) (target uint8) {
 	return target
 }
 
-// placeLUN puts the image of a logical unit among the disks: that of the last session, or a blank one.
-func (n *Node) placeLUN(lun diskState) error {
-	here, aside := imagePath(n.dir, lun.Image), detachedPath(n.dir, lun.Image)
-	for _, path := range []string{here, aside} {
-		info, err := os.Lstat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return &DamagedStateError{File: path, Problem: "it is not a regular file", Advice: "remove it"}
-		}
-		if info.Size() < int64(lun.SizeBytes) {
-			problem := fmt.Sprintf("it has %d bytes, and had %d", info.Size(), lun.SizeBytes)
-			return &DamagedStateError{File: path, Problem: problem, Advice: "restore it, or remove it for a blank logical unit"}
-		}
-		if path == aside {
-			if err := n.host.rename(aside, here); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return n.host.createImage(n.dir, lun.Image, int64(lun.SizeBytes))
-}
-
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
 func (n *Node) closeSession(session iscsiSession) error {
 	return n.endSession(session, func(*state) {})
@@ -88,12 +64,7 @@ func (n *Node) closeSession(session iscsiSession) error {
 
 // endSession is closeSession with one more change of the state.
 func (n *Node) endSession(session iscsiSession, change func(*state)) error {
-	disks := n.sessionDisks(session)
-	var moves []fileMove
-	for _, d := range disks {
-		moves = append(moves, moveToDetached(d.record.Image))
-	}
-	return n.pull(disks, moves, func(s *state) {
+	return n.pull(n.sessionDisks(session), func(s *state) {
 		change(s)
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
 	})

@@ -37,7 +37,7 @@ func Exists(stateDir string) bool {
 }
 
 func holdsNode(dir string) bool {
-	for _, name := range []string{stateFile, disksDir, detachedDir, volumesDir} {
+	for _, name := range []string{stateFile, disksDir} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			return true
 		}
@@ -92,10 +92,10 @@ func (n *Node) start(o Options, clean bool) error {
 // run runs the node of a state.
 func (n *Node) run(s state) error {
 	n.state = s
-	if err := n.tidy(); err != nil {
+	if err := n.finishRestore(); err != nil {
 		return err
 	}
-	if err := n.host.removeAll(filepath.Join(n.dir, restoringDir)); err != nil { // its files are in their places
+	if err := n.tidy(); err != nil {
 		return err
 	}
 	for _, record := range n.state.Disks {

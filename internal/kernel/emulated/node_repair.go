@@ -4,11 +4,8 @@ package emulated
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -44,41 +41,51 @@ func (n *Node) repair() error {
 	return nil
 }
 
-// tidy makes the moves that are due, and removes leftovers: temporary files that were not renamed, bundles that were
-// only begun, and volume contents that were being deleted.
+// tidy removes leftovers: temporary files that were not renamed, disks that were never in node.json, and volume contents
+// that were being deleted.
 func (n *Node) tidy() error {
 	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
 		if err := removeIfThere(filepath.Join(n.dir, name)); err != nil {
 			return n.host.noted(err)
 		}
 	}
-	for _, name := range []string{disksDir, detachedDir, volumesDir} {
-		if err := n.host.mkdirAll(filepath.Join(n.dir, name), 0o755); err != nil {
-			return err
-		}
+	homes, err := os.ReadDir(filepath.Join(n.dir, disksDir))
+	if err != nil {
+		return n.host.noted(err)
 	}
-	if err := n.finishMoves(); err != nil {
-		return err
-	}
-	for _, dir := range []string{disksDir, detachedDir} {
-		files, err := os.ReadDir(filepath.Join(n.dir, dir))
-		if err != nil {
-			return n.host.noted(err)
-		}
-		for _, file := range files {
-			if n.isLeftover(dir, file.Name()) {
-				if err := n.host.removeAll(filepath.Join(n.dir, dir, file.Name())); err != nil {
-					return err
-				}
+	for _, home := range homes {
+		if path := filepath.Join(n.dir, disksDir, home.Name()); n.isLeftover(path) {
+			if err := n.host.removeAll(path); err != nil {
+				return err
 			}
 		}
 	}
-	return n.host.removeDropped(n.dir)
+	for _, d := range n.disks {
+		if err := n.host.tidyDisk(d.image.home); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// removeDropped removes the volume contents that were being deleted, of a state directory or a bundle.
-func (h *host) removeDropped(dir string) error {
-	volumes, err := openVolumes(filepath.Join(dir, volumesDir))
+// isLeftover reports whether a disk's directory in the state directory is of no use: its attach ended early.
+func (n *Node) isLeftover(home string) bool {
+	image, ok := strings.CutSuffix(filepath.Base(home), bundleSuffix)
+	if !ok || n.state.disk(image) != nil || n.state.ISCSI.hasLUN(image) {
+		return strings.HasSuffix(home, newSuffix)
+	}
+	_, err := os.Lstat(filepath.Join(home, bundleFile)) // which it has if it was detached
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// tidyDisk removes leftovers in the directory of a disk.
+func (h *host) tidyDisk(home string) error {
+	for _, name := range []string{bundleJournal, bundleFile} {
+		if err := removeIfThere(filepath.Join(home, name+newSuffix)); err != nil {
+			return h.noted(err)
+		}
+	}
+	volumes, err := openVolumes(filepath.Join(home, volumesDir))
 	if err != nil {
 		return h.noted(err)
 	}
@@ -89,108 +96,4 @@ func (h *host) removeDropped(dir string) error {
 		}
 		return nil
 	}))
-}
-
-// isLeftover reports whether a file among the disks or the detached ones is of no use: its change ended early.
-func (n *Node) isLeftover(dir, name string) bool {
-	if dir == disksDir {
-		image, isJournal := strings.CutSuffix(name, journalName)
-		_, err := os.Lstat(imagePath(n.dir, image))
-		return strings.HasSuffix(name, newSuffix) || isJournal && errors.Is(err, os.ErrNotExist)
-	}
-	image, isBundle := strings.CutSuffix(name, bundleSuffix)
-	own := n.state.disk(image)
-	return strings.HasSuffix(name, bundleSuffix+newSuffix) || isBundle && own != nil && own.Bundle == ""
-}
-
-func detachedPath(dir, name string) string { return filepath.Join(dir, detachedDir, name+imageSuffix) }
-
-// fileMove is a file or directory that gets another place. From the moment when node.json has it, the move is made,
-// whatever ends the process: before the next call, or at the next start. So it finishes a change of which node.json has
-// the result, or undoes one of which it has not.
-type fileMove struct {
-	From string `json:"from"`            // in the state directory, or an absolute path
-	To   string `json:"to,omitempty"`    // likewise; empty: it is removed
-	Size int64  `json:"bytes,omitempty"` // of a file there; 0: its own
-}
-
-// dropMoves removes the moves that a change no longer needs.
-func (s *state) dropMoves(done []fileMove) {
-	s.Moves = slices.DeleteFunc(s.Moves, func(m fileMove) bool { return slices.Contains(done, m) })
-}
-
-// finishMoves makes the moves that node.json has. It may have made some of them before.
-func (n *Node) finishMoves() error {
-	moves := slices.Clone(n.state.Moves)
-	for _, m := range moves {
-		if err := n.host.place(n.dir, m); err != nil {
-			return m.later(n.dir, err)
-		}
-	}
-	if len(moves) == 0 {
-		return nil
-	}
-	return n.follow(nil, func(s *state) { s.dropMoves(moves) })
-}
-
-// later returns the error for which a move was not made yet.
-func (m fileMove) later(dir string, err error) error {
-	if m.To == "" {
-		return err
-	}
-	return fmt.Errorf("%w; %s goes to %s when the host recovers or the node starts again", err, within(dir, m.From),
-		within(dir, m.To))
-}
-
-// place makes a move. It replaces directories. A file whose place has been taken goes to the detached images.
-func (h *host) place(dir string, m fileMove) error {
-	from, to := within(dir, m.From), within(dir, m.To)
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return h.noted(err)
-	}
-	if m.To == "" {
-		return h.remove(from)
-	}
-	if image, ok := strings.CutSuffix(filepath.Base(from), imageSuffix); ok { // only a complete image goes anywhere
-		if err := h.complete(dir, image); err != nil {
-			return err
-		}
-	}
-	there, err := os.Lstat(to)
-	switch {
-	case err == nil && there.IsDir():
-		err = h.removeAll(to)
-	case err == nil:
-		to = filepath.Join(dir, detachedDir, filepath.Base(from))
-	case errors.Is(err, fs.ErrNotExist):
-		err = nil
-	}
-	if err != nil {
-		return h.noted(err)
-	}
-	if m.Size > 0 {
-		if err := h.resize(from, m.Size); err != nil {
-			return err
-		}
-	}
-	return h.rename(from, to)
-}
-
-// complete finishes a change of an image that nothing has open.
-func (h *host) complete(dir, name string) error {
-	im, err := h.openImage(dir, name, "")
-	if err != nil {
-		return err
-	}
-	return im.file.Close()
-}
-
-// within returns the host's path of one that may be relative to a directory.
-func within(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }

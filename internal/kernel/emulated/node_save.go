@@ -33,21 +33,16 @@ func (n *Node) save(to string, clone bool) error {
 	if _, ok := below(n.dir, to); ok {
 		return fmt.Errorf("%w: %s is in the state directory of the node itself", ErrInvalidSpec, to)
 	}
-	if err := n.finishMoves(); err != nil { // they are not the copy's
-		return err
-	}
 	saved := n.state.clone()
 	if clone {
 		saved.SystemSerial = newSystemSerial()
 	}
-	if err := n.copyTo(to+savingSuffix, saved); err != nil {
-		return err
-	}
-	return n.host.rename(to+savingSuffix, to)
+	return n.copyTo(to, saved)
 }
 
-// copyTo copies the node of a state into a directory.
-func (n *Node) copyTo(making string, saved state) error {
+// copyTo copies the node of a state into a directory, which gets its name when it is complete.
+func (n *Node) copyTo(to string, saved state) error {
+	making := to + savingSuffix
 	if err := n.host.removeAll(making); err != nil { // an earlier try
 		return err
 	}
@@ -57,7 +52,10 @@ func (n *Node) copyTo(making string, saved state) error {
 	if err := n.copyState(making, saved.Disks); err != nil {
 		return err
 	}
-	return n.host.saveState(making, saved)
+	if err := n.host.saveState(making, saved); err != nil {
+		return err
+	}
+	return n.host.rename(making, to)
 }
 
 // newSystemSerial returns the serial number of a machine that is like no other.
@@ -80,25 +78,19 @@ func below(dir, path string) (rest string, ok bool) {
 }
 
 // stateDirs returns the directories that make up a node together with node.json.
-func stateDirs() []string { return []string{volumesDir, sharesDir, disksDir, detachedDir} }
+func stateDirs() []string { return []string{disksDir, sharesDir} }
 
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
 func (n *Node) copyState(to string, disks []diskState) error {
 	for _, name := range stateDirs() {
-		err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) { // an old node may have no shares
+		if err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
 	for i, r := range disks {
 		if filepath.IsAbs(r.Bundle) {
-			disks[i].Bundle = filepath.Join(detachedDir, r.Image+bundleSuffix)
+			disks[i].Bundle = diskHome(r.Image)
 			if err := n.host.copyDir(r.Bundle, filepath.Join(to, disks[i].Bundle)); err != nil {
-				return err
-			}
-		}
-		if r.Bundle != "" { // the copy is attached to no other node
-			if err := removeIfThere(filepath.Join(to, disks[i].Bundle, bundleHolders)); err != nil {
 				return err
 			}
 		}
@@ -106,8 +98,9 @@ func (n *Node) copyState(to string, disks []diskState) error {
 	return nil
 }
 
-// restoringDir is the copy of a saved node that is to take the node's place.
-const restoringDir = "restoring" + savingSuffix
+// restoringDir is the copy of a saved node that is to take the node's place. It takes it from the moment when its
+// node.json is the node's: a start, or the next call, puts the rest in its place.
+const restoringDir = "restoring"
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it. The node stays as it is.
 func (n *Node) PrepareRestore(from string) error {
@@ -139,33 +132,53 @@ func (n *Node) takeCopy(from string) error {
 	if err != nil {
 		return err
 	}
-	saved := &Node{dir: from, host: n.host}
-	return saved.copyTo(filepath.Join(n.dir, restoringDir), s)
+	to, saved := filepath.Join(n.dir, restoringDir), &Node{dir: from, host: n.host}
+	if err := n.host.removeAll(to); err != nil { // an earlier one
+		return err
+	}
+	return saved.copyTo(to, s)
 }
 
 // Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what
 // else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
 	return n.control(func() error {
-		if err := n.finishMoves(); err != nil { // what is to leave the directory would be gone
-			return err
-		}
-		s, err := loadState(filepath.Join(n.dir, restoringDir))
-		if err != nil {
-			return err
-		}
-		var moves []fileMove
-		for _, name := range stateDirs() {
-			moves = append(moves, fileMove{From: filepath.Join(restoringDir, name), To: name})
-		}
-		s.Moves = append(moves, s.Moves...)
-		err = n.host.saveState(n.dir, s)
+		err := n.host.rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
 		n.restoring = err == nil || errors.Is(err, errNotDurable) // from now on: if it fails, repair goes on with it
 		if err != nil {
 			return err
 		}
 		return n.becomeRestored()
 	})
+}
+
+// finishRestore puts the directories of a restored node in their places. A copy that still has its node.json is none.
+func (n *Node) finishRestore() error {
+	copied := filepath.Join(n.dir, restoringDir)
+	switch _, err := os.Lstat(filepath.Join(copied, stateFile)); {
+	case errors.Is(err, os.ErrNotExist):
+		for _, name := range stateDirs() {
+			if err := n.host.replaceDir(filepath.Join(copied, name), filepath.Join(n.dir, name)); err != nil {
+				return err
+			}
+		}
+	case err != nil:
+		return n.host.noted(err)
+	}
+	return errors.Join(n.host.removeAll(copied), n.host.removeAll(copied+savingSuffix))
+}
+
+// replaceDir moves a directory to the place of another one, unless it is there already.
+func (h *host) replaceDir(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return h.noted(err)
+	}
+	if err := h.removeAll(to); err != nil {
+		return err
+	}
+	return h.rename(from, to)
 }
 
 func (n *Node) becomeRestored() error {

@@ -47,7 +47,7 @@ func TestSavedNode(t *testing.T) {
 	if err := n.Save(saved, false); err == nil {
 		t.Error("saved over a saved node")
 	}
-	if err := n.Save(filepath.Join(n.dir, detachedDir, "saved"), false); !errors.Is(err, ErrInvalidSpec) {
+	if err := n.Save(filepath.Join(n.dir, disksDir, "saved"), false); !errors.Is(err, ErrInvalidSpec) {
 		t.Errorf("saved into itself: %v", err)
 	}
 	writeOn(t, n, own, "changed")
@@ -67,10 +67,8 @@ func TestSavedNode(t *testing.T) {
 	if again.state.SystemSerial != n.state.SystemSerial {
 		t.Error("a saved node is another machine")
 	}
-	images, err := filepath.Glob(filepath.Join(saved, detachedDir, "*", bundleImage))
-	must(t, err)
-	if len(images) != 2 {
-		t.Errorf("its bundles: %q", images)
+	if bundles, err := again.DetachedDisks(); err != nil || len(bundles) != 1 {
+		t.Errorf("its detached disks: %v, %v", bundles, err)
 	}
 	if err := n.PrepareRestore(saved); err == nil {
 		t.Error("restored a node that runs")

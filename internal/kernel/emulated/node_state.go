@@ -20,7 +20,7 @@ import (
 )
 
 // stateFormat is the version of node.json that this program writes and reads.
-const stateFormat = 2
+const stateFormat = 3
 
 const stateFile = "node.json"
 
@@ -38,7 +38,6 @@ type state struct {
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
-	Moves        []fileMove    `json:"moves,omitempty"` // of files, that are due
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -64,7 +63,6 @@ func (s state) clone() state {
 	s.Disks = slices.Clone(s.Disks)
 	s.Letters = slices.Clone(s.Letters)
 	s.Mounts = slices.Clone(s.Mounts)
-	s.Moves = slices.Clone(s.Moves)
 	s.SMB = s.SMB.clone()
 	s.ISCSI = s.ISCSI.clone()
 	s.Services = slices.Clone(s.Services)

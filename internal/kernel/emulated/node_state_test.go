@@ -51,12 +51,12 @@ func TestDamagedState(t *testing.T) {
 		"flipped":     {stateFile, replace(`"serial": "one"`, `"serial": "onf"`), "checksum"},
 		"cut off":     {stateFile, func(s string) string { return s[:len(s)/2] }, "JSON"},
 		"empty":       {stateFile, func(string) string { return "" }, "JSON"},
-		"newer":       {stateFile, replace(`"format": 2`, `"format": 3`), "newer"},
+		"newer":       {stateFile, replace(`"format": 3`, `"format": 4`), "newer"},
 		"no format":   {stateFile, func(string) string { return "{}" }, "format 0"},
 		"missing":     {stateFile, nil, "missing"},
 		"no image":    {"image", nil, hostSaysNotFound(t)},
 		"odd journal": {"journal", func(string) string { return "x" }, "JSON"},
-		"older":       {stateFile, replace(`"format": 2`, `"format": 1`), "older"},
+		"older":       {stateFile, replace(`"format": 3`, `"format": 2`), "older"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestDamagedState(t *testing.T) {
 			image, err := n.DiskImage(1)
 			must(t, err)
 			must(t, n.Close())
-			file := map[string]string{"image": image, "journal": strings.TrimSuffix(image, imageSuffix) + journalName}[c.file]
+			file := map[string]string{"image": image, "journal": filepath.Join(filepath.Dir(image), bundleJournal)}[c.file]
 			if file == "" {
 				file = filepath.Join(dir, c.file)
 			}
@@ -111,7 +111,7 @@ func fileList(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		text := ""
-		if !strings.HasSuffix(path, imageSuffix) {
+		if !strings.HasSuffix(path, bundleImage) {
 			b, err := os.ReadFile(path)
 			must(t, err)
 			text = string(b)

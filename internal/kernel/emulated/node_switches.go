@@ -92,7 +92,6 @@ type Switches struct {
 	LinksRefused               string       `yaml:"linksRefused" json:"linksRefused"`
 	LostSessions               string       `yaml:"lostSessions" json:"lostSessions,omitempty"`
 	Timing                     string       `yaml:"timing" json:"timing,omitempty"`
-	MultiAttach                bool         `yaml:"multiAttach" json:"multiAttach,omitempty"`
 }
 
 // DefaultSwitches returns the answers that Windows is believed to give.
@@ -200,8 +199,6 @@ func switchTexts() []Switch {
 		{"linksRefused", "", "onTheWay, everywhere, never", "Which links `OBJ_DONT_REPARSE` refuses when a file is opened."},
 		{"lostSessions", "", "disconnected, connected, unlisted", "How an iSCSI session is listed whose connection is lost."},
 		{"timing", "", "none, windows", "How long calls take: as long as the host does, or about as long as on Windows."},
-		{"multiAttach", "", boolean, "The cloud attaches a bundle to several nodes at a time, if the switch is set on all " +
-			"of them."},
 	}
 }
 

@@ -35,7 +35,7 @@ func TestSetSwitch(t *testing.T) {
 		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
 		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true", "linksRefused": "onTheWay",
 		"lostSessions": "disconnected", "timing": "none",
-		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false", "multiAttach": "false",
+		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false",
 		"mountPointCallsDelete": "false",
 		"mappingStatusDelayed":  "false",
 	}
@@ -50,7 +50,7 @@ func TestSetSwitch(t *testing.T) {
 		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
 		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false", "linksRefused": "never",
 		"lostSessions": "unlisted", "timing": "windows",
-		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true", "multiAttach": "true",
+		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true",
 		"mountPointCallsDelete": "true",
 		"mappingStatusDelayed":  "true",
 	} {

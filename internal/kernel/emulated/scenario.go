@@ -115,7 +115,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 		[]byte("This node is not complete. The next start makes it again.\n")); err != nil {
 		return state{}, err
 	}
-	for _, name := range []string{disksDir, detachedDir, volumesDir, sharesDir} {
+	for _, name := range stateDirs() {
 		if err := h.removeAll(filepath.Join(dir, name)); err != nil {
 			return state{}, err
 		}
@@ -132,7 +132,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	if made.Disks, err = s.disks(); err != nil {
 		return state{}, err
 	}
-	if err := h.placeImages(dir, &made); err != nil {
+	if err := h.makeDisks(dir, &made); err != nil {
 		return state{}, err
 	}
 	c := made.Letters[0].Volume
@@ -141,7 +141,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 		if err != nil {
 			return state{}, err
 		}
-		host := filepath.Join(append([]string{contentPath(dir, c)}, names...)...)
+		host := filepath.Join(append([]string{contentPath(made.Disks[0].home(dir), c)}, names...)...)
 		if err := h.mkdirAll(host, 0o755); err != nil {
 			return state{}, err
 		}
@@ -152,10 +152,10 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	return made, h.saveState(dir, made)
 }
 
-// placeImages makes the images of the disks, and gives the volumes their letters.
-func (h *host) placeImages(dir string, made *state) error {
+// makeDisks makes the disks, and gives their volumes letters.
+func (h *host) makeDisks(dir string, made *state) error {
 	for _, record := range made.Disks {
-		id, err := h.placeImage(dir, record)
+		id, err := h.makeDisk(record.home(dir), record, false)
 		if err != nil {
 			return fmt.Errorf("disk %d: %w", record.Number, err)
 		}

@@ -49,7 +49,6 @@ switches:
   lostSessions: connected
   sanPolicy: OfflineAll
   timing: windows
-  multiAttach: true
   nvmeLUNsNumbered: true
   identifiersApart: true
   systemPartitionUnknown: true
@@ -136,7 +135,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true,
 			LinksRefused: LinksRefusedNever, Timing: TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
-			MultiAttach: true, MountPointCallsDelete: true, MappingStatusDelayed: true,
+			MountPointCallsDelete: true, MappingStatusDelayed: true,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,

@@ -59,7 +59,7 @@ func TestWritesAfterTheFlush(t *testing.T) {
 			if string(got) != c.want {
 				t.Errorf("the file has %q, want %q", got, c.want)
 			}
-			left, err := filepath.Glob(filepath.Join(n.dir, volumesDir, droppedPrefix+"*"))
+			left, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*", volumesDir, droppedPrefix+"*"))
 			must(t, err)
 			if len(left) > 0 {
 				t.Errorf("copies are left: %q", left)
