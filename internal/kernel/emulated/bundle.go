@@ -23,15 +23,13 @@ import (
 //
 //	disk.img      the image
 //	disk.json     what the disk says of itself
-//	disk.journal  an unfinished change of the image; applied when it is opened
 //	volumes/GUID/ the files of a volume, as plain files
 //	attached      the state directory of the node that has the bundle attached; locked while a node attaches it
 const (
-	bundleSuffix  = ".disk"
-	bundleImage   = "disk.img"
-	bundleFile    = "disk.json"
-	bundleJournal = "disk.journal"
-	bundleHolder  = "attached"
+	bundleSuffix = ".disk"
+	bundleImage  = "disk.img"
+	bundleFile   = "disk.json"
+	bundleHolder = "attached"
 )
 
 // bundleFormat is the version of disk.json that this program writes, and the newest that it reads.

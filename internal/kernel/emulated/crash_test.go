@@ -145,14 +145,14 @@ func checkTidy(t *testing.T, n *Node) {
 		if n.state.disk(image) == nil && !n.state.ISCSI.hasLUN(image) && detached != nil {
 			t.Errorf("left over: %s", home)
 		}
-		for _, pattern := range []string{"*" + newSuffix, bundleJournal, volumesDir + "/" + droppedPrefix + "*"} {
+		for _, pattern := range []string{"*" + newSuffix, volumesDir + "/" + droppedPrefix + "*"} {
 			if found, err := filepath.Glob(filepath.Join(home, pattern)); len(found) > 0 || err != nil {
 				t.Errorf("left over: %q, %v", found, err)
 			}
 		}
 	}
-	if n.host.failed || len(n.host.unsynced) > 0 {
-		t.Errorf("not settled: failed %t, not durable %d", n.host.failed, len(n.host.unsynced))
+	if len(n.state.Changes) > 0 || n.host.failed || len(n.host.unsynced) > 0 {
+		t.Errorf("not settled: changes %v, failed %t, not durable %d", n.state.Changes, n.host.failed, len(n.host.unsynced))
 	}
 	text, err := os.ReadFile(filepath.Join(n.dir, stateFile))
 	must(t, err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -69,14 +68,8 @@ func (n *Node) newDisk(record diskState) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image. While a half-done change cannot be finished they stay, and
-// no call sees them.
+// refresh reads the layout and the volumes from the image.
 func (d *disk) refresh() error {
-	if d.image.half {
-		if err := d.image.replay(); err != nil {
-			return err
-		}
-	}
 	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.state.Switches.ZeroedDiskIsMBR)
 	if err != nil {
 		return err
@@ -111,11 +104,6 @@ func (d *disk) refresh() error {
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
 const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
 
-// commit makes an atomic change of the image and reads it again.
-func (d *disk) commit(c change) error {
-	return errors.Join(d.image.commit(c), d.refresh())
-}
-
 // attached reports whether the disk is still in its node: it may be pulled while it is open.
 func (d *disk) attached() bool { return d.node.disks[d.number] == d }
 
@@ -143,17 +131,17 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.System && offline {
 		return ErrSystemDisk
 	}
-	if d.record.Offline && !offline {
-		if err := d.leaveIdentities(); err != nil {
-			return err
-		}
-	}
 	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
 		return nil
+	}
+	var changes []change
+	if d.record.Offline && !offline {
+		changes = d.leaveIdentities()
 	}
 	err := d.node.update(func(s *state) {
 		r := s.disk(d.record.Image)
 		r.Offline, r.ReadOnly = offline, readOnly
+		s.Changes = append(s.Changes, changes...)
 	})
 	if err != nil {
 		return err
@@ -163,10 +151,10 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	if offline {
 		err = d.loseUnflushed()
 	}
-	return errors.Join(err, d.refresh())
+	return errors.Join(err, d.node.finishChanges(), d.refresh())
 }
 
-// identities returns the disk and partition GUIDs and signatures of the online disks except one.
+// identities returns the disk and partition GUIDs of the online disks except one.
 func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	used := map[guid.GUID]bool{}
 	for _, d := range n.diskList() {
@@ -179,28 +167,11 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	return used
 }
 
-// leaveIdentities replaces the identities of the disk that others use.
-func (d *disk) leaveIdentities() error {
+// leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
+func (d *disk) leaveIdentities() []change {
 	others := d.node.identities(d)
-	clash := slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] })
-	if !clash {
+	if !slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] }) {
 		return nil
-	}
-	if d.layout.style == win32.PARTITION_STYLE_MBR {
-		m := d.layout.mbr
-		for clash {
-			m.signature = newSignature()
-			clash = others[signatureIdentity(m.signature)]
-		}
-		sector := make([]byte, d.record.SectorSize)
-		if _, err := d.image.file.ReadAt(sector, 0); err != nil {
-			return err
-		}
-		var renamed []renamedVolume
-		for _, p := range d.layout.volumePartitions() {
-			renamed = append(renamed, renamedVolume{p.ID, mbrVolumeID(m.signature, p.StartingOffset)})
-		}
-		return d.commit(change{Blocks: []gpt.Block{{Offset: 0, Data: m.encode(sector)}}, Renamed: renamed})
 	}
 	t := *d.layout.gpt
 	t.DiskID = newGUID()
@@ -212,7 +183,7 @@ func (d *disk) leaveIdentities() error {
 			renamed = append(renamed, renamedVolume{old, t.Partitions[i].ID})
 		}
 	}
-	return d.commit(change{Blocks: t.Encode(), Renamed: renamed})
+	return []change{{Image: d.record.Image, Blocks: t.Encode(), Renamed: renamed}}
 }
 
 // interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"

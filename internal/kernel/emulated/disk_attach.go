@@ -114,8 +114,9 @@ func (n *Node) DiskImage(number uint32) (path string, err error) {
 }
 
 // addDisks opens disks and adds them to node.json, in one update with another change.
-func (n *Node) addDisks(records []diskState, change func(*state)) error {
+func (n *Node) addDisks(records []diskState, also func(*state)) error {
 	var disks []*disk
+	var changes []change
 	err := func() error {
 		for _, r := range records {
 			d, err := n.newDisk(r)
@@ -124,16 +125,15 @@ func (n *Node) addDisks(records []diskState, change func(*state)) error {
 			}
 			disks = append(disks, d)
 			if !r.Offline {
-				if err := d.leaveIdentities(); err != nil {
-					return err
-				}
+				changes = append(changes, d.leaveIdentities()...)
 			}
 		}
 		return n.update(func(s *state) {
 			for _, d := range disks {
 				s.Disks = append(s.Disks, d.record)
 			}
-			change(s)
+			s.Changes = append(s.Changes, changes...)
+			also(s)
 		})
 	}()
 	for _, d := range disks {
@@ -145,8 +145,9 @@ func (n *Node) addDisks(records []diskState, change func(*state)) error {
 	}
 	if err != nil {
 		n.host.failed = true // repair removes what was made for them
+		return err
 	}
-	return err
+	return n.finishChanges()
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,

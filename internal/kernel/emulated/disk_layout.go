@@ -27,15 +27,11 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	if err := d.replaceable(); err != nil {
 		return 0, err
 	}
-	switch others := d.node.identities(d); want.Style {
+	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
-		return 0, d.createGPT(want, others)
+		return 0, d.createGPT(want, d.node.identities(d))
 	case win32.PARTITION_STYLE_MBR:
-		if others[signatureIdentity(want.Signature)] {
-			return 0, win32.ERROR_INVALID_PARAMETER
-		}
-		empty := mbr{signature: want.Signature}.encode(make([]byte, d.record.SectorSize))
-		return 0, d.commit(change{Blocks: append(d.clearTables(), gpt.Block{Offset: 0, Data: empty})})
+		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
 	default:
 		return 0, d.commit(change{Blocks: d.clearTables()})
 	}
@@ -152,11 +148,11 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}))
 	}
 	var blocks []gpt.Block
-	switch others := d.node.identities(d); want.Style {
+	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
-		blocks, err = d.gptBlocks(want, others)
+		blocks, err = d.gptBlocks(want, d.node.identities(d))
 	case win32.PARTITION_STYLE_MBR:
-		blocks, err = d.mbrBlocks(want, others)
+		blocks, err = d.mbrBlocks(want)
 	default:
 		err = win32.ERROR_INVALID_PARAMETER
 	}
@@ -217,9 +213,9 @@ func (d *disk) aligned(p win32.Partition) bool {
 		p.Length%d.sectorSize() == 0 && p.Length <= d.image.size-p.StartingOffset
 }
 
-func (d *disk) mbrBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
+func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 	m := mbr{signature: want.Signature}
-	if others[signatureIdentity(m.signature)] || len(want.Partitions) > 4 {
+	if len(want.Partitions) > 4 {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
 	for slot, p := range want.Partitions {

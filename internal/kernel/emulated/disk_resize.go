@@ -131,7 +131,7 @@ func (d *disk) growMBRPartition(want win32.GrowPartition) error {
 	for i := range l.Partitions {
 		if l.Partitions[i].Number == want.Number && want.Number != 0 {
 			l.Partitions[i].Length += want.BytesToGrow
-			blocks, err := d.mbrBlocks(l, nil)
+			blocks, err := d.mbrBlocks(l)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -306,20 +305,9 @@ func TestAttachedDisks(t *testing.T) {
 func TestClonesGetNewIdentities(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	v := partition(t, n, oneDrive)
-	control(t, openDevice(t, n, `\\.\PhysicalDrive2`, readWrite), win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
-		win32.SetDiskAttributes{Version: 40, AttributesMask: 3}.Bytes())
-	control(t, openDevice(t, n, `\\.\PhysicalDrive2`, readWrite), win32.IOCTL_DISK_CREATE_DISK,
-		win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 7}.Bytes())
-	for _, number := range []uint32{1, 2} {
-		image, err := n.DiskImage(number)
-		must(t, err)
-		bytes, err := os.ReadFile(image)
-		must(t, err)
-		clone := filepath.Join(t.TempDir(), "clone")
-		must(t, os.WriteFile(clone, bytes, 0o600))
-		_, err = n.AttachDisk(DiskSpec{ImagePath: clone, LUNAuto: true})
-		must(t, err)
-	}
+	image, err := n.DiskImage(1)
+	must(t, err)
+	attachedAs(t, n, DiskSpec{ImagePath: image})
 	one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)
 	if one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID ||
 		one.Partitions[1].Length != clone.Partitions[1].Length {
@@ -328,11 +316,8 @@ func TestClonesGetNewIdentities(t *testing.T) {
 	if volumeName(one.Partitions[1].ID) != v {
 		t.Error("the original changed its identity")
 	}
-	if two, clone := layoutOf(t, n, 2), layoutOf(t, n, 4); two.Signature != 7 || clone.Signature == 7 ||
-		clone.Style != win32.PARTITION_STYLE_MBR {
-		t.Errorf("MBR: %x and its clone %x", two.Signature, clone.Signature)
-	}
-	err := ioctl(n, `\\.\PhysicalDrive4`, win32.IOCTL_DISK_CREATE_DISK,
+	must(t, n.SetDiskOnline(2, true))
+	err = ioctl(n, `\\.\PhysicalDrive2`, win32.IOCTL_DISK_CREATE_DISK,
 		win32.CreateDisk{Style: 1, DiskID: one.DiskID}.Bytes())
 	wantCode(t, "an identity that is taken", err, win32.ERROR_INVALID_PARAMETER)
 }
@@ -386,13 +371,13 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestMBR(t *testing.T) {
-	n := newNode(t, nil)
+	s := smallScenario()
+	s.Disks[0].Formatted, s.Disks[0].Table, s.Disks[0].SizeBytes = true, tableMBR, 256<<20
+	n := openNode(t, t.TempDir(), Options{Scenario: s})
 	d := openDevice(t, n, oneDrive, readWrite)
-	control(t, d, win32.IOCTL_DISK_CREATE_DISK,
-		win32.CreateDisk{Style: win32.PARTITION_STYLE_MBR, Signature: 0x1234}.Bytes())
 	l := diskLayout(t, d)
-	if l.Style != win32.PARTITION_STYLE_MBR || l.Signature != 0x1234 || len(l.Partitions) != 4 || l.HasDataPartition() {
-		t.Fatalf("empty MBR: %+v", l)
+	if l.Style != win32.PARTITION_STYLE_MBR || l.Signature == 0 || len(l.Partitions) != 4 || !l.Partitions[0].Recognized {
+		t.Fatalf("MBR: %+v", l)
 	}
 	l.Partitions[0] = win32.Partition{Style: l.Style, StartingOffset: 1 << 20, Length: 64 << 20, MBRType: 7, Rewrite: true}
 	control(t, d, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes())

@@ -8,32 +8,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
 )
-
-func FuzzDecodeChange(f *testing.F) {
-	for _, c := range []change{{}, {Blocks: []gpt.Block{{Offset: 512, Data: []byte("abc")}}, Empty: []guid.GUID{{Data1: 1}}}} {
-		file, err := seal(journalFormat, c)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(file)
-	}
-	f.Fuzz(func(t *testing.T, file []byte) {
-		var c, again change
-		if unseal(file, journalFormat, &c) != nil {
-			return
-		}
-		file, err := seal(journalFormat, c)
-		if err == nil {
-			err = unseal(file, journalFormat, &again)
-		}
-		if err != nil || !cmp.Equal(c, again) {
-			t.Errorf("%+v is read again as %+v, %v", c, again, err)
-		}
-	})
-}
 
 func FuzzParseBootSector(f *testing.F) {
 	for _, size := range []uint32{512, 4096} {

@@ -31,7 +31,7 @@ func isWrite(suffix string) func(change, path string) bool {
 	return func(change, path string) bool { return change == "write" && strings.HasSuffix(path, suffix) }
 }
 
-// While an image's journal is applied, the disk is full, read-only or cannot be flushed. No call sees half of the
+// While a change of a disk is made, the disk is full, read-only or cannot be flushed. No call sees half of the
 // change, and the next look after the cause has gone finds all of it.
 func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 	for name, o := range map[string]outage{

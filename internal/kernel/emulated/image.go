@@ -20,71 +20,72 @@ const (
 	newSuffix  = ".new" // of a file or directory that is being made
 )
 
-// image is the file that holds a disk's bytes. All changes go through commit; the caller makes sure that only one runs
-// at a time.
+// image is the file that holds a disk's bytes.
 type image struct {
-	host    *host
-	home    string // the directory of the disk
-	path    string
-	journal string
-	file    *os.File
-	size    int64
-	half    bool // a change is in the journal, but not completely in the image
+	host *host
+	home string // the directory of the disk
+	path string
+	file *os.File
+	size int64
 }
 
 // files returns the directory of a volume's files.
 func (im *image) files(id guid.GUID) string { return contentPath(im.home, id) }
 
-func (im *image) replay() error {
-	var c change
-	err := readOwn(im.journal, maxJournalBytes,
-		"restore it, or remove it if the half-done change of the disk's tables may stay",
-		func(text []byte) error { return unseal(text, journalFormat, &c) })
-	if errors.Is(err, os.ErrNotExist) {
-		im.half = false
+// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get other
+// names and keep their files.
+type change struct {
+	Image   string          `json:"image"` // of the disk
+	Blocks  []gpt.Block     `json:"blocks"`
+	Empty   []guid.GUID     `json:"empty,omitempty"`
+	Renamed []renamedVolume `json:"renamed,omitempty"`
+}
+
+// renamedVolume is a volume of a clone that gets an identity of its own.
+type renamedVolume struct {
+	From guid.GUID `json:"from"`
+	To   guid.GUID `json:"to"`
+}
+
+// commit makes an atomic change of the disk, and reads it again.
+func (d *disk) commit(c change) error {
+	for _, b := range c.Blocks {
+		if b.Offset < 0 || b.Offset > d.image.size-int64(len(b.Data)) {
+			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, d.image.size)
+		}
+	}
+	c.Image = d.record.Image
+	if err := d.node.update(func(s *state) { s.Changes = append(s.Changes, c) }); err != nil {
+		return err
+	}
+	return d.node.finishChanges()
+}
+
+// finishChanges makes the changes of disks that node.json has. From the moment when it has one, the change is made,
+// whatever ends the process: before the next call, or at the next start.
+func (n *Node) finishChanges() error {
+	if len(n.state.Changes) == 0 {
 		return nil
 	}
-	if damaged := new(*DamagedStateError); errors.As(err, damaged) {
-		return err
-	} else if err != nil {
-		return im.host.noted(err)
+	for _, d := range n.disks {
+		for _, c := range n.state.Changes {
+			if c.Image == d.record.Image {
+				if err := d.image.make(c); err != nil {
+					return err
+				}
+			}
+		}
 	}
-	im.half = true
-	return im.finish(c)
+	err := n.follow(nil, func(s *state) { s.Changes = nil })
+	for _, d := range n.disks {
+		err = errors.Join(err, d.refresh())
+	}
+	return err
 }
 
-// commit makes a change atomically, even if the process dies meanwhile.
-func (im *image) commit(c change) error {
-	for _, b := range c.Blocks {
-		if b.Offset < 0 || b.Offset > im.size-int64(len(b.Data)) {
-			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, im.size)
-		}
-	}
-	if im.half { // an earlier change failed halfway; finish it before the next
-		if err := im.replay(); err != nil {
-			return err
-		}
-	}
-	journal, err := seal(journalFormat, c)
-	if err != nil {
-		return err
-	}
-	if err := im.host.writeFile(im.journal, journal); err != nil {
-		im.half = errors.Is(err, errNotDurable) // the journal has its name: the change is made, once the journal is durable
-		return err
-	}
-	im.half = true
-	return im.finish(c)
-}
-
-// finish applies a change that the journal holds, and removes the journal.
-func (im *image) finish(c change) error {
-	for _, b := range c.Blocks {
-		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
-			return err
-		}
-	}
-	if err := im.host.sync(im.file); err != nil {
+// make makes a change, parts of which may have been made before.
+func (im *image) make(c change) error {
+	if err := im.write(c.Blocks); err != nil {
 		return err
 	}
 	for _, id := range c.Empty {
@@ -97,11 +98,16 @@ func (im *image) finish(c change) error {
 			return err
 		}
 	}
-	if err := im.host.remove(im.journal); err != nil {
-		return err
-	}
-	im.half = false
 	return nil
+}
+
+func (im *image) write(blocks []gpt.Block) error {
+	for _, b := range blocks {
+		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
+			return err
+		}
+	}
+	return im.host.sync(im.file)
 }
 
 // rename gives the files of a volume of a clone their new place. After a death it may have happened already.
@@ -130,7 +136,9 @@ func (im *image) grow(sizeBytes int64) error {
 	return nil
 }
 
-func contentPath(home string, id guid.GUID) string { return filepath.Join(home, volumesDir, id.String()) }
+func contentPath(home string, id guid.GUID) string {
+	return filepath.Join(home, volumesDir, id.String())
+}
 
 // dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
 func (h *host) dropContent(path string) error {
@@ -173,25 +181,6 @@ func (im *image) readAt(p []byte, offset int64) (int, error) {
 	return im.file.ReadAt(p, offset)
 }
 
-// change is one atomic change of a disk, as in its journal: blocks of its image, volumes whose files go with it, and
-// volumes that get other names and keep their files.
-type change struct {
-	Blocks  []gpt.Block     `json:"blocks"`
-	Empty   []guid.GUID     `json:"empty,omitempty"`
-	Renamed []renamedVolume `json:"renamed,omitempty"`
-}
-
-// renamedVolume is a volume of a clone that gets an identity of its own.
-type renamedVolume struct {
-	From guid.GUID `json:"from"`
-	To   guid.GUID `json:"to"`
-}
-
-const (
-	journalFormat   = 1
-	maxJournalBytes = 64 << 20 // more than any change has
-)
-
 func newImageName() string {
 	return fmt.Sprintf("%016x", newSerial())
 }
@@ -216,9 +205,9 @@ func (h *host) createImage(path string, r diskState) error {
 
 const restoreImage = "restore the image, or start with an empty state directory"
 
-// openImage opens the image of a disk, and finishes a change that a death interrupted.
+// openImage opens the image of a disk.
 func (h *host) openImage(home string) (*image, error) {
-	im := &image{host: h, home: home, path: filepath.Join(home, bundleImage), journal: filepath.Join(home, bundleJournal)}
+	im := &image{host: h, home: home, path: filepath.Join(home, bundleImage)}
 	file, err := plainfile.Open(im.path, os.O_RDWR)
 	switch {
 	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
@@ -232,9 +221,6 @@ func (h *host) openImage(home string) (*image, error) {
 		return nil, errors.Join(h.noted(err), file.Close())
 	}
 	im.size = info.Size()
-	if err := im.replay(); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
 	return im, nil
 }
 

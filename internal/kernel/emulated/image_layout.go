@@ -100,24 +100,15 @@ func (l layout) volumePartitions() []win32.Partition {
 
 // identities returns the identities that no two online disks may share.
 func (l layout) identities() []guid.GUID {
-	switch {
-	case l.style == win32.PARTITION_STYLE_MBR && l.mbr.signature != 0:
-		return []guid.GUID{signatureIdentity(l.mbr.signature)}
-	case l.style == win32.PARTITION_STYLE_GPT:
-		ids := []guid.GUID{l.gpt.DiskID}
-		for _, p := range l.gpt.Partitions {
-			ids = append(ids, p.ID)
-		}
-		return ids
+	if l.style != win32.PARTITION_STYLE_GPT {
+		return nil
 	}
-	return nil
+	ids := []guid.GUID{l.gpt.DiskID}
+	for _, p := range l.gpt.Partitions {
+		ids = append(ids, p.ID)
+	}
+	return ids
 }
-
-// signatureIdentity returns an MBR signature in the form of a GUID; no generated GUID has this form.
-func signatureIdentity(signature uint32) guid.GUID { return guid.GUID{Data1: signature} }
-
-// newSignature returns a random signature other than 0, which would mean none.
-func newSignature() uint32 { return uint32(newSerial()) | 1 }
 
 // newSerial returns a random volume serial number.
 func newSerial() uint64 {

@@ -224,7 +224,7 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 	}
 	last := t.Partitions[len(t.Partitions)-1]
 	blocks := newNTFS(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector))
-	return last.ID, im.commit(change{Blocks: append(t.Encode(), blocks...)})
+	return last.ID, im.write(append(t.Encode(), blocks...))
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
@@ -232,7 +232,7 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
-	m := mbr{signature: newSignature()}
+	m := mbr{signature: uint32(newSerial()) | 1} // 0 would mean none
 	var blocks []gpt.Block
 	add := func(from, to int64, active bool) guid.GUID {
 		m.partitions = append(m.partitions, mbrPartition{
@@ -249,5 +249,5 @@ func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	}
 	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
-	return id, im.commit(change{Blocks: blocks})
+	return id, im.write(blocks)
 }

@@ -103,9 +103,14 @@ func (n *Node) run(s state) error {
 		if err != nil {
 			return err
 		}
-		clear(d.arrivals)
 		n.disks[record.Number] = d
 		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
+	}
+	if err := n.finishChanges(); err != nil {
+		return err
+	}
+	for _, d := range n.disks {
+		clear(d.arrivals)
 	}
 	return n.repairMounts()
 }

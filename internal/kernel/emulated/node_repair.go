@@ -22,12 +22,8 @@ func (n *Node) repair() error {
 	if err := n.host.syncAgain(); err != nil {
 		return err
 	}
-	for _, d := range n.disks {
-		if d.image.half {
-			if err := d.refresh(); err != nil {
-				return err
-			}
-		}
+	if err := n.finishChanges(); err != nil {
+		return err
 	}
 	n.retireGone()
 	n.host.failed = false
@@ -80,10 +76,8 @@ func (n *Node) isLeftover(home string) bool {
 
 // tidyDisk removes leftovers in the directory of a disk.
 func (h *host) tidyDisk(home string) error {
-	for _, name := range []string{bundleJournal, bundleFile} {
-		if err := removeIfThere(filepath.Join(home, name+newSuffix)); err != nil {
-			return h.noted(err)
-		}
+	if err := removeIfThere(filepath.Join(home, bundleFile+newSuffix)); err != nil {
+		return h.noted(err)
 	}
 	volumes, err := openVolumes(filepath.Join(home, volumesDir))
 	if err != nil {

@@ -38,6 +38,7 @@ type state struct {
 	SMB          smbState      `json:"smb"`
 	ISCSI        iscsiState    `json:"iscsi"`
 	Clock        clockState    `json:"clock,omitzero"`
+	Changes      []change      `json:"changes,omitempty"` // of disks, that are due
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -63,6 +64,7 @@ func (s state) clone() state {
 	s.Disks = slices.Clone(s.Disks)
 	s.Letters = slices.Clone(s.Letters)
 	s.Mounts = slices.Clone(s.Mounts)
+	s.Changes = slices.Clone(s.Changes)
 	s.SMB = s.SMB.clone()
 	s.ISCSI = s.ISCSI.clone()
 	s.Services = slices.Clone(s.Services)
@@ -86,38 +88,37 @@ type envelope struct {
 	Node   json.RawMessage `json:"node"`
 }
 
-// seal returns the text of an envelope.
-func seal(format int, content any) ([]byte, error) {
-	node, err := json.Marshal(content)
+// encodeState returns the text of node.json.
+func encodeState(s state) ([]byte, error) {
+	node, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(node)
-	text, err := json.MarshalIndent(envelope{format, hex.EncodeToString(sum[:]), node}, "", "  ")
+	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
 	return append(text, '\n'), err
 }
 
-// unseal reads what an envelope holds.
-func unseal(text []byte, format int, content any) error {
+func decodeState(text []byte) (s state, err error) {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
-		return fmt.Errorf("it is not complete JSON: %w", err)
+		return s, fmt.Errorf("it is not complete JSON: %w", err)
 	}
-	if e.Format != format {
-		return fmt.Errorf("it has format %d, made by %s program; this one reads format %d", e.Format,
-			map[bool]string{true: "a newer", false: "an older"}[e.Format > format], format)
+	if e.Format != stateFormat {
+		return s, fmt.Errorf("it has format %d, made by %s program; this one reads format %d", e.Format,
+			map[bool]string{true: "a newer", false: "an older"}[e.Format > stateFormat], stateFormat)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, e.Node); err != nil {
-		return fmt.Errorf("it is empty: %w", err)
+		return s, fmt.Errorf("it is empty: %w", err)
 	}
 	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != e.SHA256 {
-		return errors.New("its checksum is wrong")
+		return s, errors.New("its checksum is wrong")
 	}
-	if err := json.Unmarshal(e.Node, content); err != nil {
-		return fmt.Errorf("its content is of another kind: %w", err)
+	if err := json.Unmarshal(e.Node, &s); err != nil {
+		return s, fmt.Errorf("its content is of another kind: %w", err)
 	}
-	return nil
+	return s, s.check()
 }
 
 // readOwn reads a file that the node made. A missing file is os.ErrNotExist, one that is not as the node made it a
@@ -138,15 +139,6 @@ func readOwn(file string, most int64, advice string, decode func(text []byte) er
 		problem = failed.Err.Error()
 	}
 	return &DamagedStateError{file, problem, advice}
-}
-
-func encodeState(s state) ([]byte, error) { return seal(stateFormat, s) }
-
-func decodeState(text []byte) (s state, err error) {
-	if err := unseal(text, stateFormat, &s); err != nil {
-		return state{}, err
-	}
-	return s, s.check()
 }
 
 // check refuses a state that would mislead the rest of the program.
