@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -73,6 +74,16 @@ func diskMethods(n *emulated.Node) []server.Method {
 				target, err := n.Readlink(r.GetWindowsPath())
 				return &api.ReadlinkResponse{Target: target}, controlError(err)
 			}),
+		server.Unary("GetAccess", server.LimitRead,
+			func(_ context.Context, r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
+				entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
+				response := &api.GetAccessResponse{}
+				for _, e := range entries {
+					response.Entries = append(response.Entries, &api.Access{Sid: string(e.SID), Mask: e.Mask,
+						Inherited: e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
+				}
+				return response, controlError(err)
+			}),
 	}
 }
 
@@ -106,20 +117,33 @@ func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 	return spec, nil
 }
 
+// Network returns the file servers and the iSCSI portals of an emulated node.
+func Network(n *emulated.Node) *api.ListNetworkResponse {
+	r := &api.ListNetworkResponse{}
+	servers, portals, isCut := n.Network()
+	for _, s := range servers {
+		server := &api.FileServer{Name: s.Name, Stopped: s.Stopped}
+		for _, share := range s.Shares {
+			server.Shares = append(server.Shares, share.Name)
+		}
+		r.Servers = append(r.Servers, server)
+	}
+	for i, p := range portals {
+		portal := &api.ISCSIPortal{Address: p.At.Address, Port: uint32(p.At.Port), Connected: !isCut[i]}
+		for _, t := range p.Targets {
+			portal.Targets = append(portal.Targets, t.Name)
+		}
+		r.Portals = append(r.Portals, portal)
+	}
+	return r
+}
+
 // networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
 func networkMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
 		server.Unary("ListNetwork", server.LimitRead,
 			func(context.Context, *api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
-				response := &api.ListNetworkResponse{}
-				for _, s := range n.FileServers() {
-					response.Servers = append(response.Servers, &api.FileServer{Name: s.Name, Shares: s.Shares, Stopped: s.Stopped})
-				}
-				for _, p := range n.ISCSIPortals() {
-					response.Portals = append(response.Portals, &api.ISCSIPortal{Address: p.Address, Port: uint32(p.Port),
-						Connected: p.Connected, Targets: p.Targets})
-				}
-				return response, nil
+				return Network(n), nil
 			}),
 		change[api.SetSMBPasswordResponse]("SetSMBPassword", func(r *api.SetSMBPasswordRequest) error {
 			return n.SetSMBPassword(r.GetUser(), r.GetPassword())
@@ -195,7 +219,7 @@ func systemMethods(n *emulated.Node) []server.Method {
 				response := &api.ListSwitchesResponse{}
 				for _, s := range n.Switches() {
 					response.Switches = append(response.Switches,
-						&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form, About: s.About})
+						&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form})
 				}
 				return response, nil
 			}),

@@ -54,7 +54,6 @@ func (h *Harness) FaultInjector(endpoints []server.Endpoint) server.FaultInjecto
 func (h *Harness) Control(a *agent.Agent) server.Service {
 	methods := diskMethods(h.Node)
 	methods = append(methods, networkMethods(h.Node)...)
-	methods = append(methods, accessMethods(h.Node)...)
 	methods = append(methods, systemMethods(h.Node)...)
 	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
 		server.Unary("AddFault", server.LimitWrite, h.addFault),

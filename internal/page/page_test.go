@@ -112,9 +112,11 @@ type state struct {
 		Disturbed     uint64
 	}
 	Functions []string
-	Servers   []struct {
-		Name    string
-		Stopped bool
+	Network   struct {
+		Servers []struct {
+			Name    string
+			Stopped bool
+		}
 	}
 }
 
@@ -217,8 +219,8 @@ func TestChanges(t *testing.T) {
 		st.Tree.Tree.Disks[3].SizeBytes != "2147483648" {
 		t.Errorf("got the tree %+v", st.Tree)
 	}
-	if len(st.Servers) != 1 || !st.Servers[0].Stopped {
-		t.Errorf("got the servers %+v", st.Servers)
+	if len(st.Network.Servers) != 1 || !st.Network.Servers[0].Stopped {
+		t.Errorf("got the servers %+v", st.Network.Servers)
 	}
 	if len(st.Faults) != 2 || st.Faults[0].Calls != "OpenDevice" || st.Faults[0].Effect != "ERROR_NOT_READY" ||
 		st.Faults[1].Effect != `Unavailable "m" after` {

@@ -16,8 +16,8 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
@@ -31,18 +31,17 @@ type known struct {
 
 // state is what a page shows.
 type state struct {
-	ReadOnly  bool                   `json:"readOnly"`
-	Journal   json.RawMessage        `json:"journal"` // a ListJournalResponse with the entries that are new
-	Tree      json.RawMessage        `json:"tree"`    // a seen; null: as before
-	Version   uint64                 `json:"version"` // of the tree
-	TreeError string                 `json:"treeError,omitempty"`
-	Faults    []fault                `json:"faults"`
-	Functions []string               `json:"functions,omitempty"` // which faults may disturb
-	Servers   []emulated.FileServer  `json:"servers"`
-	Portals   []emulated.ISCSIPortal `json:"portals"`
-	Clock     time.Time              `json:"clock"`
-	Stopped   bool                   `json:"stopped"` // the clock
-	Detached  []detached             `json:"detached"`
+	ReadOnly  bool            `json:"readOnly"`
+	Journal   json.RawMessage `json:"journal"` // a ListJournalResponse with the entries that are new
+	Tree      json.RawMessage `json:"tree"`    // a seen; null: as before
+	Version   uint64          `json:"version"` // of the tree
+	TreeError string          `json:"treeError,omitempty"`
+	Faults    []fault         `json:"faults"`
+	Functions []string        `json:"functions,omitempty"` // which faults may disturb
+	Network   json.RawMessage `json:"network"`             // a ListNetworkResponse
+	Clock     time.Time       `json:"clock"`
+	Stopped   bool            `json:"stopped"` // the clock
+	Detached  []detached      `json:"detached"`
 }
 
 // detached is a disk that was pulled out.
@@ -73,9 +72,11 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := state{ReadOnly: p.config.Admin == nil, Servers: e.Node.FileServers(),
-		Portals: e.Node.ISCSIPortals(), Faults: []fault{}}
+	s := state{ReadOnly: p.config.Admin == nil, Faults: []fault{}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
+		return nil, err
+	}
+	if s.Network, err = (protojson.MarshalOptions{EmitUnpopulated: true}).Marshal(emulation.Network(e.Node)); err != nil {
 		return nil, err
 	}
 	if has.After == 0 {

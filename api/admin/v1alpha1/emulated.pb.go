@@ -2993,9 +2993,7 @@ type Switch struct {
 	// The answer: "true", "40", "delayed".
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	// The possible answers: "true or false".
-	Form string `protobuf:"bytes,3,opt,name=form,proto3" json:"form,omitempty"`
-	// The question.
-	About         string `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
+	Form          string `protobuf:"bytes,3,opt,name=form,proto3" json:"form,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3047,13 +3045,6 @@ func (x *Switch) GetValue() string {
 func (x *Switch) GetForm() string {
 	if x != nil {
 		return x.Form
-	}
-	return ""
-}
-
-func (x *Switch) GetAbout() string {
-	if x != nil {
-		return x.About
 	}
 	return ""
 }
@@ -3517,12 +3508,11 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x12SetServiceResponse\"\x15\n" +
 	"\x13ListSwitchesRequest\"S\n" +
 	"\x14ListSwitchesResponse\x12;\n" +
-	"\bswitches\x18\x01 \x03(\v2\x1f.csiproxy.admin.v1alpha1.SwitchR\bswitches\"\\\n" +
+	"\bswitches\x18\x01 \x03(\v2\x1f.csiproxy.admin.v1alpha1.SwitchR\bswitches\"F\n" +
 	"\x06Switch\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
-	"\x04form\x18\x03 \x01(\tR\x04form\x12\x14\n" +
-	"\x05about\x18\x04 \x01(\tR\x05about\"<\n" +
+	"\x04form\x18\x03 \x01(\tR\x04form\"<\n" +
 	"\x10SetSwitchRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\x13\n" +

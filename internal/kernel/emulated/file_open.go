@@ -141,7 +141,7 @@ func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err 
 	switch {
 	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.isDir():
 		return nil, win32.ERROR_DIRECTORY
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.closedRoot():
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.spec().ClosedRoot:
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	h.info = e.info
@@ -165,15 +165,10 @@ func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err 
 
 // admits fails if a file cannot be opened in that way.
 func (c *content) admits(h *fileHandle) error {
-	if c.deleting(h.info) {
+	if slices.ContainsFunc(c.opens, func(o *fileHandle) bool { return o.pending && os.SameFile(o.info, h.info) }) {
 		return win32.ERROR_DELETE_PENDING
 	}
 	return c.shared(h.info, h.access, h.share)
-}
-
-// deleting reports whether a file is marked for deletion.
-func (c *content) deleting(info os.FileInfo) bool {
-	return slices.ContainsFunc(c.opens, func(h *fileHandle) bool { return h.pending && os.SameFile(h.info, info) })
 }
 
 // find returns the entry at the place, and creates it if how asks for that.

@@ -51,7 +51,7 @@ func (n *Node) end(clean bool) error {
 	errs := []error{n.putDown()}
 	n.host.forget()
 	if clean && !n.host.noSync && !n.host.failed {
-		errs = append(errs, endClean(n.lock))
+		errs = append(errs, n.lock.Truncate(0)) // see lockDir
 	}
 	return errors.Join(append(errs, n.lock.Close())...)
 }

@@ -32,17 +32,11 @@ type Options struct {
 
 // Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.
 func Exists(stateDir string) bool {
-	_, err := os.Lstat(filepath.Join(stateDir, creatingFile))
-	return errors.Is(err, os.ErrNotExist) && holdsNode(stateDir)
-}
-
-func holdsNode(dir string) bool {
-	for _, name := range []string{stateFile, disksDir} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-			return true
-		}
+	missing := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(stateDir, name))
+		return errors.Is(err, os.ErrNotExist)
 	}
-	return false
+	return missing(creatingFile) && !(missing(stateFile) && missing(disksDir))
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
@@ -154,6 +148,3 @@ func lockDir(dir string) (lock *os.File, clean bool, err error) {
 	}
 	return f, n == 0, nil
 }
-
-// endClean notes that the node ends with everything durable.
-func endClean(lock *os.File) error { return lock.Truncate(0) }

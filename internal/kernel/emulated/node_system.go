@@ -43,7 +43,7 @@ func smbios(serial string) []byte {
 		Structures: []win32.SMBIOSStructure{bios, system}})
 }
 
-// The privileges of the agent's process that the node knows. As in the token of LocalSystem or of an administrator,
+// The privileges of the agent's process that the node knows; the agent asks for no others. As in the token of LocalSystem or of an administrator,
 // they are there and not enabled.
 //
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
@@ -57,18 +57,6 @@ const (
 const lacksNone = "none"
 
 func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver, manageVolume} }
-
-// systemPrivileges returns the other privileges that LocalSystem has, by the page above.
-func systemPrivileges() []string {
-	return []string{
-		"SeAssignPrimaryTokenPrivilege", "SeAuditPrivilege", "SeBackupPrivilege", "SeChangeNotifyPrivilege",
-		"SeCreateGlobalPrivilege", "SeCreatePagefilePrivilege", "SeCreatePermanentPrivilege", "SeDebugPrivilege",
-		"SeImpersonatePrivilege", "SeIncreaseBasePriorityPrivilege", "SeIncreaseQuotaPrivilege", "SeLockMemoryPrivilege",
-		"SeProfileSingleProcessPrivilege", "SeRestorePrivilege", "SeSecurityPrivilege", "SeShutdownPrivilege",
-		"SeSystemEnvironmentPrivilege", "SeSystemtimePrivilege", "SeTakeOwnershipPrivilege", "SeTcbPrivilege",
-		"SeUndockPrivilege",
-	}
-}
 
 // lacksPrivilege reports whether the process does not have a privilege.
 func (s Switches) lacksPrivilege(privilege string) bool {
@@ -92,8 +80,6 @@ func (s Switches) checkPrivileges() error {
 func (n *Node) EnablePrivilege(name string) error {
 	return n.call("AdjustTokenPrivileges", name, func() error {
 		switch {
-		case slices.ContainsFunc(systemPrivileges(), func(held string) bool { return strings.EqualFold(held, name) }):
-			return nil // the node asks for none of these
 		case !slices.Contains(knownPrivileges(), name):
 			return win32.ERROR_NO_SUCH_PRIVILEGE
 		case n.state.Switches.lacksPrivilege(name):

@@ -38,8 +38,8 @@ type ServiceSpec struct {
 	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
 }
 
-// serviceState is one service in node.json. The progress of a pending state is not kept: after a death it starts over.
-type serviceState struct {
+// NodeService is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it starts over.
+type NodeService struct {
 	ServiceSpec
 	State           uint32    `json:"state"`
 	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
@@ -56,7 +56,7 @@ const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
 func serviceStates(specs []ServiceSpec) services {
 	var states services
 	for _, spec := range specs {
-		s := serviceState{ServiceSpec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
+		s := NodeService{ServiceSpec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
 		if s.DisplayName == "" {
 			s.DisplayName = s.Name
 		}
@@ -70,15 +70,15 @@ func serviceStates(specs []ServiceSpec) services {
 }
 
 // services is all services of the node; the zero value has none.
-type services []serviceState
+type services []NodeService
 
 // find returns the service of a name in any case, nil if there is none.
-func (all services) find(name string) *serviceState {
-	return find(all, func(s *serviceState) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
+func (all services) find(name string) *NodeService {
+	return find(all, func(s *NodeService) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
 }
 
 // needs returns the existing services on which s depends directly. If one is missing, Windows refuses to start s.
-func (all services) needs(s *serviceState) (needed []*serviceState, missing bool) {
+func (all services) needs(s *NodeService) (needed []*NodeService, missing bool) {
 	for _, name := range s.Dependencies {
 		if strings.HasPrefix(name, "+") {
 			continue
@@ -93,10 +93,10 @@ func (all services) needs(s *serviceState) (needed []*serviceState, missing bool
 }
 
 // above returns the services that depend on s, directly or not, each before those on which it depends itself.
-func (all services) above(s *serviceState) (found []*serviceState) {
-	seen := map[*serviceState]bool{}
-	var visit func(s *serviceState)
-	visit = func(s *serviceState) {
+func (all services) above(s *NodeService) (found []*NodeService) {
+	seen := map[*NodeService]bool{}
+	var visit func(s *NodeService)
+	visit = func(s *NodeService) {
 		for i := range all {
 			d := &all[i]
 			if needed, _ := all.needs(d); seen[d] || !slices.Contains(needed, s) {
@@ -112,8 +112,8 @@ func (all services) above(s *serviceState) (found []*serviceState) {
 }
 
 // dependents returns the services above s that are not stopped.
-func (all services) dependents(s *serviceState) []*serviceState {
-	return slices.DeleteFunc(all.above(s), func(d *serviceState) bool { return d.State == win32.SERVICE_STOPPED })
+func (all services) dependents(s *NodeService) []*NodeService {
+	return slices.DeleteFunc(all.above(s), func(d *NodeService) bool { return d.State == win32.SERVICE_STOPPED })
 }
 
 // check refuses services that the rest of the code could not work with.
@@ -126,7 +126,7 @@ func (all services) check() error {
 	return nil
 }
 
-func (all services) checkOne(s *serviceState) error {
+func (all services) checkOne(s *NodeService) error {
 	switch {
 	case !isServiceName(s.Name):
 		return fmt.Errorf("a service has the name %q", s.Name)

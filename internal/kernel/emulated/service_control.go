@@ -18,7 +18,7 @@ import (
 // accepts.
 
 // changeServices runs f on a copy of the services and keeps the result, unless f or the host fails.
-func (n *Node) changeServices(function, name string, f func(all services, s *serviceState) error) error {
+func (n *Node) changeServices(function, name string, f func(all services, s *NodeService) error) error {
 	return n.call(function, name, func() error {
 		if !isServiceName(name) {
 			return win32.ERROR_INVALID_NAME
@@ -31,7 +31,7 @@ func (n *Node) changeServices(function, name string, f func(all services, s *ser
 		if err := f(all, s); err != nil {
 			return err
 		}
-		if slices.EqualFunc(all, n.state.Services, func(a, b serviceState) bool { return a.State == b.State }) {
+		if slices.EqualFunc(all, n.state.Services, func(a, b NodeService) bool { return a.State == b.State }) {
 			return nil
 		}
 		return n.update(func(next *state) { next.Services = all })
@@ -40,7 +40,7 @@ func (n *Node) changeServices(function, name string, f func(all services, s *ser
 
 // QueryService implements kernel.Services. Each query brings a pending service closer to its state.
 func (n *Node) QueryService(name string) (info kernel.Service, err error) {
-	err = n.changeServices("OpenServiceW", name, func(all services, s *serviceState) error {
+	err = n.changeServices("OpenServiceW", name, func(all services, s *NodeService) error {
 		n.passService(all, s)
 		info = n.describeService(all, s)
 		return nil
@@ -51,7 +51,7 @@ func (n *Node) QueryService(name string) (info kernel.Service, err error) {
 	return info, nil
 }
 
-func (n *Node) describeService(all services, s *serviceState) kernel.Service {
+func (n *Node) describeService(all services, s *NodeService) kernel.Service {
 	info := kernel.Service{
 		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
 		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
@@ -65,14 +65,14 @@ func (n *Node) describeService(all services, s *serviceState) kernel.Service {
 		}
 	}
 	if s.State != win32.SERVICE_STOPPED {
-		index := slices.IndexFunc(all, func(o serviceState) bool { return o.Name == s.Name })
+		index := slices.IndexFunc(all, func(o NodeService) bool { return o.Name == s.Name })
 		info.ProcessID = uint32(1000 + 4*index)
 	}
 	return info
 }
 
 // passService counts a query for a pending service and those that it waits for.
-func (n *Node) passService(all services, s *serviceState) {
+func (n *Node) passService(all services, s *NodeService) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
 		needed, _ := all.needs(s)
@@ -97,7 +97,7 @@ func (n *Node) passService(all services, s *serviceState) {
 }
 
 // serviceArrived counts a query and reports whether the pending state is over.
-func (n *Node) serviceArrived(s *serviceState) bool {
+func (n *Node) serviceArrived(s *NodeService) bool {
 	key := winpath.Fold(s.Name)
 	if n.steps[key]++; n.steps[key] <= s.PendingQueries || n.state.Clock.now().Before(s.Since.Add(s.PendingTime)) {
 		return false
@@ -107,7 +107,7 @@ func (n *Node) serviceArrived(s *serviceState) bool {
 }
 
 // started sets the state of a service whose start is over.
-func (s *serviceState) started() {
+func (s *NodeService) started() {
 	s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_RUNNING, 0, 0
 	if s.StartExitCode != 0 {
 		s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, s.StartExitCode, s.StartServiceExitCode
@@ -121,7 +121,7 @@ func (n *Node) StartService(name string) error {
 	return n.changeServices("StartServiceW", name, n.launchService)
 }
 
-func (n *Node) launchService(all services, s *serviceState) error {
+func (n *Node) launchService(all services, s *NodeService) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
@@ -146,7 +146,7 @@ func (n *Node) launchService(all services, s *serviceState) error {
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
 func (n *Node) StopService(name string) error {
-	return n.changeServices("ControlService", name, func(all services, s *serviceState) error {
+	return n.changeServices("ControlService", name, func(all services, s *NodeService) error {
 		switch {
 		case s.State == win32.SERVICE_STOPPED:
 			return win32.ERROR_SERVICE_NOT_ACTIVE
@@ -165,7 +165,7 @@ func (n *Node) StopService(name string) error {
 
 // DependentServices returns the services that must be stopped first.
 func (n *Node) DependentServices(name string) (names []string, err error) {
-	err = n.changeServices("EnumDependentServicesW", name, func(all services, s *serviceState) error {
+	err = n.changeServices("EnumDependentServicesW", name, func(all services, s *NodeService) error {
 		for _, d := range all.dependents(s) {
 			names = append(names, d.Name)
 		}
@@ -191,7 +191,7 @@ func (n *Node) bootServices() error {
 }
 
 // boot starts a service and those that it needs, and reports whether it runs then.
-func (all services) boot(s *serviceState) bool {
+func (all services) boot(s *NodeService) bool {
 	if s.State == win32.SERVICE_RUNNING {
 		return true
 	}
@@ -215,15 +215,6 @@ var (
 	ErrInvalidService = errors.New("invalid service")
 )
 
-// NodeService is a service of the node.
-type NodeService struct {
-	Name           string
-	State          uint32 // win32.SERVICE_RUNNING and so on
-	StartType      uint32 // win32.SERVICE_AUTO_START and so on
-	PendingQueries int
-	PendingTime    time.Duration
-}
-
 // ServiceChange is a change of a service. A nil field stays.
 type ServiceChange struct {
 	State          *uint32 // win32.SERVICE_STOPPED and so on
@@ -233,13 +224,10 @@ type ServiceChange struct {
 }
 
 // Services returns the services. It is not a query: pending services make no progress.
-func (n *Node) Services() (list []NodeService) {
+func (n *Node) Services() []NodeService {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, s := range n.state.Services {
-		list = append(list, NodeService{s.Name, s.State, s.StartType, s.PendingQueries, s.PendingTime})
-	}
-	return list
+	return slices.Clone(n.state.Services)
 }
 
 // SetService changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies

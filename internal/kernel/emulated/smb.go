@@ -213,14 +213,14 @@ func (n *Node) shareContent(serverName, share string) (*content, error) {
 // isShare reports whether the files are a share's, not a volume's.
 func (c *content) isShare() bool { return c.share != shareName{} }
 
-// closedRoot reports whether the root directory may not be opened, as on shares whose users may see only their folders.
-func (c *content) closedRoot() bool {
-	server := c.node.state.SMB.server(c.share.server)
-	if server == nil {
-		return false
+// spec returns the share as its server has it; the zero value is that of a volume, or of a share that was removed.
+func (c *content) spec() (spec SMBShareSpec) {
+	if server := c.node.state.SMB.server(c.share.server); server != nil {
+		if share := server.share(c.share.share); share != nil {
+			spec = *share
+		}
 	}
-	share := server.share(c.share.share)
-	return share != nil && share.ClosedRoot
+	return spec
 }
 
 // serial returns a number that distinguishes shares, as the serial number of a volume would.

@@ -9,6 +9,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 )
 
+// Network returns the file servers, the portals of storage systems, and which of those are cut off.
+func (n *Node) Network() (servers []SMBServerSpec, portals []ISCSIPortalSpec, isCut []bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.state.ISCSI.Storage {
+		isCut = append(isCut, n.state.ISCSI.outage(p.At) != nil)
+	}
+	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
+}
+
 // changeSMB changes the file servers. If the change returns false, its object does not exist: ErrNoSuchSMB.
 func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 	return n.control(func() error {

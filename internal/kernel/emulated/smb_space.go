@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -52,15 +53,8 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 	if err != nil {
 		return win32.FileFsFullSize{}, err
 	}
-	size, quota := uint64(defaultShareBytes), uint64(0)
-	if server := c.node.state.SMB.server(c.share.server); server != nil {
-		if share := server.share(c.share.share); share != nil {
-			quota = uint64(share.QuotaBytes)
-			if share.SizeBytes > 0 {
-				size = uint64(share.SizeBytes)
-			}
-		}
-	}
+	spec := c.spec()
+	size, quota := uint64(cmp.Or(spec.SizeBytes, defaultShareBytes)), uint64(spec.QuotaBytes)
 	free := size - min(used, size)
 	if quota == 0 {
 		return in(size, free, free), nil
