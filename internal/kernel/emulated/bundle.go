@@ -18,8 +18,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 )
 
-// Every disk of a node is a directory. It is a bundle, a disk as a cloud keeps it, when it says of itself what it is: all
-// disks that were detached do. A node uses an attached bundle where it lies and never moves it.
+// Every disk of a node is a directory. One that says of itself what it is, as all that were detached do, is a bundle: a
+// disk as a cloud keeps it. A node uses an attached bundle where it lies and never moves it.
 //
 //	disk.img      the image
 //	disk.json     what the disk says of itself

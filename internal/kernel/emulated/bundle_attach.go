@@ -31,29 +31,6 @@ func (n *Node) findBundle(spec *DiskSpec) (*lockedBundle, error) {
 	return b, nil
 }
 
-// attachBundle attaches a bundle, where it lies. A node has it from the moment when its node.json says so.
-func (n *Node) attachBundle(b *lockedBundle, spec *DiskSpec) (*disk, error) {
-	home, info := b.home, b.info
-	if r := n.state.bundle(n.dir, home); r != nil {
-		return nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, home, r.Number)
-	}
-	if err := info.complete(spec, home); err != nil {
-		return nil, err
-	}
-	record, err := spec.record(n.state.Disks, n.state.Switches)
-	if err != nil {
-		return nil, err
-	}
-	record.Bundle = n.bundleName(home)
-	if err := n.claim(b); err != nil {
-		return nil, err
-	}
-	if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
-		return nil, err
-	}
-	return n.disks[record.Number], nil
-}
-
 // bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
 func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 	home, ok := bundleAt(path)

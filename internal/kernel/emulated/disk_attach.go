@@ -23,47 +23,60 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 		defer b.lock.Close()
 	}
 	err = n.control(func() error {
-		d, err := n.attach(spec, b)
+		record, err := n.placeDisk(spec, b)
 		if err != nil {
 			return err
 		}
-		number = d.number
-		if n.state.Switches.DisksInstallLate {
-			d.installing = notInstalled
+		if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
+			return err
 		}
-		return d.refresh()
+		number = record.Number
+		if n.state.Switches.DisksInstallLate {
+			n.disks[number].installing = notInstalled
+		}
+		return n.disks[number].refresh()
 	})
 	return number, err
 }
 
-func (n *Node) attach(spec DiskSpec, b *lockedBundle) (*disk, error) {
+// placeDisk returns the record of a disk that is about to be attached: a bundle, where it lies, or one that it makes.
+func (n *Node) placeDisk(spec DiskSpec, b *lockedBundle) (record diskState, err error) {
 	if b != nil {
-		return n.attachBundle(b, &spec)
-	}
-	if spec.ImagePath != "" {
-		info, err := os.Lstat(spec.ImagePath)
-		switch {
-		case err != nil:
-			return nil, err
-		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%w: %s is not a regular file", ErrInvalidSpec, spec.ImagePath)
-		case spec.SizeBytes == 0:
-			spec.SizeBytes = Size(info.Size())
-		case int64(spec.SizeBytes) < info.Size():
-			return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrInvalidSpec, spec.ImagePath, spec.SizeBytes)
+		if r := n.state.bundle(n.dir, b.home); r != nil {
+			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, b.home, r.Number)
 		}
+		err = b.info.complete(&spec, b.home)
+	} else if spec.ImagePath != "" {
+		err = spec.completeFromImage()
 	}
-	record, err := spec.record(n.state.Disks, n.state.Switches)
 	if err != nil {
-		return nil, err
+		return record, err
 	}
-	if _, err := n.host.makeDisk(record.home(n.dir), record, false); err != nil {
-		return nil, err
+	if record, err = spec.record(n.state.Disks, n.state.Switches); err != nil {
+		return record, err
 	}
-	if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
-		return nil, err
+	if b != nil {
+		record.Bundle = n.bundleName(b.home)
+		return record, n.claim(b)
 	}
-	return n.disks[record.Number], nil
+	_, err = n.host.makeDisk(record.home(n.dir), record, false)
+	return record, err
+}
+
+// completeFromImage fills in the size of a disk that is a copy of an image.
+func (s *DiskSpec) completeFromImage() error {
+	info, err := os.Lstat(s.ImagePath)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is not a regular file", ErrInvalidSpec, s.ImagePath)
+	case s.SizeBytes == 0:
+		s.SizeBytes = Size(info.Size())
+	case int64(s.SizeBytes) < info.Size():
+		return fmt.Errorf("%w: %s has more than %d bytes", ErrInvalidSpec, s.ImagePath, s.SizeBytes)
+	}
+	return nil
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
@@ -151,7 +164,7 @@ func (n *Node) addDisks(records []diskState, also func(*state)) error {
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
-// with the disk's identity and the files of its volumes. Only that of an iSCSI disk is the storage system's, and in none.
+// with the disk's identity and the files of its volumes. Only that of an iSCSI disk is the storage system's.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {

@@ -78,14 +78,7 @@ func (n *Node) openContentDir(path string) (*os.Root, error) {
 	if !info.IsDir() { // a planted link could lead anywhere
 		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
 	}
-	root, err := volumes.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(win32.ERROR_UNRECOGNIZED_VOLUME, root.Close())
-	}
-	return root, nil
+	return openDir(volumes, entry{name: name, info: info})
 }
 
 // openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused:

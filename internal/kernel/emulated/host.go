@@ -272,24 +272,36 @@ func openIn(dir *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// readFileIn reads a small regular file of the directory without following a link at its name: it reads the file that
-// info, from Lstat, describes.
-func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
-	if !info.Mode().IsRegular() || info.Size() > limit {
+// openFileIn opens the regular file of the directory that info, from Lstat, describes, and not what a link at its name
+// leads to.
+func openFileIn(dir *os.Root, name string, info os.FileInfo) (*os.File, error) {
+	if !info.Mode().IsRegular() {
 		return nil, errNotOurs
 	}
 	f, err := openIn(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	opened, err := f.Stat()
+	if err == nil && !os.SameFile(info, opened) {
+		err = errNotOurs
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readFileIn reads a small file by openFileIn.
+func readFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
+	if info.Size() > limit {
+		return nil, errNotOurs
+	}
+	f, err := openFileIn(dir, name, info)
 	if err != nil {
 		return nil, err
 	}
-	if !os.SameFile(info, opened) {
-		return nil, errNotOurs
-	}
+	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 

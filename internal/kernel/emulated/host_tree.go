@@ -159,14 +159,11 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 }
 
 func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
-	in, err := openIn(from, name)
+	in, err := openFileIn(from, name, info)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if opened, err := in.Stat(); err != nil || !os.SameFile(opened, info) {
-		return errors.Join(errNotOurs, err)
-	}
 	if err := h.createIn(to, name); err != nil {
 		return err
 	}

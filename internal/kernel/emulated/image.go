@@ -32,8 +32,8 @@ type image struct {
 // files returns the directory of a volume's files.
 func (im *image) files(id guid.GUID) string { return contentPath(im.home, id) }
 
-// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get other
-// names and keep their files.
+// change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get
+// other names and keep their files.
 type change struct {
 	Image   string          `json:"image"` // of the disk
 	Blocks  []gpt.Block     `json:"blocks"`

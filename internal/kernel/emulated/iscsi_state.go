@@ -119,16 +119,6 @@ func newISCSIState(portals []ISCSIPortalSpec) (s iscsiState) {
 	return s
 }
 
-func (s iscsiState) clone() iscsiState {
-	s.Registered = slices.Clone(s.Registered)
-	s.Known = slices.Clone(s.Known)
-	s.Sessions = slices.Clone(s.Sessions)
-	s.Persistent = slices.Clone(s.Persistent)
-	s.Outages = slices.Clone(s.Outages)
-	s.Lost = slices.Clone(s.Lost)
-	return s
-}
-
 // check refuses a state that the rest of the code could not work with.
 func (s iscsiState) check() error {
 	images := map[string]bool{}

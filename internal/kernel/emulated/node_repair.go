@@ -37,8 +37,8 @@ func (n *Node) repair() error {
 	return nil
 }
 
-// tidy removes leftovers: temporary files that were not renamed, disks that were never in node.json, and volume contents
-// that were being deleted.
+// tidy removes leftovers: temporary files that were not renamed, disks that were never in node.json, and volume
+// contents that were being deleted.
 func (n *Node) tidy() error {
 	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
 		if err := removeIfThere(filepath.Join(n.dir, name)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -61,14 +61,20 @@ type mountState struct {
 }
 
 func (s state) clone() state {
-	s.Disks = slices.Clone(s.Disks)
-	s.Letters = slices.Clone(s.Letters)
-	s.Mounts = slices.Clone(s.Mounts)
-	s.Changes = slices.Clone(s.Changes)
-	s.SMB = s.SMB.clone()
-	s.ISCSI = s.ISCSI.clone()
-	s.Services = slices.Clone(s.Services)
+	cloneLists(reflect.ValueOf(&s).Elem())
 	return s
+}
+
+// cloneLists gives a struct, and those in it, lists of their own.
+func cloneLists(v reflect.Value) {
+	for i := range v.NumField() {
+		switch field := v.Field(i); {
+		case field.Kind() == reflect.Struct:
+			cloneLists(field)
+		case field.Kind() == reflect.Slice && !field.IsNil():
+			field.Set(reflect.AppendSlice(reflect.MakeSlice(field.Type(), 0, field.Len()), field))
+		}
+	}
 }
 
 // disk returns the record of the disk that has the image, nil if there is none.

@@ -62,7 +62,8 @@ const (
 )
 
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
-// every combination. They are chosen when a node is made; SetSwitch changes one. docs/emulated-node.md has the questions.
+// every combination. They are chosen when a node is made; SetSwitch changes one. docs/emulated-node.md has the
+// questions.
 type Switches struct {
 	AttributesVersion          uint32       `yaml:"attributesVersion" form:"16 or 40"`
 	CreateDiskClears           bool         `yaml:"createDiskClears"`

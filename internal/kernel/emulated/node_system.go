@@ -43,8 +43,8 @@ func smbios(serial string) []byte {
 		Structures: []win32.SMBIOSStructure{bios, system}})
 }
 
-// The privileges of the agent's process that the node knows; the agent asks for no others. As in the token of LocalSystem or of an administrator,
-// they are there and not enabled.
+// The privileges of the agent's process that the node knows; the agent asks for no others. As in the token of
+// LocalSystem or of an administrator, they are there and not enabled.
 //
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
 const (

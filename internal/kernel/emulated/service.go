@@ -38,7 +38,8 @@ type ServiceSpec struct {
 	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
 }
 
-// NodeService is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it starts over.
+// NodeService is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it
+// starts over.
 type NodeService struct {
 	ServiceSpec
 	State           uint32    `json:"state"`

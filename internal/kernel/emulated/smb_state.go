@@ -87,11 +87,6 @@ func (u SMBUserSpec) state() smbUserState {
 	return user
 }
 
-func (s smbState) clone() smbState {
-	s.Servers, s.Users, s.Mappings = slices.Clone(s.Servers), slices.Clone(s.Users), slices.Clone(s.Mappings)
-	return s
-}
-
 // check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalidSMB.
 func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
