@@ -3,6 +3,7 @@
 package emulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -21,40 +23,45 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
+// answer returns a method of the node's control.
+func answer[Request, Response any](name string, limit time.Duration,
+	do func(*Request) (*Response, error)) server.Method {
+	return server.Unary(name, limit, func(_ context.Context, r *Request) (*Response, error) {
+		response, err := do(r)
+		return response, controlError(err)
+	})
+}
+
 // change returns a method that changes the node and answers no more.
 func change[Response, Request any](name string, do func(*Request) error) server.Method {
-	return server.Unary(name, server.LimitWrite, func(_ context.Context, r *Request) (*Response, error) {
-		return new(Response), controlError(do(r))
-	})
+	return answer(name, server.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
 }
 
 // diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
 func diskMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		server.Unary("AttachDisk", server.LimitWrite,
-			func(_ context.Context, r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
-				spec, err := diskSpec(r)
-				if err != nil {
-					return nil, err
-				}
-				number, err := n.AttachDisk(spec)
-				return &api.AttachDiskResponse{DiskNumber: number}, controlError(err)
-			}),
-		server.Unary("DetachDisk", server.LimitWrite,
-			func(_ context.Context, r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
-				image, err := n.DetachDisk(r.GetDiskNumber())
-				return &api.DetachDiskResponse{ImagePath: image}, controlError(err)
-			}),
-		server.Unary("ListDetachedDisks", server.LimitRead,
-			func(context.Context, *api.ListDetachedDisksRequest) (*api.ListDetachedDisksResponse, error) {
-				disks, err := n.DetachedDisks()
-				r := &api.ListDetachedDisksResponse{}
-				for _, d := range disks {
-					r.Disks = append(r.Disks,
-						&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
-				}
-				return r, controlError(err)
-			}),
+		answer("AttachDisk", server.LimitWrite, func(r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
+			spec, err := diskSpec(r)
+			if err != nil {
+				return nil, err
+			}
+			number, err := n.AttachDisk(spec)
+			return &api.AttachDiskResponse{DiskNumber: number}, err
+		}),
+		answer("DetachDisk", server.LimitWrite, func(r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
+			image, err := n.DetachDisk(r.GetDiskNumber())
+			return &api.DetachDiskResponse{ImagePath: image}, err
+		}),
+		server.Unary("ListDetachedDisks", server.LimitRead, func(context.Context, *api.ListDetachedDisksRequest) (
+			*api.ListDetachedDisksResponse, error) {
+			disks, err := n.DetachedDisks()
+			r := &api.ListDetachedDisksResponse{}
+			for _, d := range disks {
+				r.Disks = append(r.Disks,
+					&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
+			}
+			return r, controlError(err)
+		}),
 		change[api.GrowDiskResponse]("GrowDisk", func(r *api.GrowDiskRequest) error {
 			return n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes())
 		}),
@@ -64,26 +71,23 @@ func diskMethods(n *emulated.Node) []server.Method {
 		change[api.SetDiskReadOnlyResponse]("SetDiskReadOnly", func(r *api.SetDiskReadOnlyRequest) error {
 			return n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly())
 		}),
-		server.Unary("GetPath", server.LimitRead,
-			func(_ context.Context, r *api.GetPathRequest) (*api.GetPathResponse, error) {
-				path, err := n.HostPath(r.GetWindowsPath())
-				return &api.GetPathResponse{HostPath: path}, controlError(err)
-			}),
-		server.Unary("Readlink", server.LimitRead,
-			func(_ context.Context, r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
-				target, err := n.Readlink(r.GetWindowsPath())
-				return &api.ReadlinkResponse{Target: target}, controlError(err)
-			}),
-		server.Unary("GetAccess", server.LimitRead,
-			func(_ context.Context, r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
-				entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
-				response := &api.GetAccessResponse{}
-				for _, e := range entries {
-					response.Entries = append(response.Entries, &api.Access{Sid: string(e.SID), Mask: e.Mask,
-						Inherited: e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
-				}
-				return response, controlError(err)
-			}),
+		answer("GetPath", server.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
+			path, err := n.HostPath(r.GetWindowsPath())
+			return &api.GetPathResponse{HostPath: path}, err
+		}),
+		answer("Readlink", server.LimitRead, func(r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
+			target, err := n.Readlink(r.GetWindowsPath())
+			return &api.ReadlinkResponse{Target: target}, err
+		}),
+		answer("GetAccess", server.LimitRead, func(r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
+			entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
+			response := &api.GetAccessResponse{}
+			for _, e := range entries {
+				response.Entries = append(response.Entries, &api.Access{Sid: string(e.SID), Mask: e.Mask,
+					Inherited: e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
+			}
+			return response, err
+		}),
 	}
 }
 
@@ -141,10 +145,9 @@ func Network(n *emulated.Node) *api.ListNetworkResponse {
 // networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
 func networkMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		server.Unary("ListNetwork", server.LimitRead,
-			func(context.Context, *api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
-				return Network(n), nil
-			}),
+		answer("ListNetwork", server.LimitRead, func(*api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
+			return Network(n), nil
+		}),
 		change[api.SetSMBPasswordResponse]("SetSMBPassword", func(r *api.SetSMBPasswordRequest) error {
 			return n.SetSMBPassword(r.GetUser(), r.GetPassword())
 		}),
@@ -175,17 +178,13 @@ func networkMethods(n *emulated.Node) []server.Method {
 		change[api.DropSMBSessionsResponse]("DropSMBSessions", func(r *api.DropSMBSessionsRequest) error {
 			return n.DropSMBSessions(r.GetServer())
 		}),
-		server.Unary("SetISCSIPortalState", server.LimitWrite,
-			func(_ context.Context, r *api.SetISCSIPortalStateRequest) (*api.SetISCSIPortalStateResponse, error) {
-				port := uint16(emulated.DefaultISCSIPort)
-				switch {
-				case r.GetPort() > math.MaxUint16:
-					return nil, invalid("the port %d is more than %d", r.GetPort(), math.MaxUint16)
-				case r.GetPort() > 0:
-					port = uint16(r.GetPort())
-				}
-				return &api.SetISCSIPortalStateResponse{}, controlError(n.SetISCSIPortal(r.GetAddress(), port, r.GetConnected()))
-			}),
+		change[api.SetISCSIPortalStateResponse]("SetISCSIPortalState", func(r *api.SetISCSIPortalStateRequest) error {
+			port := cmp.Or(r.GetPort(), emulated.DefaultISCSIPort)
+			if port > math.MaxUint16 {
+				return invalid("the port %d is more than %d", port, math.MaxUint16)
+			}
+			return n.SetISCSIPortal(r.GetAddress(), uint16(port), r.GetConnected())
+		}),
 		change[api.DropISCSISessionResponse]("DropISCSISession", func(r *api.DropISCSISessionRequest) error {
 			return n.DropISCSISession(r.GetTarget())
 		}),
@@ -195,51 +194,46 @@ func networkMethods(n *emulated.Node) []server.Method {
 // systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
 func systemMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		server.Unary("ListServices", server.LimitRead,
-			func(context.Context, *api.ListServicesRequest) (*api.ListServicesResponse, error) {
-				response := &api.ListServicesResponse{}
-				for _, s := range n.Services() {
-					response.Services = append(response.Services, &api.NodeService{
-						Name: s.Name, State: api.ServiceState(s.State), Start: api.ServiceStart(s.StartType + 1), // 0 is unspecified
-						PendingQueries: uint32(s.PendingQueries), PendingTime: durationpb.New(s.PendingTime),
-					})
-				}
-				return response, nil
-			}),
-		server.Unary("SetService", server.LimitWrite,
-			func(_ context.Context, r *api.SetServiceRequest) (*api.SetServiceResponse, error) {
-				change, err := serviceChange(r)
-				if err == nil {
-					err = controlError(n.SetService(r.GetName(), change))
-				}
-				return &api.SetServiceResponse{}, err
-			}),
-		server.Unary("ListSwitches", server.LimitRead,
-			func(context.Context, *api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
-				response := &api.ListSwitchesResponse{}
-				for _, s := range n.Switches() {
-					response.Switches = append(response.Switches,
-						&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form})
-				}
-				return response, nil
-			}),
+		answer("ListServices", server.LimitRead, func(*api.ListServicesRequest) (*api.ListServicesResponse, error) {
+			response := &api.ListServicesResponse{}
+			for _, s := range n.Services() {
+				response.Services = append(response.Services, &api.NodeService{
+					Name: s.Name, State: api.ServiceState(s.State), Start: api.ServiceStart(s.StartType + 1), // 0 is unspecified
+					PendingQueries: uint32(s.PendingQueries), PendingTime: durationpb.New(s.PendingTime),
+				})
+			}
+			return response, nil
+		}),
+		change[api.SetServiceResponse]("SetService", func(r *api.SetServiceRequest) error {
+			change, err := serviceChange(r)
+			if err != nil {
+				return err
+			}
+			return n.SetService(r.GetName(), change)
+		}),
+		answer("ListSwitches", server.LimitRead, func(*api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
+			response := &api.ListSwitchesResponse{}
+			for _, s := range n.Switches() {
+				response.Switches = append(response.Switches,
+					&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form})
+			}
+			return response, nil
+		}),
 		change[api.SetSwitchResponse]("SetSwitch", func(r *api.SetSwitchRequest) error {
 			return n.SetSwitch(r.GetName(), r.GetValue())
 		}),
-		server.Unary("GetClock", server.LimitRead,
-			func(context.Context, *api.GetClockRequest) (*api.GetClockResponse, error) {
-				now, stopped := n.Clock()
-				return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
-			}),
-		server.Unary("SetClock", server.LimitWrite,
-			func(_ context.Context, r *api.SetClockRequest) (*api.SetClockResponse, error) {
-				change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
-				if r.GetTo() != nil {
-					change.To = r.GetTo().AsTime()
-				}
-				now, err := n.SetClock(change)
-				return &api.SetClockResponse{Now: timestamppb.New(now)}, controlError(err)
-			}),
+		answer("GetClock", server.LimitRead, func(*api.GetClockRequest) (*api.GetClockResponse, error) {
+			now, stopped := n.Clock()
+			return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
+		}),
+		answer("SetClock", server.LimitWrite, func(r *api.SetClockRequest) (*api.SetClockResponse, error) {
+			change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
+			if r.GetTo() != nil {
+				change.To = r.GetTo().AsTime()
+			}
+			now, err := n.SetClock(change)
+			return &api.SetClockResponse{Now: timestamppb.New(now)}, err
+		}),
 	}
 }
 
@@ -270,8 +264,8 @@ func invalid(format string, args ...any) error {
 
 // controlError classifies an error of controlling the emulated node.
 func controlError(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.As(err, new(*errdefs.Error)) {
+		return err
 	}
 	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
 	switch {

@@ -7,8 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/big"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -43,20 +44,17 @@ func parseSize(text string) (int64, bool) {
 	if end <= 0 || end > 20 || text[0] == '.' {
 		return 0, false
 	}
-	shift, ok := map[string]uint{"B": 0, "KiB": 10, "Ki": 10, "MiB": 20, "Mi": 20, "GiB": 30, "Gi": 30, "TiB": 40,
+	shift, ok := map[string]int{"B": 0, "KiB": 10, "Ki": 10, "MiB": 20, "Mi": 20, "GiB": 30, "Gi": 30, "TiB": 40,
 		"Ti": 40}[strings.TrimPrefix(text[end:], " ")]
 	if !ok {
 		return 0, false
 	}
-	bytes, ok := new(big.Rat).SetString(text[:end])
-	if !ok {
+	number, err := strconv.ParseFloat(text[:end], 64)
+	bytes := math.Ldexp(number, shift) // exact
+	if err != nil || bytes != math.Trunc(bytes) || bytes <= 0 || bytes > maxDiskBytes {
 		return 0, false
 	}
-	bytes.Mul(bytes, new(big.Rat).SetInt64(1<<shift))
-	if !bytes.IsInt() || bytes.Sign() <= 0 || bytes.Cmp(new(big.Rat).SetInt64(maxDiskBytes)) > 0 {
-		return 0, false
-	}
-	return bytes.Num().Int64(), true
+	return int64(bytes), true
 }
 
 // wordOf returns the index of a word, in any case, among the allowed ones.
