@@ -40,21 +40,14 @@ const maxBundleFile = 1 << 20
 
 // bundleInfo is the content of disk.json.
 type bundleInfo struct {
-	Format       int         `json:"format"`
-	SizeBytes    Size        `json:"sizeBytes"` // the image has at least as many
-	SerialNumber string      `json:"serial"`
-	Model        string      `json:"model,omitempty"`
-	Identifiers  Identifiers `json:"identifiers,omitempty"`
-	BusType      BusType     `json:"busType"`
-	SectorSize   uint32      `json:"sectorSize"`
+	Format   int  `json:"format"`
+	Size     Size `json:"sizeBytes"` // the image has at least as many bytes
+	DiskSpec      // its address is that of the last node
 }
 
 // writeBundleInfo makes the directory of a disk a bundle.
 func (h *host) writeBundleInfo(home string, r *diskState, sizeBytes int64) error {
-	return h.writeJSON(filepath.Join(home, bundleFile), bundleInfo{
-		Format: bundleFormat, SizeBytes: Size(sizeBytes), SerialNumber: r.SerialNumber, Model: r.Model,
-		Identifiers: r.Identifiers, BusType: r.BusType, SectorSize: r.SectorSize,
-	})
+	return h.writeJSON(filepath.Join(home, bundleFile), bundleInfo{bundleFormat, Size(sizeBytes), r.DiskSpec})
 }
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
@@ -94,8 +87,8 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 	switch {
 	case !image.Mode().IsRegular():
 		problem = "it is not a regular file"
-	case size < info.SizeBytes:
-		problem = fmt.Sprintf("it was cut off: it has %d bytes and had %d; restore it from a copy", size, info.SizeBytes)
+	case size < info.Size:
+		problem = fmt.Sprintf("it was cut off: it has %d bytes and had %d; restore it from a copy", size, info.Size)
 	case spec.SizeBytes > size: // it may have grown since it was made
 		problem = fmt.Sprintf("it has %d bytes, not %d", size, spec.SizeBytes)
 	case bool(spec.Formatted):
@@ -242,4 +235,82 @@ func (r *diskState) home(stateDir string) string {
 		return home
 	}
 	return filepath.Join(stateDir, home)
+}
+
+// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no
+// lock of the node.
+func (n *Node) findBundle(spec *DiskSpec) (*lockedBundle, error) {
+	home, ok := bundleAt(spec.ImagePath)
+	if !ok && spec.BundlePath == "" {
+		return nil, nil
+	}
+	home, err := n.bundleHome(cmp.Or(spec.BundlePath, home), spec)
+	if err != nil {
+		return nil, err
+	}
+	b, err := lockBundle(home, n.dir)
+	if err != nil {
+		return nil, err
+	}
+	if b.info, err = readBundleInfo(home); err != nil {
+		return nil, errors.Join(err, b.lock.Close())
+	}
+	return b, nil
+}
+
+// bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
+func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
+	home, ok := bundleAt(path)
+	if !ok {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%w: %s is not a bundle: it has no %s", ErrInvalidSpec, path, bundleFile)
+		}
+		if spec.SizeBytes == 0 {
+			return "", &os.PathError{Op: "attach", Path: path, Err: os.ErrNotExist}
+		}
+		if home = path; !filepath.IsAbs(home) {
+			return "", fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, path)
+		}
+		r, err := spec.record(nil, Switches{})
+		if err != nil {
+			return "", err
+		}
+		err = n.control(func() error {
+			_, err := n.host.makeDisk(home, r, true)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(home)
+}
+
+// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can
+// be moved.
+func (n *Node) bundleName(home string) string {
+	if rest, ok := below(n.dir, home); ok {
+		return rest
+	}
+	return home
+}
+
+// startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.
+func (n *Node) startDisk(record diskState) (*disk, error) {
+	if record.Bundle == "" {
+		return n.newDisk(record)
+	}
+	home := record.home(n.dir)
+	b, err := lockBundle(home, n.dir)
+	if damaged := new(*DamagedStateError); err != nil && !errors.As(err, damaged) {
+		err = &DamagedStateError{home, err.Error(), "restore the bundle, or start with an empty state directory"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer b.lock.Close()
+	if err := n.claim(b); err != nil {
+		return nil, err
+	}
+	return n.newDisk(record)
 }

@@ -229,7 +229,7 @@ func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 			err = errors.Join(err, readErr)
 			continue
 		}
-		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.SizeBytes)})
+		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.Size)})
 	}
 	return disks, err
 }

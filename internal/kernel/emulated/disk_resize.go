@@ -103,11 +103,8 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 
 // growBy makes a partition longer.
 func (d *disk) growBy(want win32.GrowPartition) error {
-	if d.layout.style == win32.PARTITION_STYLE_MBR {
-		return d.growMBRPartition(want)
-	}
 	if d.layout.gpt == nil {
-		return win32.ERROR_INVALID_PARAMETER
+		return win32.ERROR_INVALID_PARAMETER // growing on an MBR is not emulated
 	}
 	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {
@@ -124,21 +121,6 @@ func (d *disk) growBy(want win32.GrowPartition) error {
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
-}
-
-func (d *disk) growMBRPartition(want win32.GrowPartition) error {
-	l := d.layout.driveLayout()
-	for i := range l.Partitions {
-		if l.Partitions[i].Number == want.Number && want.Number != 0 {
-			l.Partitions[i].Length += want.BytesToGrow
-			blocks, err := d.mbrBlocks(l)
-			if err != nil {
-				return err
-			}
-			return d.commit(change{Blocks: blocks})
-		}
-	}
-	return win32.ERROR_INVALID_PARAMETER
 }
 
 // ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.

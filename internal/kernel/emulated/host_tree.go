@@ -164,14 +164,8 @@ func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error 
 		return err
 	}
 	defer in.Close()
-	if err := h.createIn(to, name); err != nil {
-		return err
-	}
-	out, err := to.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(h.fill(out, in), out.Close()); err != nil {
+	fill := func(out *os.File) error { return h.fill(out, in) }
+	if err := h.replaceIn(to, name, droppedPrefix+newImageName(), fill); err != nil {
 		return err
 	}
 	return h.sameAs(to, name, info)
