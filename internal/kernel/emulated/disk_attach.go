@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
@@ -232,14 +230,6 @@ func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.Size)})
 	}
 	return disks, err
-}
-
-// volumeIDs returns the ids of the volumes, which need not be online.
-func (l layout) volumeIDs() (ids []guid.GUID) {
-	for _, p := range l.volumePartitions() {
-		ids = append(ids, p.ID)
-	}
-	return ids
 }
 
 // hasLUN reports whether an image is that of a logical unit.

@@ -76,8 +76,6 @@ func (h *host) rename(from, to string) error {
 	})
 }
 
-func (h *host) remove(name string) error { return h.inParent(name, h.removeIn) }
-
 func (h *host) mkdir(name string) error { return h.inParent(name, h.mkdirIn) }
 
 // mkdirAll makes a directory with its parents, unless they are there.
