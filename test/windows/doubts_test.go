@@ -57,7 +57,6 @@ func switchDoubts() map[string]settlement {
 		"LinksRefused":               by(40),
 		"LostSessions":               {why: "no question cuts a machine off from its storage"},
 		"Timing":                     {why: "durations are measured, not asked"},
-		"MultiAttach":                {why: "it is a question to the cloud"},
 	}
 }
 
