@@ -38,19 +38,8 @@ var Sizes = map[string]int{
 // ControlCodeNames are the names of the control codes.
 var ControlCodeNames = controlCodeNames
 
-// An ErrnoRow is a row of the table of error codes.
-type ErrnoRow struct {
-	Code       Errno
-	Name, Text string
-}
-
-// ErrnoRows returns the table of error codes.
-func ErrnoRows() (rows []ErrnoRow) {
-	for _, e := range errnoTable {
-		rows = append(rows, ErrnoRow{e.code, e.name, e.text})
-	}
-	return rows
-}
+// ErrnoNames are the names of the error codes, and ErrnoTexts their texts.
+var ErrnoNames, ErrnoTexts = errnoNames, errnoTexts
 
 // OffsetSymlinkNames is where the names of a symbolic link begin.
 const OffsetSymlinkNames = offsetSymlinkNames
