@@ -4,7 +4,6 @@ package winservice
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -86,32 +85,24 @@ func (r *Recovery) String() string {
 
 // differences returns, in words, how an installed service differs from the definition.
 func (d Definition) differences(installed Definition) (list []string) {
-	differ := func(what, was, is any) {
-		list = append(list, fmt.Sprintf("%v: %v, was %v", what, is, was))
+	compare := func(what string, is, was any) {
+		if is != was {
+			list = append(list, fmt.Sprintf("%s: %v, was %v", what, is, was))
+		}
 	}
-	if !slices.Equal(d.Command, installed.Command) {
-		differ("command", quote(installed.Command), quote(d.Command))
-	}
-	if d.Start != installed.Start {
-		differ("start", installed.Start, d.Start)
-	}
-	if d.Delayed != installed.Delayed {
-		differ("delayed start", installed.Delayed, d.Delayed)
-	}
+	compare("command", quote(d.Command), quote(installed.Command))
+	compare("start", d.Start, installed.Start)
+	compare("delayed start", d.Delayed, installed.Delayed)
 	if !strings.EqualFold(d.Account, installed.Account) {
-		differ("account", installed.Account, d.Account)
+		compare("account", d.Account, installed.Account)
 	}
-	if d.DisplayName != installed.DisplayName {
-		differ("display name", installed.DisplayName, d.DisplayName)
-	}
+	compare("display name", d.DisplayName, installed.DisplayName)
 	if d.Description != installed.Description {
 		list = append(list, "description")
 	}
-	if d.PreShutdown != installed.PreShutdown {
-		differ("time at shutdown", installed.PreShutdown, d.PreShutdown)
-	}
-	if installed.Recovery != nil && d.Recovery.String() != installed.Recovery.String() {
-		differ("recovery", installed.Recovery, d.Recovery)
+	compare("time at shutdown", d.PreShutdown, installed.PreShutdown)
+	if installed.Recovery != nil {
+		compare("recovery", d.Recovery.String(), installed.Recovery.String())
 	}
 	return list
 }

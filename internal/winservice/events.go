@@ -15,11 +15,12 @@ const (
 	EventFailed      = 11 // the service could not go on
 )
 
-// Events records what an administrator looks for when a service does not run. The methods never fail.
+// Events is the Event Log, where an administrator looks when a service does not run. A record that fails is lost: a
+// service runs without the log too.
 type Events interface {
-	Info(id uint32, text string)
-	Warning(id uint32, text string)
-	Error(id uint32, text string)
+	Info(id uint32, text string) error
+	Warning(id uint32, text string) error
+	Error(id uint32, text string) error
 }
 
 // longestEvent is the maximal length of a record's text, in bytes; Windows' own limit is 31,839 characters.

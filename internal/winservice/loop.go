@@ -93,11 +93,11 @@ func (l loop) run(requests <-chan request) (code uint32) {
 				continue // told to stop as it became ready
 			}
 			now = report{state: Running, stoppable: true}
-			l.events.Info(EventStarted, "CSI Proxy is running. "+details)
+			_ = l.events.Info(EventStarted, eventText("CSI Proxy is running. "+details))
 		case r := <-requests:
 			if r != interrogate && now.state != StopPending {
 				now = report{state: StopPending, checkPoint: 1, hint: hint}
-				l.events.Info(EventStopping, stopping(r))
+				_ = l.events.Info(EventStopping, stopping(r))
 				tell()
 			}
 		case <-signs.C:
@@ -124,19 +124,19 @@ func stopping(r request) string {
 func (l loop) end(was State, err error) (code uint32) {
 	switch {
 	case was == StopPending && err == nil:
-		l.events.Info(EventStopped, "CSI Proxy stopped.")
+		_ = l.events.Info(EventStopped, "CSI Proxy stopped.")
 		return 0
 	case was == StopPending:
 		// No exit code: with one, the recovery actions would restart a service that was stopped on purpose.
-		l.events.Warning(EventCutOff, fmt.Sprintf("CSI Proxy stopped, but not cleanly: %v", err))
+		_ = l.events.Warning(EventCutOff, eventText("CSI Proxy stopped, but not cleanly: "+err.Error()))
 		return 0
 	case err == nil:
 		err = errors.New("it ended by itself")
 	}
 	if was == StartPending {
-		l.events.Error(EventStartFailed, fmt.Sprintf("CSI Proxy could not start: %v", err))
+		_ = l.events.Error(EventStartFailed, eventText("CSI Proxy could not start: "+err.Error()))
 		return exitStart
 	}
-	l.events.Error(EventFailed, fmt.Sprintf("CSI Proxy could not go on: %v", err))
+	_ = l.events.Error(EventFailed, eventText("CSI Proxy could not go on: "+err.Error()))
 	return exitServe
 }

@@ -35,9 +35,20 @@ func (r *record) report(now report) {
 	r.add("%v %d%s", now.state, now.checkPoint, accepts)
 }
 
-func (r *record) Info(id uint32, text string)    { r.add("info %d: %s", id, text) }
-func (r *record) Warning(id uint32, text string) { r.add("warning %d: %s", id, text) }
-func (r *record) Error(id uint32, text string)   { r.add("error %d: %s", id, text) }
+func (r *record) Info(id uint32, text string) error {
+	r.add("info %d: %s", id, text)
+	return nil
+}
+
+func (r *record) Warning(id uint32, text string) error {
+	r.add("warning %d: %s", id, text)
+	return nil
+}
+
+func (r *record) Error(id uint32, text string) error {
+	r.add("error %d: %s", id, text)
+	return nil
+}
 
 func TestServiceStates(t *testing.T) {
 	broken := errors.New("the pipe is taken")

@@ -59,7 +59,7 @@ func (h handler) Execute(args []string, controls <-chan svc.ChangeRequest,
 		}
 	}()
 	events := openEvents(args[0])
-	defer events.close()
+	defer func() { _ = events.Close() }()
 	l := loop{task: h.task, events: events, report: func(r report) { statuses <- status(r) }}
 	return true, l.run(requests)
 }

@@ -132,12 +132,6 @@ func (m scm) Delete(name string) error {
 	})
 }
 
-// RegisterEvents writes the source's registry key.
-func (scm) RegisterEvents(name string) error { return registerEvents(name) }
-
-// RemoveEvents deletes the source's registry key.
-func (scm) RemoveEvents(name string) error { return removeEvents(name) }
-
 // explain adds the function's name to an error, and advice for its code; nil stays nil.
 func explain(function, name string, err error) error {
 	switch {

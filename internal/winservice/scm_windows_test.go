@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+	"golang.org/x/sys/windows/svc/eventlog"
 )
 
 // onWine reports whether this is Wine, which has this function, and not Windows.
@@ -84,12 +85,30 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 	same()
 }
 
-// Any record is accepted: a service whose event source is missing runs all the same.
+// A service whose event source is missing, or which has no log, runs all the same.
 func TestEventLogFailureIsHarmless(*testing.T) {
-	for _, events := range []eventLog{openEvents("csiproxy-nobody-registered-this"), {}} {
-		events.Info(EventStarted, "one")
-		events.Warning(EventCutOff, "two\x00")
-		events.Error(EventFailed, strings.Repeat("three ", 10000))
-		events.close()
+	for _, events := range []*eventlog.Log{openEvents("csiproxy-nobody-registered-this"), {}} {
+		_ = events.Info(EventStarted, "one")
+		_ = events.Warning(EventCutOff, "two\x00")
+		_ = events.Error(EventFailed, strings.Repeat("three ", 10000))
+		_ = events.Close()
+	}
+}
+
+// An event source may be registered again.
+func TestEventSource(t *testing.T) {
+	if !onWine() && os.Getenv("CSI_PROXY_TEST_SERVICE") == "" {
+		t.Skip("require CSI_PROXY_TEST_SERVICE: this registers and removes an event source of this machine")
+	}
+	const name = "csiproxy-source-test"
+	for range 2 {
+		if err := (scm{}).RegisterEvents(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := (scm{}).RemoveEvents(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
