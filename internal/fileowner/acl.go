@@ -5,15 +5,9 @@ package fileowner
 import (
 	"slices"
 	"strings"
-)
 
-// An ace is an entry of an access control list, as far as it matters here.
-type ace struct {
-	allow       bool
-	inheritOnly bool // applies to objects that are made below, not to the object itself
-	mask        uint32
-	sid         string
-}
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+)
 
 // changing is the rights to change a file's content, a directory's files or their access lists.
 // https://learn.microsoft.com/windows/win32/fileio/file-access-rights-constants
@@ -54,16 +48,17 @@ func trusted(sid string) bool {
 // account a right. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether
 // they help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
-func changers(owner string, list []ace) (sids []string) {
+func changers(owner string, list []win32.AccessEntry) (sids []string) {
 	if !trusted(owner) {
 		sids = append(sids, owner)
 	}
 	for _, a := range list {
-		if a.sid == ownerRights || a.sid == creatorOwner {
+		sid := string(a.SID)
+		if sid == ownerRights || sid == creatorOwner {
 			continue
 		}
-		if a.allow && !a.inheritOnly && a.mask&changing != 0 && !trusted(a.sid) && !slices.Contains(sids, a.sid) {
-			sids = append(sids, a.sid)
+		if a.Flags&win32.INHERIT_ONLY_ACE == 0 && a.Mask&changing != 0 && !trusted(sid) && !slices.Contains(sids, sid) {
+			sids = append(sids, sid)
 		}
 	}
 	return sids

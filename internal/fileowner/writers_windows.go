@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 const remedy = "let only administrators change it"
@@ -49,43 +51,19 @@ func writers(path, besides string) ([]string, error) {
 	if owner == nil {
 		return nil, fmt.Errorf("GetSecurityDescriptorOwner %s: it has no owner", path)
 	}
-	acl, _, err := descriptor.DACL()
+	list, err := win32.ParseAccessList(unsafe.Slice((*byte)(unsafe.Pointer(descriptor)), descriptor.Length()))
 	if err != nil {
-		return nil, fmt.Errorf("GetSecurityDescriptorDacl %s: %w", path, err)
+		return nil, fmt.Errorf("the access list of %s: %w", path, err)
 	}
-	list, err := aces(acl)
-	if err != nil {
-		return nil, fmt.Errorf("GetAce %s: %w", path, err)
+	entries := list.Allowed()
+	if list.Everyone {
+		entries = []win32.AccessEntry{{SID: world, Mask: changing}}
 	}
-	names := slices.DeleteFunc(changers(owner.String(), list), func(sid string) bool { return sid == besides })
+	names := slices.DeleteFunc(changers(owner.String(), entries), func(sid string) bool { return sid == besides })
 	for i, text := range names {
 		names[i] = accountName(text)
 	}
 	return names, nil
-}
-
-// aces returns a list's entries. An object without a list grants every account full access.
-// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-getace
-func aces(acl *windows.ACL) (list []ace, err error) {
-	if acl == nil {
-		return []ace{{allow: true, mask: changing, sid: world}}, nil
-	}
-	for i := range uint32(acl.AceCount) {
-		var entry *windows.ACCESS_ALLOWED_ACE
-		if err := windows.GetAce(acl, i, &entry); err != nil {
-			return nil, err
-		}
-		if entry.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE {
-			continue
-		}
-		list = append(list, ace{
-			allow:       true,
-			inheritOnly: entry.Header.AceFlags&windows.INHERIT_ONLY_ACE != 0,
-			mask:        uint32(entry.Mask),
-			sid:         (*windows.SID)(unsafe.Pointer(&entry.SidStart)).String(),
-		})
-	}
-	return list, nil
 }
 
 // accountName calls LookupAccountSidW. For an unknown account it returns the SID.
