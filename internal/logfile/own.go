@@ -22,7 +22,7 @@ func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	var names uint64
 	if err == nil {
-		names, err = namesOf(file, info)
+		names, err = plainfile.Names(file)
 	}
 	if err == nil {
 		err = checkNames(path, names)

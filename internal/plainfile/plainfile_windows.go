@@ -14,15 +14,26 @@ const withoutWaiting = windows.O_FILE_FLAG_OPEN_REPARSE_POINT
 
 // isRegular also looks at the attribute, because Go takes some reparse points, such as those of deduplication, for
 // regular files. Past its filter, such a file has other content.
-// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
 func isRegular(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return false, err
 	}
-	var information windows.ByHandleFileInformation
-	if err := windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &information); err != nil {
-		return false, &fs.PathError{Op: "GetFileInformationByHandle", Path: f.Name(), Err: err}
+	information, err := informationOf(f)
+	return err == nil && information.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0, err
+}
+
+// Names returns how many names, hard links, an open file has.
+func Names(f *os.File) (uint64, error) {
+	information, err := informationOf(f)
+	return uint64(information.NumberOfLinks), err
+}
+
+// informationOf calls GetFileInformationByHandle.
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfileinformationbyhandle
+func informationOf(f *os.File) (information windows.ByHandleFileInformation, err error) {
+	if err = windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &information); err != nil {
+		err = &fs.PathError{Op: "GetFileInformationByHandle", Path: f.Name(), Err: err}
 	}
-	return information.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0, nil
+	return information, err
 }

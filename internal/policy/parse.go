@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -172,7 +173,7 @@ func (f clientFile) client() (client, error) {
 	if f.Any != nil && f != (clientFile{Any: f.Any}) {
 		return c, errors.New("any stands alone: every client is meant")
 	}
-	if f.SID != "" && !IsSID(c.sid) {
+	if _, err := win32.ParseSID(c.sid); c.sid != "" && err != nil {
 		return c, strictyaml.At(fmt.Errorf("it is %q; it must be a security identifier such as S-1-5-18, not a name", c.sid),
 			"sid")
 	}
@@ -189,18 +190,4 @@ func (f clientFile) client() (client, error) {
 	path, err := winpath.Parse(string(f.Image), winpath.Options{})
 	c.image, c.directory = path, strings.HasSuffix(string(f.Image), `\`)
 	return c, strictyaml.At(err, "image")
-}
-
-// IsSID reports whether a text has the form of a security identifier.
-func IsSID(text string) bool {
-	rest, ok := strings.CutPrefix(text, "S-1-")
-	if !ok || len(text) > 184 { // SECURITY_MAX_SID_STRING_CHARACTERS
-		return false
-	}
-	for part := range strings.SplitSeq(rest, "-") {
-		if part == "" || strings.Trim(part, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
 }

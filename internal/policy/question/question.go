@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // ReadPolicy reads a policy file, whatever accounts may change it. The path may be a link, as in a container.
@@ -38,7 +39,7 @@ func ParseClient(texts []string) (transport.Peer, error) {
 			peer.UID = new(int(uid))
 		case "sid":
 			peer.SID = value
-			ok = ok && policy.IsSID(value)
+			_, err = win32.ParseSID(value)
 		case "elevated":
 			peer.Elevated, err = strconv.ParseBool(value)
 		case "image":
