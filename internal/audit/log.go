@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
@@ -106,7 +107,7 @@ func (r *record) Request(request proto.Message) {
 // End writes the line.
 func (r *record) End(_ proto.Message, err error) {
 	s := status.Convert(err)
-	r.line.Code, r.line.Message = s.Code().String(), clip(s.Message())
+	r.line.Code, r.line.Message = s.Code().String(), printable.Clip(s.Message(), maxMessage)
 	for _, detail := range s.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
 			r.line.Reason = info.GetReason()
@@ -137,7 +138,7 @@ func Lost(lines int, cause error) string {
 		Time  string `json:"time"`
 		Lost  int    `json:"lost"` // lines before this one
 		Cause string `json:"cause"`
-	}{stamp(time.Now()), lines, clip(cause.Error())})
+	}{stamp(time.Now()), lines, printable.Clip(cause.Error(), maxMessage)})
 	if err != nil {
 		return "{}\n"
 	}
@@ -146,11 +147,3 @@ func Lost(lines int, cause error) string {
 
 // stamp returns a time as lines show it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
-
-// clip returns the beginning of a text.
-func clip(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
-}

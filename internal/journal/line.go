@@ -5,9 +5,9 @@ package journal
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // maxLineResponse limits the bytes of a response on a line. Lists of disks are longer than a person reads.
@@ -28,12 +28,12 @@ func Line(e *admin.JournalEntry) string {
 	parts := []string{}
 	add := func(text string) {
 		if text != "" {
-			parts = append(parts, plain(text))
+			parts = append(parts, printable.Line(text))
 		}
 	}
 	switch call := e.GetCall().(type) {
 	case *admin.JournalEntry_Kernel:
-		parts = append(parts, "  "+plain(call.Kernel.GetFunction()))
+		parts = append(parts, "  "+printable.Line(call.Kernel.GetFunction()))
 		add(call.Kernel.GetControlCode())
 		add(call.Kernel.GetObject())
 		add(call.Kernel.GetArguments())
@@ -46,18 +46,8 @@ func Line(e *admin.JournalEntry) string {
 		add(call.Api.GetCode())
 		add(call.Api.GetMessage())
 		if response := call.Api.GetResponse(); response != "" && response != "{}" {
-			add("-> " + clip(response, maxLineResponse))
+			add("-> " + printable.Clip(response, maxLineResponse))
 		}
 	}
 	return head + strings.Join(parts, " ") + fmt.Sprintf(" (%v)", e.GetDuration().AsDuration())
-}
-
-// plain replaces characters that are not printable.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
 }

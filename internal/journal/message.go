@@ -5,8 +5,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -14,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -42,7 +41,7 @@ func (e *Entry) message() *admin.JournalEntry {
 		return m
 	}
 	call := &admin.APICall{
-		Endpoint: e.Endpoint, Method: e.Method, Request: clip(requestText(e.Request, e.TooLarge), maxJSON),
+		Endpoint: e.Endpoint, Method: e.Method, Request: printable.Clip(requestText(e.Request, e.TooLarge), maxJSON),
 	}
 	if e.Sequence != 0 {
 		call.Code = status.Code(e.Err).String()
@@ -51,31 +50,31 @@ func (e *Entry) message() *admin.JournalEntry {
 	case e.LargeResponse > 0:
 		call.Response = requestText(nil, e.LargeResponse)
 	case e.Response != nil:
-		call.Response = clip(requestText(redact.Mask(e.Response)), maxJSON)
+		call.Response = printable.Clip(requestText(redact.Mask(e.Response)), maxJSON)
 	}
 	if e.Err != nil {
-		call.Message = clip(status.Convert(e.Err).Message(), maxText)
+		call.Message = printable.Clip(status.Convert(e.Err).Message(), maxText)
 	}
 	m.Call = &admin.JournalEntry_Api{Api: call}
 	return m
 }
 
 func (e *Entry) kernelCall() *admin.KernelCall {
-	call := &admin.KernelCall{Function: e.Function, Object: clip(e.Object, maxText), Part: uint32(e.Part)}
+	call := &admin.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part)}
 	switch {
 	case e.Function == "DeviceIoControl":
 		call.ControlCode = win32.ControlCodeName(e.Code)
 	case e.Code != 0:
 		call.ControlCode = fmt.Sprintf("0x%08x", e.Code)
 	}
-	call.Arguments = clip(e.arguments(), maxText)
+	call.Arguments = printable.Clip(e.arguments(), maxText)
 	if e.Err != nil {
 		var code win32.Errno
 		if errors.As(e.Err, &code) {
 			call.Win32Code = uint32(code)
-			call.Error = clip(code.Error(), maxText)
+			call.Error = printable.Clip(code.Error(), maxText)
 		} else {
-			call.Error = clip(e.Err.Error(), maxText)
+			call.Error = printable.Clip(e.Err.Error(), maxText)
 		}
 	}
 	return call
@@ -105,12 +104,4 @@ func requestText(request proto.Message, tooLarge int) string {
 		return "(not valid)"
 	}
 	return string(text)
-}
-
-// clip returns a text as valid UTF-8 of bounded length.
-func clip(text string, limit int) string {
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return strings.ToValidUTF8(text, string(utf8.RuneError))
 }

@@ -133,14 +133,18 @@ func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
 	functions := maps.Clone(k.functions)
 	k.mu.Unlock()
 	for f, calls := range functions {
-		stuck := 0
-		for _, call := range calls.All() {
-			if time.Since(call.Since) > stuckAfter {
+		all, oldest, stuck := calls.All(), 0.0, 0
+		for i, call := range all { // the oldest first
+			age := time.Since(call.Since)
+			if i == 0 {
+				oldest = age.Seconds()
+			}
+			if age > stuckAfter {
 				stuck++
 			}
 		}
-		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(calls.Len()), k.stuck: float64(stuck),
-			k.oldest: calls.Oldest().Seconds()} {
+		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(len(all)), k.stuck: float64(stuck),
+			k.oldest: oldest} {
 			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.name, f.controlCode)
 		}
 	}

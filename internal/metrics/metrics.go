@@ -46,11 +46,11 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 		registry: prometheus.NewRegistry(), scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
 		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
 	}
-	m.registry.MustRegister(m.Calls.Collectors()...)
+	m.registry.MustRegister(append(m.Calls.Collectors(), m.Operations.Collectors()...)...)
 	if kernelHistograms {
 		m.registry.MustRegister(m.Kernel.seconds)
 	}
-	m.registry.MustRegister(m.Kernel, m.Operations, m.health, newInventory(w.Node, log), buildInfo(),
+	m.registry.MustRegister(m.Kernel, m.health, newInventory(w.Node, log), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

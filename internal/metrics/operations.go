@@ -60,16 +60,7 @@ func (o *Operations) Observe(name string, event operation.Event) {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (o *Operations) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range []prometheus.Collector{o.waiting, o.running, o.joined, o.expired} {
-		c.Describe(to)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (o *Operations) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{o.waiting, o.running, o.joined, o.expired} {
-		c.Collect(to)
-	}
+// Collectors returns the collectors, for a registry.
+func (o *Operations) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{o.waiting, o.running, o.joined, o.expired}
 }

@@ -37,3 +37,21 @@ func First(text string) (shown string, size int) {
 	}
 	return text[:size], size
 }
+
+// Line returns a text on one line, without what would control a terminal: U+FFFD stands for what does not print.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
+}
+
+// Clip returns a text as valid UTF-8 of bounded length, in bytes.
+func Clip(text string, limit int) string {
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}

@@ -72,20 +72,3 @@ func (s *Set[T]) Each(f func(since time.Time, value *T)) {
 		f(e.Since, &e.value)
 	}
 }
-
-// Len returns the number of entries.
-func (s *Set[T]) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.entries.Len()
-}
-
-// Oldest returns the age of the oldest entry, 0 if there is none.
-func (s *Set[T]) Oldest() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries.Len() == 0 {
-		return 0
-	}
-	return time.Since(s.entries.Front().Value.(*Entry[T]).Since)
-}

@@ -8,50 +8,32 @@ import (
 	"strings"
 )
 
-// Names returns the names that a text may have meant: the most similar ones, three at most.
-func Names(text string, names []string) []string {
-	if text == "" {
-		return nil
+// Meant returns the end of an error's text: the names that a text may have meant, the most similar ones and three at
+// most, or nothing.
+func Meant(text string, names []string) string {
+	best := 1
+	if len(text) > 3 {
+		best = max(2, min(len(text)/3, 4))
 	}
-	near := map[string]int{}
+	var near []string
 	for _, name := range names {
 		d := distance(text, name)
 		if len(text) >= 3 && strings.HasPrefix(strings.ToLower(name), strings.ToLower(text)) {
 			d = min(d, 1)
 		}
-		allowed := 1
-		if len(text) > 3 {
-			allowed = max(2, min(len(text)/3, 4))
+		if d < best {
+			best, near = d, nil
 		}
-		if d <= allowed {
-			near[name] = d
-		}
-	}
-	found := make([]string, 0, len(near))
-	for name := range near {
-		found = append(found, name)
-	}
-	slices.SortFunc(found, func(a, b string) int {
-		if near[a] != near[b] {
-			return near[a] - near[b]
-		}
-		return strings.Compare(a, b)
-	})
-	for i, name := range found {
-		if i == 3 || near[name] > near[found[0]] {
-			return found[:i]
+		if d == best {
+			near = append(near, name)
 		}
 	}
-	return found
-}
-
-// Meant returns the end of an error's text: the names that a text may have meant, or nothing.
-func Meant(text string, names []string) string {
-	near := Names(text, names)
-	if len(near) == 0 {
+	if text == "" || len(near) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	slices.Sort(near)
+	near = slices.Compact(near)
+	return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
 }
 
 // distance returns how many letters must be added, removed or replaced to make one text of the other, ignoring case.

@@ -6,9 +6,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/printable"
 )
 
 // Text returns the API calls of drivers among some entries of a journal, one a line, in the order in which they ended:
@@ -52,7 +52,7 @@ func apiLine(call *admin.APICall) string {
 	case call.GetCode() == "":
 		parts = append(parts, "-> running")
 	case call.GetCode() != "OK":
-		parts = append(parts, "-> "+call.GetCode()+":", untimed(oneLine(call.GetMessage())))
+		parts = append(parts, "-> "+call.GetCode()+":", untimed(printable.Line(call.GetMessage())))
 	case call.GetResponse() == "" || call.GetResponse() == "{}":
 		parts = append(parts, "-> OK")
 	default:
@@ -80,14 +80,14 @@ func kernelLines(entries []*admin.JournalEntry) (lines []string) {
 		parts := []string{"  " + call.GetFunction()}
 		for _, part := range []string{call.GetControlCode(), call.GetObject(), call.GetArguments()} {
 			if part != "" {
-				parts = append(parts, oneLine(part))
+				parts = append(parts, printable.Line(part))
 			}
 		}
 		switch {
 		case e.GetSequence() == 0:
 			parts = append(parts, "-> running")
 		case call.GetError() != "":
-			parts = append(parts, "-> "+oneLine(call.GetError()))
+			parts = append(parts, "-> "+printable.Line(call.GetError()))
 		}
 		line := strings.Join(parts, " ")
 		if len(lines) == 0 || lines[len(lines)-1] != line {
@@ -103,15 +103,5 @@ func readable(json string) string {
 	if rest, clipped := strings.CutSuffix(json, "…"); clipped {
 		json = rest[:strings.LastIndex(rest, ",")+1] + "…"
 	}
-	return oneLine(strings.ReplaceAll(json, `\\`, `\`))
-}
-
-// oneLine keeps what a caller sent from beginning a line of its own.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
+	return printable.Line(strings.ReplaceAll(json, `\\`, `\`))
 }
