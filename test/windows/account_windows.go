@@ -75,20 +75,12 @@ func RemoveAccount() error {
 
 // logOn logs an account on as from the network, and off.
 func logOn(name, password string) error {
-	name16, err := windows.UTF16PtrFromString(name)
-	if err != nil {
-		return err
-	}
-	here, err := windows.UTF16PtrFromString(".")
-	if err != nil {
-		return err
-	}
-	password16, err := windows.UTF16PtrFromString(password)
+	texts, err := wide(name, ".", password)
 	if err != nil {
 		return err
 	}
 	var token windows.Token
-	if err := winapitest.LogonUser(name16, here, password16, winapitest.LogonNetwork, 0, &token); err != nil {
+	if err := winapitest.LogonUser(texts[0], texts[1], texts[2], winapitest.LogonNetwork, 0, &token); err != nil {
 		return fmt.Errorf("LogonUser: %w", err)
 	}
 	return token.Close()
@@ -96,22 +88,26 @@ func logOn(name, password string) error {
 
 // addUser calls NetUserAdd.
 func addUser(name, password, comment string) error {
-	name16, err := windows.UTF16PtrFromString(name)
-	if err != nil {
-		return err
-	}
-	password16, err := windows.UTF16PtrFromString(password)
-	if err != nil {
-		return err
-	}
-	comment16, err := windows.UTF16PtrFromString(comment)
+	texts, err := wide(name, password, comment)
 	if err != nil {
 		return err
 	}
 	return netError("NetUserAdd", winapitest.NetUserAdd(nil, 1, &winapitest.UserInfo1{
-		Name: name16, Password: password16, Comment: comment16, Priv: winapitest.UserPrivUser,
+		Name: texts[0], Password: texts[1], Comment: texts[2], Priv: winapitest.UserPrivUser,
 		Flags: winapitest.UserScript | winapitest.UserNormalAccount | winapitest.UserPasswordStays,
 	}, nil))
+}
+
+// wide converts texts to the NUL-terminated form that Windows takes.
+func wide(texts ...string) (all []*uint16, err error) {
+	for _, text := range texts {
+		p, err := windows.UTF16PtrFromString(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // removeUser removes an account if it has the comment that it was made with.

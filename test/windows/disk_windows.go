@@ -50,7 +50,7 @@ func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDi
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { _ = d.detach() }) // or the file could not be removed
+	t.Cleanup(func() { _ = d.Detach() }) // or the file could not be removed
 	return d, d.attach(t.Context())
 }
 
@@ -134,8 +134,8 @@ func (d *VirtualDisk) find() (number uint32, err error) {
 	return number, err
 }
 
-// detach does nothing to a disk that is detached.
-func (d *VirtualDisk) detach() error {
+// Detach pulls the disk, whatever is open or mounted. It does nothing to one that is detached.
+func (d *VirtualDisk) Detach() error {
 	if d.handle == syscall.InvalidHandle {
 		return nil
 	}
@@ -149,9 +149,6 @@ func (d *VirtualDisk) detach() error {
 // Number returns the disk's number, which may change when it grows.
 func (d *VirtualDisk) Number() uint32 { return d.number }
 
-// Detach pulls the disk, whatever is open or mounted.
-func (d *VirtualDisk) Detach() error { return d.detach() }
-
 // Attach puts it in again.
 func (d *VirtualDisk) Attach() error { return d.attach(context.Background()) }
 
@@ -164,7 +161,7 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	if inPlace == nil {
 		return GrownInPlace, nil
 	}
-	if err := d.detach(); err != nil {
+	if err := d.Detach(); err != nil {
 		return "", err
 	}
 	if err := d.open(ctx); err != nil {

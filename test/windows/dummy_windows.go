@@ -90,12 +90,7 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 			return fmt.Errorf("OpenSCManager: %w", err)
 		}
 		defer func() { _ = windows.CloseServiceHandle(manager) }()
-		name16, err := windows.UTF16PtrFromString(name)
-		if err != nil {
-			return err
-		}
-		line, err := windows.UTF16PtrFromString(
-			windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
+		texts, err := wide(name, windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
 		if err != nil {
 			return err
 		}
@@ -107,9 +102,9 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 			}
 			dependencies = &append(list, 0)[0] // a list ends with an empty name
 		}
-		service, err := windows.CreateService(manager, name16, name16, windows.SERVICE_ALL_ACCESS,
+		service, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS,
 			windows.SERVICE_WIN32_OWN_PROCESS,
-			windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, line, nil, nil, dependencies, nil, nil)
+			windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, texts[1], nil, nil, dependencies, nil, nil)
 		if err != nil {
 			return fmt.Errorf("CreateService %s: %w", name, err)
 		}

@@ -106,12 +106,9 @@ func lookAtInitiator(k kernel.Kernel) (use initiatorUse, err error) {
 
 // restoreInitiator takes from the initiator what the tests have given it.
 func restoreInitiator(ctx context.Context, e Entry) error {
-	m, err := winservice.Connect()
+	// The portals are in the registry, which is read at the start.
+	err := withServices(func(m winservice.Manager) error { return winservice.Start(ctx, m, e.Name) })
 	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	if err := winservice.Start(ctx, m, e.Name); err != nil { // the portals are in the registry
 		return err
 	}
 	k := nativeKernel()
@@ -154,26 +151,23 @@ func endSessions(_ context.Context, e Entry) error {
 	if !MadeHere(e.Name) {
 		return NotOurs("its name is not a random one")
 	}
-	m, err := winservice.Connect()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	if s, err := m.Query(initiatorService); err != nil || s.State != winservice.Running {
-		return err // what does not run has no sessions
-	}
-	k := nativeKernel()
-	use, err := lookAtInitiator(k)
-	if err != nil {
-		return err
-	}
-	var failures []error
-	for _, s := range use.sessions {
-		if strings.EqualFold(s.TargetName, e.Name) {
-			failures = append(failures, k.LogoutISCSITarget(s.ID))
+	return withServices(func(m winservice.Manager) error {
+		if s, err := m.Query(initiatorService); err != nil || s.State != winservice.Running {
+			return err // what does not run has no sessions
 		}
-	}
-	return errors.Join(failures...)
+		k := nativeKernel()
+		use, err := lookAtInitiator(k)
+		if err != nil {
+			return err
+		}
+		var failures []error
+		for _, s := range use.sessions {
+			if strings.EqualFold(s.TargetName, e.Name) {
+				failures = append(failures, k.LogoutISCSITarget(s.ID))
+			}
+		}
+		return errors.Join(failures...)
+	})
 }
 
 // isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those

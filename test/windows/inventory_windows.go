@@ -37,24 +37,33 @@ const scriptEnd = "end of script"
 
 // powershell runs a script in Windows PowerShell, with variables in its environment, and returns what it prints.
 func powershell(script string, environment ...string) (string, error) {
+	out, err := runTool(`WindowsPowerShell\v1.0\powershell.exe`, environment,
+		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script+"; '"+scriptEnd+"'")
+	if err != nil {
+		return "", err
+	}
+	text, whole := strings.CutSuffix(strings.TrimSpace(out), scriptEnd)
+	if !whole {
+		return "", fmt.Errorf("powershell: the script did not run to its end: %s", out)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// runTool runs a program of the system directory, with more variables in its environment, and returns what it prints.
+func runTool(program string, environment []string, arguments ...string) (string, error) {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // also when the test is over
 	defer cancel()
-	c := exec.CommandContext(ctx, filepath.Join(system, "WindowsPowerShell", "v1.0", "powershell.exe"), //nolint:gosec // Windows' own
-		"-NoProfile", "-NonInteractive", "-Command", "$ErrorActionPreference = 'Stop'; "+script+"; '"+scriptEnd+"'")
+	c := exec.CommandContext(ctx, filepath.Join(system, program), arguments...) //nolint:gosec // Windows' own
 	c.Env = append(os.Environ(), environment...)
 	var failed strings.Builder
 	c.Stderr = &failed
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("powershell: %w: %s", err, failed.String())
+		err = fmt.Errorf("%s: %w: %s%s", program, err, out, failed.String())
 	}
-	text, whole := strings.CutSuffix(strings.TrimSpace(string(out)), scriptEnd)
-	if !whole {
-		return "", fmt.Errorf("powershell: the script did not run to its end: %s", out)
-	}
-	return strings.TrimSpace(text), nil
+	return string(out), err
 }

@@ -56,6 +56,28 @@ func provision(t testing.TB, e Entry, do func(e *Entry) error) error {
 // that is in it, and those parents in which there is nothing else. Directories that exist stay.
 func MakeDirectory(t testing.TB, path string) error {
 	t.Helper()
+	return makeMissing(path, func(at string, do func(e *Entry) error) error {
+		return provision(t, Entry{Kind: KindDirectory, Name: at}, do)
+	})
+}
+
+// MakeDirectory does the same until Clean.
+func (l *Ledger) MakeDirectory(path string) error {
+	return makeMissing(path, func(at string, do func(e *Entry) error) error {
+		e, err := l.Note(Entry{Kind: KindDirectory, Name: at})
+		if err == nil {
+			err = do(&e)
+		}
+		if err == nil && e.Mark != "" {
+			_, err = l.Note(e)
+		}
+		return err
+	})
+}
+
+// makeMissing makes a directory and its missing parents. The function noted notes one of them before it is made, and
+// what is known of it afterwards.
+func makeMissing(path string, noted func(at string, do func(e *Entry) error) error) error {
 	var missing []string
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		_, err := os.Lstat(at)
@@ -71,7 +93,7 @@ func MakeDirectory(t testing.TB, path string) error {
 		missing = append(missing, at)
 	}
 	for _, at := range slices.Backward(missing) {
-		err := provision(t, Entry{Kind: KindDirectory, Name: at}, func(e *Entry) (err error) {
+		err := noted(at, func(e *Entry) (err error) {
 			// Only administrators may put a link there; by default all users may below C:\.
 			if err := fileowner.MakeDirectory(at); err != nil {
 				return err
@@ -83,39 +105,6 @@ func MakeDirectory(t testing.TB, path string) error {
 		})
 		if err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// MakeDirectory makes a directory and its parent, if there is none, until Clean, which removes the directory with all
-// that is in it, and the parent if nothing else is there. One that exists stays.
-func (l *Ledger) MakeDirectory(path string) error {
-	parent := filepath.Dir(path)
-	if err := noLinkAbove(filepath.Dir(parent)); err != nil {
-		return err
-	}
-	for _, at := range []string{parent, path} {
-		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
-			if err != nil || at == path {
-				return err
-			}
-			continue
-		}
-		e, err := l.Note(Entry{Kind: KindDirectory, Name: at})
-		if err != nil {
-			return err
-		}
-		if err := fileowner.MakeDirectory(at); err != nil {
-			return err
-		}
-		if at == path {
-			if e.Mark, err = identity(at); err != nil {
-				return err
-			}
-			if _, err := l.Note(e); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

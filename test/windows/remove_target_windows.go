@@ -13,20 +13,18 @@ import (
 )
 
 // targetServerRuns reports whether the target server can be asked.
-func targetServerRuns() (bool, error) {
-	m, err := winservice.Connect()
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = m.Close() }()
-	server, err := m.Query(targetService)
-	if errors.Is(err, winservice.ErrNotInstalled) {
-		return false, nil
-	}
-	if err == nil && server.State != winservice.Running {
-		err = errors.New(targetService + " does not run")
-	}
-	return err == nil, err
+func targetServerRuns() (runs bool, err error) {
+	err = withServices(func(m winservice.Manager) error {
+		server, err := m.Query(targetService)
+		if errors.Is(err, winservice.ErrNotInstalled) {
+			return nil
+		}
+		if runs = err == nil && server.State == winservice.Running; err == nil && !runs {
+			err = errors.New(targetService + " does not run")
+		}
+		return err
+	})
+	return runs, err
 }
 
 // removeTarget removes a target: it has a random name, and the description that it was given or still none.

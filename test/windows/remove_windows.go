@@ -75,50 +75,54 @@ func pull(ctx context.Context, path string) error {
 	return errors.Join(vhd.DetachVirtualDisk(handle), syscall.CloseHandle(handle))
 }
 
-// removeService stops and removes a service and its event source.
-func removeService(ctx context.Context, e Entry) error {
+// withServices calls a function with the Service Control Manager.
+func withServices(do func(m winservice.Manager) error) error {
 	m, err := winservice.Connect()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.Close() }()
-	installed, err := m.Query(e.Name)
-	switch {
-	case errors.Is(err, winservice.ErrNotInstalled):
-		return m.RemoveEvents(e.Name)
-	case err != nil:
+	return do(m)
+}
+
+// removeService stops and removes a service and its event source.
+func removeService(ctx context.Context, e Entry) error {
+	return withServices(func(m winservice.Manager) error {
+		installed, err := m.Query(e.Name)
+		switch {
+		case errors.Is(err, winservice.ErrNotInstalled):
+			return m.RemoveEvents(e.Name)
+		case err != nil:
+			return err
+		case len(installed.Command) == 0 || !strings.EqualFold(installed.Command[0], e.Mark):
+			return NotOurs(fmt.Sprintf("its program is %q", installed.Command))
+		}
+		_, err = winservice.Uninstall(ctx, m, e.Name)
 		return err
-	case len(installed.Command) == 0 || !strings.EqualFold(installed.Command[0], e.Mark):
-		return NotOurs(fmt.Sprintf("its program is %q", installed.Command))
-	}
-	_, err = winservice.Uninstall(ctx, m, e.Name)
-	return err
+	})
 }
 
 // stopAgain stops a service that was stopped. An iSCSI initiator or target server that is in use by now keeps running.
 func stopAgain(ctx context.Context, e Entry) error {
-	m, err := winservice.Connect()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running {
-		switch used := Unavailable(""); e.Name {
-		case initiatorService:
-			if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
-				return err
-			}
-		case targetService:
-			if err := targetServerIsFree(); errors.As(err, &used) {
-				return nil
-			} else if err != nil {
-				return err
+	return withServices(func(m winservice.Manager) error {
+		if service, err := m.Query(e.Name); err == nil && service.State == winservice.Running {
+			switch used := Unavailable(""); e.Name {
+			case initiatorService:
+				if use, err := lookAtInitiator(nativeKernel()); err != nil || use.any() {
+					return err
+				}
+			case targetService:
+				if err := targetServerIsFree(); errors.As(err, &used) {
+					return nil
+				} else if err != nil {
+					return err
+				}
 			}
 		}
-	}
-	err = winservice.Stop(ctx, m, e.Name)
-	if errors.Is(err, winservice.ErrNotInstalled) {
-		return nil
-	}
-	return err
+		err := winservice.Stop(ctx, m, e.Name)
+		if errors.Is(err, winservice.ErrNotInstalled) {
+			return nil
+		}
+		return err
+	})
 }

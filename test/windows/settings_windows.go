@@ -6,14 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -119,15 +115,6 @@ func mountvol(setting string) error {
 	if !known {
 		return fmt.Errorf("automount is on or off, not %q", setting)
 	}
-	system, err := windows.GetSystemDirectory()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // also when the test is over
-	defer cancel()
-	mountvol := exec.CommandContext(ctx, filepath.Join(system, "mountvol.exe"), flag) //nolint:gosec // one of the two flags above
-	if out, err := mountvol.CombinedOutput(); err != nil {
-		return fmt.Errorf("mountvol %s: %w: %s", flag, err, out)
-	}
-	return nil
+	_, err := runTool("mountvol.exe", nil, flag)
+	return err
 }

@@ -96,28 +96,20 @@ func addShare(name, dir, remark, user string, flags uint32) error {
 	if err != nil {
 		return fmt.Errorf("setting the access to %s: %w", dir, err)
 	}
-	name16, err := windows.UTF16PtrFromString(name)
-	if err != nil {
-		return err
-	}
-	dir16, err := windows.UTF16PtrFromString(dir)
-	if err != nil {
-		return err
-	}
-	remark16, err := windows.UTF16PtrFromString(remark)
+	texts, err := wide(name, dir, remark)
 	if err != nil {
 		return err
 	}
 	const unlimited = 0xFFFFFFFF
 	err = netError("NetShareAdd", winapitest.NetShareAdd(nil, 502, &winapitest.ShareInfo502{
-		NetName: name16, Type: winapitest.ShareDiskTree, Remark: remark16, Path: dir16, MaxUses: unlimited,
+		NetName: texts[0], Type: winapitest.ShareDiskTree, Remark: texts[2], Path: texts[1], MaxUses: unlimited,
 		SecurityDescriptor: access,
 	}, nil))
 	if err != nil || flags == 0 {
 		return err
 	}
 	return netError("NetShareSetInfo",
-		winapitest.NetShareSetInfo(nil, name16, 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
+		winapitest.NetShareSetInfo(nil, texts[0], 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
 }
 
 // removeShare ends the sharing of a directory if the share has the remark that it was made with.
