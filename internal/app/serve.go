@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -94,7 +96,6 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
-	go giveBackMemory(told)
 
 	select {
 	case <-told.Done():
@@ -126,4 +127,15 @@ func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 // Version returns the description of a program: its version, Go's and its platform.
 func Version(program string) string {
 	return fmt.Sprintf("%s %s %s %s/%s", program, buildversion.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// memoryLimit is how much Go's runtime uses before it collects garbage more often: three quarters of what the chart
+// allows. The rest is for what the runtime does not count, such as the threads of hanging kernel calls.
+const memoryLimit = 192 << 20
+
+// limitMemory keeps the heap from growing to twice of what is in use, unless GOMEMLIMIT says how much it may be.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 }

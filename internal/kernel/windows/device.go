@@ -62,8 +62,6 @@ func (Kernel) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 }
 
 // ReenumerateDevices calls CM_Reenumerate_DevNode, synchronously, for the root of the device tree.
-//
-// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_reenumerate_devnode
 func (Kernel) ReenumerateDevices() error {
 	var root windows.DEVINST
 	if ret := winapi.CMLocateDevNode(&root, nil, 0); ret != windows.CR_SUCCESS {
@@ -76,8 +74,6 @@ func (Kernel) ReenumerateDevices() error {
 }
 
 // WaitForDeviceInstalls calls CMP_WaitNoPendingInstallEvents.
-//
-// https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_waitnopendinginstallevents
 func (Kernel) WaitForDeviceInstalls(limit time.Duration) error {
 	const function = "CMP_WaitNoPendingInstallEvents"
 	ret, err := winapi.CMPWaitNoPendingInstallEvents(uint32(limit.Milliseconds()))

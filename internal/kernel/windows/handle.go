@@ -98,8 +98,6 @@ func (h *handle) SetInformation(class uint32, in []byte) error {
 }
 
 // FsInformation calls NtQueryVolumeInformationFile.
-//
-// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntqueryvolumeinformationfile
 func (h *handle) FsInformation(class uint32, out []byte) error {
 	var status windows.IO_STATUS_BLOCK
 	return failure("NtQueryVolumeInformationFile", h.object,

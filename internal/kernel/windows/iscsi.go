@@ -47,8 +47,6 @@ func optionalInitiator(function, name string) (*uint16, error) {
 }
 
 // AddISCSISendTargetPortal calls AddIScsiSendTargetPortalW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-addiscsisendtargetportalw
 func (Kernel) AddISCSISendTargetPortal(portal []byte) error {
 	return callISCSI("AddIScsiSendTargetPortalW", "", func() uint32 {
 		return winapi.AddIScsiSendTargetPortal(nil, win32.ISCSI_ANY_INITIATOR_PORT, nil, 0, start(portal))
@@ -56,8 +54,6 @@ func (Kernel) AddISCSISendTargetPortal(portal []byte) error {
 }
 
 // ReportISCSISendTargetPortals calls ReportIScsiSendTargetPortalsW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsisendtargetportalsw
 func (Kernel) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	portals, err = grownISCSI("ReportIScsiSendTargetPortalsW", "", win32.SizeofISCSITargetPortalInfo,
 		winapi.ReportIScsiSendTargetPortals)
@@ -65,8 +61,6 @@ func (Kernel) ReportISCSISendTargetPortals() (portals []byte, count int, err err
 }
 
 // RefreshISCSISendTargetPortal calls RefreshIScsiSendTargetPortalW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-refreshiscsisendtargetportalw
 func (Kernel) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	const function = "RefreshIScsiSendTargetPortalW"
 	initiator16, err := optionalInitiator(function, initiator)
@@ -79,8 +73,6 @@ func (Kernel) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint3
 }
 
 // RemoveISCSISendTargetPortal calls RemoveIScsiSendTargetPortalW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsisendtargetportalw
 func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	const function = "RemoveIScsiSendTargetPortalW"
 	initiator16, err := optionalInitiator(function, initiator)
@@ -93,8 +85,6 @@ func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32
 }
 
 // ReportISCSITargets calls ReportIScsiTargetsW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetsw
 func (Kernel) ReportISCSITargets() ([]string, error) {
 	b, err := grownISCSI("ReportIScsiTargetsW", "", bytesOfUnit, func(n *uint32, buffer *byte) uint32 {
 		return winapi.ReportIScsiTargets(false, n, characters(buffer))
@@ -103,8 +93,6 @@ func (Kernel) ReportISCSITargets() ([]string, error) {
 }
 
 // ReportISCSITargetPortals calls ReportIScsiTargetPortalsW for any initiator.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsitargetportalsw
 func (Kernel) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
 	const function = "ReportIScsiTargetPortalsW"
 	target16, err := wide(function, target)
@@ -118,8 +106,6 @@ func (Kernel) ReportISCSITargetPortals(target string) (portals []byte, count int
 }
 
 // ISCSIDiscoveryMechanisms calls GetIScsiTargetInformationW with DiscoveryMechanisms.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsitargetinformationw
 func (Kernel) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
 	const function = "GetIScsiTargetInformationW"
 	target16, err := wide(function, target)
@@ -133,8 +119,6 @@ func (Kernel) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
 }
 
 // SetISCSIInitiatorCHAPSharedSecret calls the function of that name.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
 func (Kernel) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 	return callISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func() uint32 {
 		return winapi.SetIScsiInitiatorCHAPSharedSecret(uint32(len(secret)), start(secret))
@@ -142,8 +126,6 @@ func (Kernel) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 }
 
 // RemoveISCSIPersistentTarget calls RemoveIScsiPersistentTargetW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsipersistenttargetw
 func (Kernel) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error {
 	const function = "RemoveIScsiPersistentTargetW"
 	initiator16, err := wide(function, initiator)
@@ -160,8 +142,6 @@ func (Kernel) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32
 }
 
 // ISCSISessionList calls GetIScsiSessionListW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getiscsisessionlistw
 func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 	var count uint32
 	b, err := grownISCSI("GetIScsiSessionListW", "", 1, func(n *uint32, buffer *byte) uint32 {
@@ -176,8 +156,6 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 }
 
 // DevicesForISCSISession calls GetDevicesForIScsiSessionW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-getdevicesforiscsisessionw
 func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error) {
 	id := winapi.ISCSIUniqueID(session)
 	devices, err = grownISCSI("GetDevicesForIScsiSessionW", "", win32.SizeofISCSIDevice,
@@ -188,8 +166,6 @@ func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byt
 }
 
 // ISCSIPersistentLogins calls ReportIScsiPersistentLoginsW.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-reportiscsipersistentloginsw
 func (Kernel) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	var n uint32
 	logins, err = grownISCSI("ReportIScsiPersistentLoginsW", "", 1, func(size *uint32, buffer *byte) uint32 {
@@ -202,8 +178,6 @@ func (Kernel) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 }
 
 // LoginISCSITarget calls LoginIScsiTargetW. The strings of the login options are bytes with a length.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-loginiscsitargetw
 func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
 	const function = "LoginIScsiTargetW"
 	target, err := wide(function, login.Target)
@@ -233,8 +207,6 @@ func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, er
 }
 
 // LogoutISCSITarget calls LogoutIScsiTarget.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-logoutiscsitarget
 func (Kernel) LogoutISCSITarget(session win32.ISCSIUniqueID) error {
 	id := winapi.ISCSIUniqueID(session)
 	return callISCSI("LogoutIScsiTarget", "", func() uint32 { return winapi.LogoutIScsiTarget(&id) })

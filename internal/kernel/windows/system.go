@@ -22,8 +22,6 @@ func (Kernel) SystemWindowsDirectory() (string, error) {
 }
 
 // SystemFirmwareTable calls GetSystemFirmwareTable with a buffer of the size that it asks for.
-//
-// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
 func (Kernel) SystemFirmwareTable(provider, id uint32) ([]byte, error) {
 	const function = "GetSystemFirmwareTable"
 	table, err := grown(1, func(n *uint32, buffer []byte) (err error) {
