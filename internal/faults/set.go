@@ -131,26 +131,13 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	if a == nil {
 		return do()
 	}
-	f := a.fault
-	switch {
-	case f.Panic:
+	if a.fault.Panic {
 		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
-	case a.holds():
-		why, err := s.held(context.Background(), a, do)
-		if why == aborted {
-			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_OPERATION_ABORTED}
-		}
-		return err
 	}
-	if f.After {
-		if err := do(); err != nil && !f.Crash {
-			return err
-		}
+	failed := func(code win32.Errno) error {
+		return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
 	}
-	if f.Crash {
-		s.crash()
-	}
-	return &kernel.Error{Function: call.Function, Object: call.Object, Code: f.Error}
+	return s.disturb(context.Background(), a, do, failed(win32.ERROR_OPERATION_ABORTED), failed(a.fault.Error))
 }
 
 // Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or
@@ -160,30 +147,41 @@ func (s *Set) Around(ctx context.Context, path string, do func() error) (cut boo
 	if a == nil {
 		return false, do()
 	}
-	f := a.fault
-	if a.holds() {
-		switch why, err := s.held(ctx, a, do); why {
-		case aborted:
-			return false, status.Error(codes.Unavailable, "the call hung until the agent or its node stopped")
-		case gaveUp:
-			return false, status.FromContextError(ctx.Err()).Err()
-		default:
-			return false, err
-		}
+	failed := a.fault.Status.Err()
+	switch {
+	case a.fault.Crash:
+		failed = status.Error(codes.Unavailable, "the agent crashed")
+	case a.fault.Cut:
+		failed = status.Error(codes.Unavailable, "the connection was cut")
 	}
+	return a.fault.Crash || a.fault.Cut, s.disturb(ctx, a, do,
+		status.Error(codes.Unavailable, "the call hung until the agent or its node stopped"), failed)
+}
+
+// disturb makes a call as a fault demands. It fails with aborted if Abort ends its wait, or with failed.
+func (s *Set) disturb(ctx context.Context, a *active, do func() error, aborted, failed error) (err error) {
+	f := a.fault
 	if f.After {
-		if err := do(); err != nil && (f.Status != APIError{}) {
-			return false, err
+		if err = do(); err != nil && !f.Crash && !f.Cut && !a.holds() {
+			return err
 		}
 	}
 	switch {
+	case a.holds():
+		if !s.hold(ctx, a) {
+			return aborted
+		}
+		if ctx.Err() != nil {
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		if !f.After {
+			err = do()
+		}
+		return err
 	case f.Crash:
 		s.crash()
-		return true, status.Error(codes.Unavailable, "the agent crashed")
-	case f.Cut:
-		return true, status.Error(codes.Unavailable, "the connection was cut")
 	}
-	return false, f.Status.Err()
+	return failed
 }
 
 // take finds the fault for a call and counts the call.
@@ -222,28 +220,8 @@ func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.inj
 // holds reports whether the fault makes calls wait.
 func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
 
-// release is the reason why a call stops waiting.
-type release int
-
-const (
-	goOn    release = iota // its delay or the fault is over
-	aborted                // the call is to fail
-	gaveUp                 // its caller gave up
-)
-
-// held makes a call, before or after it waited. If why is not goOn, its error does not count.
-func (s *Set) held(ctx context.Context, a *active, do func() error) (why release, err error) {
-	if a.fault.After {
-		err = do()
-	}
-	if why = s.hold(ctx, a); why == goOn && !a.fault.After {
-		err = do()
-	}
-	return why, err
-}
-
-// hold makes a call wait until its delay, the fault or the context is over.
-func (s *Set) hold(ctx context.Context, a *active) (why release) {
+// hold makes a call wait until its delay, the fault or the context is over. It reports false if the call was aborted.
+func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
 	var elapsed <-chan time.Time
 	if a.fault.Hang {
 		s.mu.Lock()
@@ -260,7 +238,6 @@ func (s *Set) hold(ctx context.Context, a *active) (why release) {
 	case <-a.over:
 	case <-elapsed:
 	case <-ctx.Done():
-		why = gaveUp
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,10 +246,7 @@ func (s *Set) hold(ctx context.Context, a *active) (why release) {
 		s.faults = slices.DeleteFunc(s.faults, func(other *active) bool { return other == a })
 		s.any.Store(len(s.faults) > 0)
 	}
-	if a.aborted {
-		why = aborted
-	}
-	return why
+	return !a.aborted
 }
 
 func closed(c <-chan struct{}) bool {
