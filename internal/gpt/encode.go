@@ -6,6 +6,10 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"unicode/utf16"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/cstruct"
 )
 
 // Block is a run of bytes and its place on the medium.
@@ -14,10 +18,28 @@ type Block struct {
 	Data   []byte
 }
 
+// rawHeader is a header on the medium.
+type rawHeader struct {
+	Signature                            [8]byte
+	Revision, Size, CRC, _               uint32
+	Self, Other, FirstUsable, LastUsable uint64
+	DiskID                               guid.GUID
+	Array                                uint64 // the first sector of the entry array
+	Slots, EntrySize, ArrayCRC           uint32
+}
+
+// rawEntry is an entry of the array.
+type rawEntry struct {
+	Type, ID                guid.GUID
+	First, Last, Attributes uint64
+	Name                    [nameUnits]uint16
+}
+
 const (
 	signature     = "EFI PART"
 	revision      = 0x00010000
 	headerSize    = 92
+	offsetCRC     = 16
 	mbrTypeGPT    = 0xEE
 	mbrEntry      = 446
 	bootSignature = 510
@@ -33,12 +55,12 @@ func (t *Table) Encode() []Block {
 
 	front := make([]byte, sector*2+int64(len(array)))
 	t.protectiveMBR(front[:512])
-	t.header(front[sector:sector*2], array, 1, backupLBA, 2)
+	copy(front[sector:], t.header(array, 1, backupLBA, 2))
 	copy(front[sector*2:], array)
 
 	back := make([]byte, int64(len(array))+sector)
 	copy(back, array)
-	t.header(back[len(array):], array, backupLBA, 1, backupArrayLBA)
+	copy(back[len(array):], t.header(array, backupLBA, 1, backupArrayLBA))
 	return []Block{{0, front}, {int64(backupArrayLBA) * sector, back}}
 }
 
@@ -59,40 +81,24 @@ func (t *Table) protectiveMBR(b []byte) {
 	b[bootSignature], b[bootSignature+1] = 0x55, 0xAA
 }
 
-func (t *Table) header(b, array []byte, self, other, arrayLBA uint64) {
-	le := binary.LittleEndian
-	copy(b, signature)
-	le.PutUint32(b[8:], revision)
-	le.PutUint32(b[12:], headerSize)
-	le.PutUint64(b[24:], self)
-	le.PutUint64(b[32:], other)
-	le.PutUint64(b[40:], t.FirstUsable)
-	le.PutUint64(b[48:], t.LastUsable)
-	id := t.DiskID.ToWindowsArray()
-	copy(b[56:], id[:])
-	le.PutUint64(b[72:], arrayLBA)
-	le.PutUint32(b[80:], uint32(t.Slots))
-	le.PutUint32(b[84:], entrySize)
-	le.PutUint32(b[88:], crc32.ChecksumIEEE(array[:t.Slots*entrySize]))
-	le.PutUint32(b[16:], crc32.ChecksumIEEE(b[:headerSize])) // computed while the field itself is zero
+// header returns the header that is in the sector self.
+func (t *Table) header(array []byte, self, other, arrayLBA uint64) []byte {
+	h := rawHeader{
+		Signature: [8]byte([]byte(signature)), Revision: revision, Size: headerSize, Self: self, Other: other,
+		FirstUsable: t.FirstUsable, LastUsable: t.LastUsable, DiskID: t.DiskID, Array: arrayLBA,
+		Slots: uint32(t.Slots), EntrySize: entrySize, ArrayCRC: crc32.ChecksumIEEE(array[:t.Slots*entrySize]),
+	}
+	h.CRC = crc32.ChecksumIEEE(cstruct.Encode(h)) // computed while the field itself is zero
+	return cstruct.Encode(h)
 }
 
 // encodeArray returns the entry array, padded to whole sectors.
 func (t *Table) encodeArray() []byte {
-	le := binary.LittleEndian
 	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
 	for _, p := range t.Partitions {
-		e := b[p.Slot*entrySize : (p.Slot+1)*entrySize]
-		kind, id := p.Type.ToWindowsArray(), p.ID.ToWindowsArray()
-		copy(e, kind[:])
-		copy(e[16:], id[:])
-		le.PutUint64(e[32:], p.First)
-		le.PutUint64(e[40:], p.Last)
-		le.PutUint64(e[48:], p.Attributes)
-		units := utf16.Encode([]rune(p.Name))
-		for i, u := range units[:min(len(units), nameUnits)] {
-			le.PutUint16(e[56+2*i:], u)
-		}
+		e := rawEntry{Type: p.Type, ID: p.ID, First: p.First, Last: p.Last, Attributes: p.Attributes}
+		copy(e.Name[:], utf16.Encode([]rune(p.Name)))
+		copy(b[p.Slot*entrySize:], cstruct.Encode(e))
 	}
 	return b
 }
