@@ -61,18 +61,18 @@ func (k kubeletFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Lstat finds out whether a path is a link to a share. Other types do not matter.
 func (k kubeletFiles) Lstat(name string) (fs.FileInfo, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
-	defer cancel()
-	share, err := k.files.ShareOf(ctx, k.path(name))
-	return found{name: name, link: share != ""}, lookError("look at", name, err)
+	share, err := k.share("look at", name)
+	return found{name: name, link: share != ""}, err
 }
 
 // ReadLink returns the remote path to which a link leads.
-func (k kubeletFiles) ReadLink(name string) (string, error) {
+func (k kubeletFiles) ReadLink(name string) (string, error) { return k.share("read the link", name) }
+
+func (k kubeletFiles) share(op, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	share, err := k.files.ShareOf(ctx, k.path(name))
-	return share, lookError("read the link", name, err)
+	return share, lookError(op, name, err)
 }
 
 // lookError returns a failure with the kind that tells a missing directory from one that cannot be read.

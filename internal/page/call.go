@@ -73,7 +73,7 @@ func unary[Q any, M interface {
 func (p *page) serveCall(r *http.Request) (any, error) {
 	call := p.methods[r.PathValue("method")]
 	if call == nil {
-		return nil, status.Error(codes.PermissionDenied, p.refusal("the page does not call "+r.PathValue("method")))
+		return nil, status.Error(codes.PermissionDenied, "the page does not call "+r.PathValue("method"))
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -87,19 +87,18 @@ func (p *page) serveCall(r *http.Request) (any, error) {
 	return json.RawMessage(text), err
 }
 
-// refusal returns the reason why a change is refused, usually other if the page does not only look.
-func (p *page) refusal(other string) string {
-	if p.config.Admin == nil {
-		return "this page only looks: the agent was started with -ui-read-only"
-	}
-	return other
+// changing serves a change, unless the page only looks.
+func (p *page) changing(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return answering(func(r *http.Request) (any, error) {
+		if p.config.Admin == nil {
+			return nil, status.Error(codes.PermissionDenied, "this page only looks: the agent was started with -ui-read-only")
+		}
+		return serve(r)
+	})
 }
 
 // serveReattach attaches a disk again that was pulled out, by the name of its bundle: a page names no path of the host.
 func (p *page) serveReattach(r *http.Request) (any, error) {
-	if p.config.Admin == nil {
-		return nil, status.Error(codes.PermissionDenied, p.refusal(""))
-	}
 	var wanted struct{ Name string }
 	if err := readJSON(r, &wanted); err != nil {
 		return nil, err
@@ -124,9 +123,6 @@ type newFault struct {
 }
 
 func (p *page) serveFault(r *http.Request) (any, error) {
-	if p.config.Admin == nil {
-		return nil, status.Error(codes.PermissionDenied, p.refusal(""))
-	}
 	var n newFault
 	err := readJSON(r, &n)
 	f := &api.Fault{Function: n.Function, Object: n.Object, Method: n.Method, Skip: n.Skip, Times: n.Times}
