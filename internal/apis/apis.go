@@ -82,29 +82,12 @@ func routed(routes []versions.Route, hub []server.Method, alone map[string]serve
 	return methods
 }
 
-// A Selection is the API groups and versions that are served. The zero value selects all of them. It is a flag.Value
-// that may be given once for each group: "disk=v1,v1beta3" or "iscsi=off".
+// A Selection is the API groups and versions that are served. The zero value selects all of them.
 type Selection struct {
 	versions map[string][]string // by group; an empty list: off
 }
 
-// String returns the selection in the form that Set reads, one group after another.
-func (s *Selection) String() string {
-	if s == nil {
-		return ""
-	}
-	texts := make([]string, 0, len(s.versions))
-	for group, versions := range s.versions {
-		if len(versions) == 0 {
-			versions = []string{"off"}
-		}
-		texts = append(texts, group+"="+strings.Join(versions, ","))
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, " ")
-}
-
-// Set sets the versions of one group. It fails for a group or version that the agent does not have and for a group that
+// Set sets the versions of one group, "disk=v1,v1beta3" or "iscsi=off". It fails for a group or version that the agent does not have and for a group that
 // was set before.
 func (s *Selection) Set(text string) error {
 	group, list, ok := strings.Cut(text, "=")

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,43 +36,15 @@ type Options struct {
 	program      string
 	pipeSecurity string // empty: the default
 	kubelet      string
-	more         list // working directories
+	more         []string // working directories
 	privacy      bool
 	erase        bool
-	protected    protectedServices
+	protected    []string
 	apis         apis.Selection
 	metrics      string
 	histograms   bool
 	callTimeout  time.Duration // 0: each method's own
 	deprecated   [2]struct{ name, dir string }
-}
-
-// list is a flag that may be repeated.
-type list []string
-
-func (l *list) String() string { return fmt.Sprint([]string(*l)) }
-
-func (l *list) Set(value string) error {
-	if value == "" {
-		return errors.New("empty value")
-	}
-	*l = append(*l, value)
-	return nil
-}
-
-// protectedServices is the flag with the services that no caller may stop.
-type protectedServices []string
-
-func (p *protectedServices) String() string { return strings.Join(*p, ",") }
-
-// Set adds the items of a list with commas.
-func (p *protectedServices) Set(value string) error {
-	all := append(slices.Clone(*p), strings.Split(value, ",")...)
-	if _, err := node.ProtectedServices(all); err != nil {
-		return err
-	}
-	*p = all
-	return nil
 }
 
 // NewOptions returns the options of a program with their defaults.
@@ -86,7 +57,14 @@ func NewOptions(program string) *Options {
 	o.Log.program = program
 	o.Log.register(flags)
 	flags.StringVar(&o.kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
-	flags.Var(&o.more, "working-dir", "another `directory` below which operations are allowed; may be repeated")
+	flags.Func("working-dir", "another `directory` below which operations are allowed; may be repeated",
+		func(dir string) error {
+			if dir == "" {
+				return errors.New("empty value")
+			}
+			o.more = append(o.more, dir)
+			return nil
+		})
 	for i, name := range []string{"kubelet-csi-plugins-path", "kubelet-pod-path"} {
 		o.deprecated[i].name = name
 		flags.StringVar(&o.deprecated[i].dir, name, "", "deprecated: another working `directory`")
@@ -95,9 +73,13 @@ func NewOptions(program string) *Options {
 	flags.BoolVar(&o.erase, "erase-on-format", false,
 		"let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; "+
 			"otherwise it refuses")
-	flags.Var(&o.protected, "protected-services",
+	flags.Func("protected-services",
 		"`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the "+
-			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)")
+			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)", func(list string) error {
+			o.protected = append(o.protected, strings.Split(list, ",")...)
+			_, err := node.ProtectedServices(o.protected)
+			return err
+		})
 	flags.StringVar(&o.metrics, "metrics-bind-address", "",
 		"`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.BoolVar(&o.histograms, "metrics-kernel-histograms", false,
@@ -111,8 +93,8 @@ func NewOptions(program string) *Options {
 			"policy test FILE checks it)")
 	flags.StringVar(&o.pipeSecurity, "pipe-security", "",
 		"security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
-	flags.Var(&o.apis, "api", "which `versions` of an API group are served, group=off or group=version,version; may be "+
-		"repeated (default: all)")
+	flags.Func("api", "which `versions` of an API group are served, group=off or group=version,version; may be "+
+		"repeated (default: all)", o.apis.Set)
 	return o
 }
 
