@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,26 +89,46 @@ func (c client) inCgroup(is string) bool {
 
 // Describe returns what is known of a client, in the words of policies.
 func Describe(peer transport.Peer) string {
-	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	elevated, container, cgroup := "", peer.Container, ""
 	if peer.SID != "" {
-		add("sid=%s", peer.SID)
-		add("elevated=%t", peer.Elevated)
+		elevated = fmt.Sprint(peer.Elevated)
 	}
-	if peer.Image != "" {
-		add("image=%s", strings.ToValidUTF8(peer.Image, "\uFFFD"))
+	if strings.HasPrefix(container, "/") {
+		container, cgroup = "", container
 	}
-	if peer.UID != nil {
-		add("uid=%d", *peer.UID)
+	known := words("sid", peer.SID, "elevated", elevated, "image", strings.ToValidUTF8(peer.Image, "\uFFFD"),
+		"uid", text(peer.UID), "cgroup", cgroup, "container", container)
+	return cmp.Or(known, "about which the system says nothing")
+}
+
+// String returns the description as a file has it.
+func (c client) String() string {
+	every, image := "", ""
+	if c.any {
+		every = "true"
 	}
-	switch {
-	case strings.HasPrefix(peer.Container, "/"):
-		add("cgroup=%s", peer.Container)
-	case peer.Container != "":
-		add("container=%s", peer.Container)
+	if image = c.image.String(); c.directory && !strings.HasSuffix(image, `\`) {
+		image += `\`
 	}
-	if len(parts) == 0 {
-		return "about which the system says nothing"
+	return words("any", every, "sid", c.sid, "elevated", text(c.elevated), "image", image, "container", c.container,
+		"uid", text(c.uid), "cgroup", c.cgroup)
+}
+
+// words returns the pairs of a field and its value as FIELD=VALUE, without those that have no value.
+func words(pairs ...string) string {
+	var parts []string
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			parts = append(parts, pair[0]+"="+pair[1])
+		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// text returns a value as text; "" for nil.
+func text[T any](value *T) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(*value)
 }

@@ -2,11 +2,6 @@
 
 package policy
 
-import (
-	"fmt"
-	"strings"
-)
-
 // A Summary is a rule for people.
 type Summary struct {
 	Line        int      `json:"line"`
@@ -33,30 +28,4 @@ func (r *Rule) Summary() Summary {
 		s.Others = append(s.Others, list...)
 	}
 	return s
-}
-
-// String returns the description as a file has it.
-func (c client) String() string {
-	var parts []string
-	add := func(given bool, format string, value any) {
-		if given {
-			parts = append(parts, fmt.Sprintf(format, value))
-		}
-	}
-	add(c.any, "any=%v", c.any)
-	add(c.sid != "", "sid=%s", c.sid)
-	if c.elevated != nil {
-		add(true, "elevated=%v", *c.elevated)
-	}
-	image := c.image.String()
-	if c.directory && !strings.HasSuffix(image, `\`) {
-		image += `\`
-	}
-	add(!c.image.IsZero(), "image=%s", image)
-	add(c.container != "", "container=%s", c.container)
-	if c.uid != nil {
-		add(true, "uid=%d", *c.uid)
-	}
-	add(c.cgroup != "", "cgroup=%s", c.cgroup)
-	return strings.Join(parts, ", ")
 }
