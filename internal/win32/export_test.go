@@ -17,7 +17,7 @@ var Sizes = map[string]int{
 	"SET_DISK_ATTRIBUTES": SizeofSetDiskAttributes, "DRIVE_LAYOUT_INFORMATION_EX": SizeofDriveLayout(1),
 	"PARTITION_INFORMATION_EX": sizeofPartition, "CREATE_DISK": SizeofCreateDisk,
 	"DISK_GROW_PARTITION": len(GrowPartition{}.Bytes()),
-	"VOLUME_DISK_EXTENTS": SizeofVolumeDiskExtents(1), "DISK_EXTENT": sizeofDiskExtent,
+	"VOLUME_DISK_EXTENTS": offsetExtents + sizeofDiskExtent, "DISK_EXTENT": sizeofDiskExtent,
 	"NTFS_VOLUME_DATA_BUFFER":  len(NTFSVolumeData{}.Bytes()),
 	"REPARSE_GUID_DATA_BUFFER": cstruct.Align(offsetReparseGUIDData+1, 4),
 	"FILE_BASIC_INFO":          len(FileBasic{}.Bytes()), "FILE_STANDARD_INFO": len(FileStandard{}.Bytes()),

@@ -61,11 +61,6 @@ type ISCSIUniqueID struct {
 // Bytes encodes an ISCSI_UNIQUE_SESSION_ID, 16 bytes.
 func (i ISCSIUniqueID) Bytes() []byte { return cstruct.Encode(i) }
 
-// ParseISCSIUniqueID decodes an ISCSI_UNIQUE_SESSION_ID.
-func ParseISCSIUniqueID(in []byte) (ISCSIUniqueID, error) {
-	return cstruct.Parse[ISCSIUniqueID]("ISCSI_UNIQUE_SESSION_ID", in, 16)
-}
-
 // ISCSITargetPortal is ISCSI_TARGET_PORTALW: where a target answers.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_target_portalw
 type ISCSITargetPortal struct {
@@ -96,6 +91,10 @@ func ParseISCSITargetPortal(in []byte) (ISCSITargetPortal, error) {
 	if err != nil {
 		return ISCSITargetPortal{}, err
 	}
+	return portalOf(b)
+}
+
+func portalOf(b cstruct.Buffer) (ISCSITargetPortal, error) {
 	return ISCSITargetPortal{
 		SymbolicName: b.Text(0, maxISCSIText), Address: b.Text(512, maxISCSIText), Socket: b.U16(1024),
 	}, nil
@@ -103,7 +102,7 @@ func ParseISCSITargetPortal(in []byte) (ISCSITargetPortal, error) {
 
 // ParseISCSITargetPortals decodes count ISCSI_TARGET_PORTALW, as ReportIScsiTargetPortalsW returns them.
 func ParseISCSITargetPortals(in []byte, count int) ([]ISCSITargetPortal, error) {
-	return cstruct.ParseArray("ISCSI_TARGET_PORTALW", in, count, SizeofISCSITargetPortal, ParseISCSITargetPortal)
+	return cstruct.ParseArray("ISCSI_TARGET_PORTALW", in, count, SizeofISCSITargetPortal, portalOf)
 }
 
 // ISCSITargetPortalInfo is ISCSI_TARGET_PORTAL_INFOW: a registered portal, and the initiator that asks it for targets.
@@ -117,23 +116,14 @@ type ISCSITargetPortalInfo struct {
 // SizeofISCSITargetPortalInfo is the size in bytes of an ISCSI_TARGET_PORTAL_INFOW.
 const SizeofISCSITargetPortalInfo = 1544
 
-// ParseISCSITargetPortalInfo decodes an ISCSI_TARGET_PORTAL_INFOW.
-func ParseISCSITargetPortalInfo(in []byte) (ISCSITargetPortalInfo, error) {
-	b, err := cstruct.Need("ISCSI_TARGET_PORTAL_INFOW", in, SizeofISCSITargetPortalInfo)
-	if err != nil {
-		return ISCSITargetPortalInfo{}, err
-	}
-	return ISCSITargetPortalInfo{
-		InitiatorName: b.Text(0, maxISCSIText), InitiatorPort: b.U32(512),
-		Portal: ISCSITargetPortal{SymbolicName: b.Text(516, maxISCSIText),
-			Address: b.Text(1028, maxISCSIText), Socket: b.U16(1540)},
-	}, nil
-}
-
 // ParseISCSITargetPortalInfos decodes count ISCSI_TARGET_PORTAL_INFOW, as ReportIScsiSendTargetPortalsW returns them.
 func ParseISCSITargetPortalInfos(in []byte, count int) ([]ISCSITargetPortalInfo, error) {
-	return cstruct.ParseArray("ISCSI_TARGET_PORTAL_INFOW", in, count, SizeofISCSITargetPortalInfo,
-		ParseISCSITargetPortalInfo)
+	const structure = "ISCSI_TARGET_PORTAL_INFOW"
+	return cstruct.ParseArray(structure, in, count, SizeofISCSITargetPortalInfo,
+		func(b cstruct.Buffer) (ISCSITargetPortalInfo, error) {
+			portal, err := portalOf(b[516:])
+			return ISCSITargetPortalInfo{InitiatorName: b.Text(0, maxISCSIText), InitiatorPort: b.U32(512), Portal: portal}, err
+		})
 }
 
 // ISCSIDevice is ISCSI_DEVICE_ON_SESSIONW: a device that an iSCSI session gave the node.
@@ -152,30 +142,17 @@ type ISCSIDevice struct {
 // SizeofISCSIDevice is the size in bytes of an ISCSI_DEVICE_ON_SESSIONW.
 const SizeofISCSIDevice = 2040
 
-// ParseISCSIDevice decodes an ISCSI_DEVICE_ON_SESSIONW.
-func ParseISCSIDevice(in []byte) (ISCSIDevice, error) {
-	b, err := cstruct.Need("ISCSI_DEVICE_ON_SESSIONW", in, SizeofISCSIDevice)
-	if err != nil {
-		return ISCSIDevice{}, err
-	}
-	address, err := ParseSCSIAddress(b[960:968])
-	if err != nil {
-		return ISCSIDevice{}, err
-	}
-	number, err := ParseStorageDeviceNumber(b[2024:2036])
-	if err != nil {
-		return ISCSIDevice{}, err
-	}
-	return ISCSIDevice{
-		InitiatorName: b.Text(0, maxISCSIText), TargetName: b.Text(512, maxISCSITargetName), Address: address,
-		InterfaceType: b.GUID(968), InterfaceName: b.Text(984, maxDevicePath), LegacyName: b.Text(1504, maxDevicePath),
-		Number: number, Instance: b.U32(2036),
-	}, nil
-}
-
 // ParseISCSIDevices decodes count ISCSI_DEVICE_ON_SESSIONW, as GetDevicesForIScsiSessionW returns them.
 func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
-	return cstruct.ParseArray("ISCSI_DEVICE_ON_SESSIONW", in, count, SizeofISCSIDevice, ParseISCSIDevice)
+	const structure = "ISCSI_DEVICE_ON_SESSIONW"
+	return cstruct.ParseArray(structure, in, count, SizeofISCSIDevice, func(b cstruct.Buffer) (ISCSIDevice, error) {
+		return ISCSIDevice{
+			InitiatorName: b.Text(0, maxISCSIText), TargetName: b.Text(512, maxISCSITargetName),
+			Address:       SCSIAddress{PortNumber: b[964], PathID: b[965], TargetID: b[966], LUN: b[967]},
+			InterfaceType: b.GUID(968), InterfaceName: b.Text(984, maxDevicePath), LegacyName: b.Text(1504, maxDevicePath),
+			Number: StorageDeviceNumber{b.U32(2024), b.U32(2028), b.U32(2032)}, Instance: b.U32(2036),
+		}, nil
+	})
 }
 
 // PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without its login options: a login that Windows repeats after
@@ -193,25 +170,16 @@ type PersistentISCSILogin struct {
 // SizeofPersistentISCSILogin is the size of a PERSISTENT_ISCSI_LOGIN_INFOW in bytes.
 const SizeofPersistentISCSILogin = 2080
 
-// ParsePersistentISCSILogin decodes a PERSISTENT_ISCSI_LOGIN_INFOW. It follows no pointers, so it never reads the user
-// name and the secret.
-func ParsePersistentISCSILogin(in []byte) (PersistentISCSILogin, error) {
-	b, err := cstruct.Need("PERSISTENT_ISCSI_LOGIN_INFOW", in, SizeofPersistentISCSILogin)
-	if err != nil {
-		return PersistentISCSILogin{}, err
-	}
-	portal, err := ParseISCSITargetPortal(b[968:])
-	if err != nil {
-		return PersistentISCSILogin{}, err
-	}
-	return PersistentISCSILogin{
-		TargetName: b.Text(0, maxISCSITargetName), Informational: b.Flag(448), Initiator: b.Text(450, maxISCSIText),
-		InitiatorPort: b.U32(964), Portal: portal, SecurityFlags: b.U64(2000),
-	}, nil
-}
-
 // ParsePersistentISCSILogins decodes count PERSISTENT_ISCSI_LOGIN_INFOW, as ReportIScsiPersistentLoginsW returns them.
+// It follows no pointers, so it never reads the user name and the secret.
 func ParsePersistentISCSILogins(in []byte, count int) ([]PersistentISCSILogin, error) {
-	return cstruct.ParseArray("PERSISTENT_ISCSI_LOGIN_INFOW", in, count, SizeofPersistentISCSILogin,
-		ParsePersistentISCSILogin)
+	const structure = "PERSISTENT_ISCSI_LOGIN_INFOW"
+	return cstruct.ParseArray(structure, in, count, SizeofPersistentISCSILogin,
+		func(b cstruct.Buffer) (PersistentISCSILogin, error) {
+			portal, err := portalOf(b[968:])
+			return PersistentISCSILogin{
+				TargetName: b.Text(0, maxISCSITargetName), Informational: b.Flag(448), Initiator: b.Text(450, maxISCSIText),
+				InitiatorPort: b.U32(964), Portal: portal, SecurityFlags: b.U64(2000),
+			}, err
+		})
 }

@@ -40,8 +40,7 @@ func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, e
 	const structure = "ISCSI_SESSION_INFOW"
 	list := pointed{Buffer: in, base: base}
 	room := len(in) / SizeofISCSIConnection // connections that can be in the buffer, pointed at once each
-	return cstruct.ParseArray(structure, in, count, SizeofISCSISession, func(b []byte) (s ISCSISession, err error) {
-		session := cstruct.Buffer(b)
+	return cstruct.ParseArray(structure, in, count, SizeofISCSISession, func(session cstruct.Buffer) (s ISCSISession, err error) {
 		s = ISCSISession{
 			ID:   ISCSIUniqueID{session.U64(0), session.U64(8)},
 			ISID: [6]byte(session[40:46]), TSID: [2]byte(session[46:48]),
@@ -72,9 +71,8 @@ func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, e
 	})
 }
 
-func (p pointed) connection(b []byte) (c ISCSIConnection, err error) {
+func (p pointed) connection(connection cstruct.Buffer) (c ISCSIConnection, err error) {
 	const structure = "ISCSI_CONNECTION_INFOW"
-	connection := cstruct.Buffer(b)
 	c = ISCSIConnection{
 		ID:              ISCSIUniqueID{connection.U64(0), connection.U64(8)},
 		InitiatorSocket: connection.U16(32), TargetSocket: connection.U16(34), CID: [2]byte(connection[36:38]),

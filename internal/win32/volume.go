@@ -26,9 +26,6 @@ const (
 	offsetExtents    = 8 // Extents
 )
 
-// SizeofVolumeDiskExtents is the size in bytes of a VOLUME_DISK_EXTENTS with that many extents.
-func SizeofVolumeDiskExtents(extents int) int { return offsetExtents + extents*sizeofDiskExtent }
-
 // VolumeDiskExtentsCount returns the number of extents from the partial answer that came with ERROR_MORE_DATA, at least
 // 4 bytes.
 func VolumeDiskExtentsCount(in []byte) (uint32, error) {

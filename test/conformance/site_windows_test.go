@@ -114,7 +114,7 @@ func hasVolume(number uint32) (bool, error) {
 		if err != nil {
 			continue // a volume that came or went
 		}
-		out := make([]byte, win32.SizeofVolumeDiskExtents(8))
+		out := make([]byte, 8+8*24)
 		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
 		_ = h.Close()
 		if err != nil {

@@ -132,7 +132,7 @@ func queryVolume(s Subject, volume, when string, answers map[string]string) {
 			continue
 		}
 		for code, size := range map[uint32]int{
-			win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS: win32.SizeofVolumeDiskExtents(8), win32.IOCTL_VOLUME_IS_OFFLINE: 0,
+			win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS: 8 + 8*24, win32.IOCTL_VOLUME_IS_OFFLINE: 0,
 			win32.IOCTL_STORAGE_GET_DEVICE_NUMBER: 12, win32.IOCTL_DISK_GET_LENGTH_INFO: 8,
 		} {
 			_, err := h.DeviceIoControl(code, nil, make([]byte, size))

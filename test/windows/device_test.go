@@ -96,7 +96,7 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 			if err != nil {
 				continue // it went away meanwhile
 			}
-			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.SizeofVolumeDiskExtents(8),
+			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, 8+8*24,
 				win32.ParseVolumeDiskExtents)
 			_ = h.Close()
 			if err == nil && len(extents) == 1 && extents[0].DiskNumber == d.Number() && extents[0].StartingOffset == offset {

@@ -148,8 +148,12 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 		if err != nil && !errors.Is(err, win32.ISDSC_SESSION_BUSY) || count == 0 {
 			return false, err
 		}
-		disk, err = win32.ParseISCSIDevice(devices)
-		return disk.Number.DeviceNumber != noNumber, err
+		all, err := win32.ParseISCSIDevices(devices, 1)
+		if err != nil {
+			return false, err
+		}
+		disk = all[0]
+		return disk.Number.DeviceNumber != noNumber, nil
 	})
 	if err == nil && !found {
 		err = errors.New("the target's disk has no number")

@@ -33,8 +33,8 @@ func (b Buffer) PutText(at, units int, s string) {
 	copy(b[at:at+2*(units-1)], EncodeUTF16(s))
 }
 
-// ParseArray decodes count consecutive structures of one size. Bytes after them are ignored.
-func ParseArray[T any](structure string, in []byte, count, size int, parse func([]byte) (T, error)) ([]T, error) {
+// ParseArray decodes count consecutive structures of one size, each from as many bytes. Bytes after them are ignored.
+func ParseArray[T any](structure string, in []byte, count, size int, parse func(Buffer) (T, error)) ([]T, error) {
 	if count < 0 || count > len(in)/size {
 		return nil, Malformed(structure, "%d structures in %d bytes, each has %d", count, len(in), size)
 	}
