@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/transport"
 )
@@ -20,12 +21,12 @@ const grace = 10 * time.Second
 
 // An Agent serves one node.
 type Agent struct {
-	config   Config
-	place    transport.Endpoints
-	admin    *server.Server
-	counting counting
-	failed   chan error
-	failure  atomic.Pointer[error] // the first one sent on failed
+	config  Config
+	place   transport.Endpoints
+	admin   *server.Server
+	metrics *metrics.Metrics // nil: nothing is counted, which costs calls nothing
+	failed  chan error
+	failure atomic.Pointer[error] // the first one sent on failed
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool

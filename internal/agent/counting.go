@@ -8,16 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
-
-// counting is the parts that count the agent's work. The zero value counts nothing and costs calls nothing.
-type counting struct {
-	metrics    *metrics.Metrics
-	calls      *server.Metrics    // of the server
-	operations operation.Observer // of the node
-}
 
 // count sets up the counting, if Config asks for it.
 func (a *Agent) count() {
@@ -37,12 +28,12 @@ func (a *Agent) count() {
 			return nil
 		},
 	}, a.config.KernelHistograms, a.config.Logger)
-	a.counting = counting{metrics: m, calls: m.Calls, operations: m.Operations.Observe}
+	a.metrics = m
 	a.config.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Interceptor)
 }
 
 // Metrics returns the metrics and the health of the agent, nil unless Config asks for them.
-func (a *Agent) Metrics() *metrics.Metrics { return a.counting.metrics }
+func (a *Agent) Metrics() *metrics.Metrics { return a.metrics }
 
 // endpointStates returns the endpoints that should be served, even while the node reboots, and the admin endpoint.
 func (a *Agent) endpointStates() []metrics.Endpoint {

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -24,11 +25,19 @@ type serving struct {
 
 // serve creates the node's operations and serves them.
 func (a *Agent) serve() error {
+	o := server.Options{
+		Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
+		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
+	}
+	var observe operation.Observer
+	if a.metrics != nil {
+		o.Metrics, observe = a.metrics.Calls, a.metrics.Operations.Observe
+	}
 	n, err := node.New(a.config.Kernel, node.Config{
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
 		OwnService: a.config.OwnService,
-		Records:    a.config.RecordsDir, Observer: a.counting.operations, Lease: server.LeaseOf,
+		Records:    a.config.RecordsDir, Observer: observe, Lease: server.LeaseOf,
 	})
 	if err != nil {
 		return err
@@ -36,10 +45,6 @@ func (a *Agent) serve() error {
 	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
 	all := apis.All(n)
 	selected := a.config.APIs.Apply(all)
-	o := server.Options{
-		Metrics: a.counting.calls, Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
-		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
-	}
 	if a.config.Emulation != nil {
 		o.Faults = a.config.Emulation.FaultInjector(selected)
 	}

@@ -3,9 +3,10 @@
 package gpt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
@@ -81,17 +82,15 @@ func (t *Table) arraySectors() uint64 {
 
 // Sorted returns the partitions by slot.
 func (t *Table) Sorted() []Partition {
-	sorted := append([]Partition(nil), t.Partitions...)
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Slot < sorted[j].Slot })
-	return sorted
+	return slices.SortedFunc(slices.Values(t.Partitions), func(a, b Partition) int { return a.Slot - b.Slot })
 }
 
 // Check returns an error if the table must not be written: if partitions lie outside the usable area, overlap or share
 // a slot.
 func (t *Table) Check() error {
 	slots := map[int]bool{}
-	byStart := append([]Partition(nil), t.Partitions...)
-	sort.Slice(byStart, func(i, j int) bool { return byStart[i].First < byStart[j].First })
+	byStart := slices.SortedFunc(slices.Values(t.Partitions),
+		func(a, b Partition) int { return cmp.Compare(a.First, b.First) })
 	for i, p := range byStart {
 		switch {
 		case p.Slot < 0 || p.Slot >= t.Slots:

@@ -37,15 +37,6 @@ func grownISCSI(function, object string, unit int, call func(n *uint32, buffer *
 	return b, err
 }
 
-// optionalInitiator converts the name of an initiator for a parameter that is optional. An empty name leaves the choice
-// to the service, for which the pages name a null pointer and no other value.
-func optionalInitiator(function, name string) (*uint16, error) {
-	if name == "" {
-		return nil, nil
-	}
-	return wide(function, name)
-}
-
 // AddISCSISendTargetPortal calls AddIScsiSendTargetPortalW.
 func (Kernel) AddISCSISendTargetPortal(portal []byte) error {
 	return callISCSI("AddIScsiSendTargetPortalW", "", func() uint32 {
@@ -62,26 +53,27 @@ func (Kernel) ReportISCSISendTargetPortals() (portals []byte, count int, err err
 
 // RefreshISCSISendTargetPortal calls RefreshIScsiSendTargetPortalW.
 func (Kernel) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	const function = "RefreshIScsiSendTargetPortalW"
-	initiator16, err := optionalInitiator(function, initiator)
-	if err != nil {
-		return err
-	}
-	return callISCSI(function, initiator, func() uint32 {
-		return winapi.RefreshIScsiSendTargetPortal(initiator16, initiatorPort, start(portal))
-	})
+	return callWithPortal("RefreshIScsiSendTargetPortalW", winapi.RefreshIScsiSendTargetPortal, initiator, initiatorPort,
+		portal)
 }
 
 // RemoveISCSISendTargetPortal calls RemoveIScsiSendTargetPortalW.
 func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	const function = "RemoveIScsiSendTargetPortalW"
-	initiator16, err := optionalInitiator(function, initiator)
-	if err != nil {
-		return err
+	return callWithPortal("RemoveIScsiSendTargetPortalW", winapi.RemoveIScsiSendTargetPortal, initiator, initiatorPort,
+		portal)
+}
+
+// callWithPortal calls a function for a registered portal. An initiator without a name leaves the choice to the
+// service, for which the pages name a null pointer and no other value.
+func callWithPortal(function string, call func(*uint16, uint32, *byte) uint32, initiator string, port uint32,
+	portal []byte) (err error) {
+	var initiator16 *uint16
+	if initiator != "" {
+		if initiator16, err = wide(function, initiator); err != nil {
+			return err
+		}
 	}
-	return callISCSI(function, initiator, func() uint32 {
-		return winapi.RemoveIScsiSendTargetPortal(initiator16, initiatorPort, start(portal))
-	})
+	return callISCSI(function, initiator, func() uint32 { return call(initiator16, port, start(portal)) })
 }
 
 // ReportISCSITargets calls ReportIScsiTargetsW.
