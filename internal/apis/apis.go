@@ -87,8 +87,8 @@ type Selection struct {
 	versions map[string][]string // by group; an empty list: off
 }
 
-// Set sets the versions of one group, "disk=v1,v1beta3" or "iscsi=off". It fails for a group or version that the agent does not have and for a group that
-// was set before.
+// Set sets the versions of one group, "disk=v1,v1beta3" or "iscsi=off". It fails for a group or version that the agent
+// does not have and for a group that was set before.
 func (s *Selection) Set(text string) error {
 	group, list, ok := strings.Cut(text, "=")
 	if !ok || group == "" || list == "" {

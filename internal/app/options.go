@@ -75,7 +75,8 @@ func NewOptions(program string) *Options {
 			"otherwise it refuses")
 	flags.Func("protected-services",
 		"`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the "+
-			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)", func(list string) error {
+			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)",
+		func(list string) error {
 			o.protected = append(o.protected, strings.Split(list, ",")...)
 			_, err := node.ProtectedServices(o.protected)
 			return err

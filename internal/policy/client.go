@@ -103,11 +103,11 @@ func Describe(peer transport.Peer) string {
 
 // String returns the description as a file has it.
 func (c client) String() string {
-	every, image := "", ""
+	every, image := "", c.image.String()
 	if c.any {
 		every = "true"
 	}
-	if image = c.image.String(); c.directory && !strings.HasSuffix(image, `\`) {
+	if c.directory && !strings.HasSuffix(image, `\`) {
 		image += `\`
 	}
 	return words("any", every, "sid", c.sid, "elevated", text(c.elevated), "image", image, "container", c.container,

@@ -40,7 +40,7 @@ func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, e
 	const structure = "ISCSI_SESSION_INFOW"
 	list := pointed{Buffer: in, base: base}
 	room := len(in) / SizeofISCSIConnection // connections that can be in the buffer, pointed at once each
-	return cstruct.ParseArray(structure, in, count, SizeofISCSISession, func(session cstruct.Buffer) (s ISCSISession, err error) {
+	parse := func(session cstruct.Buffer) (s ISCSISession, err error) {
 		s = ISCSISession{
 			ID:   ISCSIUniqueID{session.U64(0), session.U64(8)},
 			ISID: [6]byte(session[40:46]), TSID: [2]byte(session[46:48]),
@@ -68,7 +68,8 @@ func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, e
 		s.Connections, err = cstruct.ParseArray("ISCSI_CONNECTION_INFOW", at, int(connections),
 			SizeofISCSIConnection, list.connection)
 		return s, err
-	})
+	}
+	return cstruct.ParseArray(structure, in, count, SizeofISCSISession, parse)
 }
 
 func (p pointed) connection(connection cstruct.Buffer) (c ISCSIConnection, err error) {
