@@ -9,6 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -17,82 +18,63 @@ import (
 
 // Contents returns the names of a directory's entries.
 func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error) {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	return readOf(ctx, f.node, "Contents", path, f.node.path, operation.Path, (*op).contents)
+}
+
+func (o *op) contents(path winpath.Path) (names []string, err error) {
+	loc, err := o.Locate(path, winfs.Walk{})
+	if errdefs.IsMissing(err) {
+		return nil, pathNotFound(path, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, f.node, operation.On("Contents", operation.Path(parsed)), func(o *op) ([]string, error) {
-		loc, err := o.Locate(parsed, winfs.Walk{})
-		if errdefs.IsMissing(err) {
-			return nil, pathNotFound(parsed, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer loc.Close()
-		l, err := loc.Open(winfs.OpenContents)
-		switch {
-		case errdefs.IsMissing(err):
-			return nil, pathNotFound(parsed, err)
-		case err != nil:
-			return nil, errdefs.Errorf(err, "listing %s", parsed)
-		case !l.IsPlainDirectory():
-			return nil, errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is not a directory", parsed)
-		}
-		var names []string
-		for s := (winfs.Entries{Directory: l}); ; {
-			entry, err := s.Next()
-			if err != nil {
-				return nil, errdefs.Errorf(err, "listing %s", parsed)
-			}
-			if entry == nil {
-				return names, nil
-			}
-			names = append(names, entry.Name)
-		}
+	defer loc.Close()
+	l, err := loc.Open(winfs.OpenContents)
+	switch {
+	case errdefs.IsMissing(err):
+		return nil, pathNotFound(path, err)
+	case err != nil:
+		return nil, errdefs.Errorf(err, "listing %s", path)
+	case !l.IsPlainDirectory():
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is not a directory", path)
+	}
+	_, err = l.Has(func(entry win32.DirectoryEntry) (bool, error) {
+		names = append(names, entry.Name)
+		return false, nil
 	})
+	if err != nil {
+		return nil, errdefs.Errorf(err, "listing %s", path)
+	}
+	return names, nil
 }
 
 // ShareOf returns the remote path to which a link leads, and "" for everything else at the path. No server is asked.
 func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
-	if err != nil {
-		return "", err
-	}
-	return read(ctx, f.node, operation.On("ShareOf", operation.Path(parsed)), func(o *op) (string, error) {
-		links := winfs.MaxLinks
-		s, err := o.Stat(parsed, &links)
-		if errdefs.IsMissing(err) {
-			return "", pathNotFound(parsed, err)
-		}
-		if err != nil {
-			return "", errdefs.Errorf(err, "looking at %s", parsed)
-		}
-		target, is := s.Share()
-		if !is {
-			return "", nil
-		}
-		return winpath.UNC{Server: target.Server, Share: target.Share, Rest: target.Rest}.String(), nil
-	})
+	return readOf(ctx, f.node, "ShareOf", path, f.node.path, operation.Path,
+		func(o *op, path winpath.Path) (string, error) {
+			s, err := o.statOf(path)
+			if target, is := s.Share(); is {
+				return winpath.UNC{Server: target.Server, Share: target.Share, Rest: target.Rest}.String(), nil
+			}
+			return "", err
+		})
 }
 
 // MountPoints returns the directories and drives at which a volume is mounted, including those that other programs
 // made.
 func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return nil, err
-	}
-	return read(ctx, v.node, operation.On("MountPoints", operation.Volume(id)), func(o *op) ([]string, error) {
-		paths, err := o.Kernel.VolumePathNames(id.String())
-		if errdefs.IsMissing(err) {
-			return nil, nil // the volume has gone
-		}
-		if err != nil {
-			return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
-		}
-		return slices.DeleteFunc(paths, o.isStale), nil
-	})
+	return readOf(ctx, v.node, "MountPoints", volumeID, parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) ([]string, error) {
+			paths, err := o.Kernel.VolumePathNames(id.String())
+			if errdefs.IsMissing(err) {
+				return nil, nil // the volume has gone
+			}
+			if err != nil {
+				return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
+			}
+			return slices.DeleteFunc(paths, o.isStale), nil
+		})
 }
 
 // Kubelet returns kubelet's directory on the node, the first of the working directories; "" if there is none.

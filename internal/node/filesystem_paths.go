@@ -18,42 +18,52 @@ type Filesystem struct{ node *Node }
 
 // PathExists reports whether anything is at a path; a link or mount point counts, wherever it leads.
 func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
-	if err != nil {
-		return false, err
-	}
-	return read(ctx, f.node, operation.On("PathExists", operation.Path(parsed)), func(o *op) (bool, error) {
-		links := winfs.MaxLinks
-		loc, _, err := o.LookUp(parsed, &links)
-		if errdefs.IsMissing(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, errdefs.Errorf(err, "looking at %s", parsed)
-		}
-		loc.Close()
-		return true, nil
-	})
+	return readOf(ctx, f.node, "PathExists", path, f.node.path, operation.Path,
+		func(o *op, path winpath.Path) (bool, error) {
+			links := winfs.MaxLinks
+			loc, _, err := o.LookUp(path, &links)
+			if errdefs.IsMissing(err) {
+				return false, nil
+			}
+			if err != nil {
+				return false, errdefs.Errorf(err, "looking at %s", path)
+			}
+			loc.Close()
+			return true, nil
+		})
+}
+
+// path parses a path argument of the filesystem group, in which / is no separator.
+func (n *Node) path(text string) (winpath.Path, error) {
+	return n.policy.ParsePath(text, winpath.Options{})
+}
+
+// slashedPath parses a path argument that may have / for \.
+func (n *Node) slashedPath(text string) (winpath.Path, error) {
+	return n.policy.ParsePath(text, winpath.Options{ForwardSlash: true})
 }
 
 // IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
 // file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
 func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{ForwardSlash: true})
-	if err != nil {
-		return false, err
+	return readOf(ctx, f.node, "IsSymlink", path, f.node.slashedPath, operation.Path,
+		func(o *op, path winpath.Path) (bool, error) {
+			s, err := o.statOf(path)
+			return err == nil && s.Reparse != nil && o.targetExists(s, path), err
+		})
+}
+
+// statOf examines what is at a path.
+func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
+	links := winfs.MaxLinks
+	s, err := o.Stat(path, &links)
+	switch {
+	case errdefs.IsMissing(err):
+		return s, pathNotFound(path, err)
+	case err != nil:
+		return s, errdefs.Errorf(err, "looking at %s", path)
 	}
-	return read(ctx, f.node, operation.On("IsSymlink", operation.Path(parsed)), func(o *op) (bool, error) {
-		links := winfs.MaxLinks
-		s, err := o.Stat(parsed, &links)
-		if errdefs.IsMissing(err) {
-			return false, pathNotFound(parsed, err)
-		}
-		if err != nil {
-			return false, errdefs.Errorf(err, "looking at %s", parsed)
-		}
-		return s.Reparse != nil && o.targetExists(s, parsed), nil
-	})
+	return s, nil
 }
 
 // targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
@@ -80,7 +90,7 @@ func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
 
 // Mkdir makes a directory and its parents. An existing directory is success.
 func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	parsed, err := f.node.path(path)
 	if err != nil {
 		return err
 	}

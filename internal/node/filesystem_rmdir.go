@@ -21,7 +21,7 @@ import (
 // name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
 // the directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	parsed, err := f.node.path(path)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 // it are removed, not followed. A path that is itself a link or mount point is refused, because its content is data of
 // a volume or share.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
-	parsed, err := f.node.policy.ParsePath(path, winpath.Options{})
+	parsed, err := f.node.path(path)
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,11 @@ import (
 // may be missing, but must not be a file. If the same link exists, that is success; anything else there is
 // AlreadyExists. The link's parent directory must exist.
 func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
-	source, err := f.node.policy.ParsePath(sourcePath, winpath.Options{})
+	source, err := f.node.path(sourcePath)
 	if err != nil {
 		return err
 	}
-	link, err := f.node.policy.ParsePath(targetPath, winpath.Options{})
+	link, err := f.node.path(targetPath)
 	if err != nil {
 		return err
 	}

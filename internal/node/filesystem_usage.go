@@ -20,12 +20,7 @@ type Usage struct{ Total, Used, Available int64 }
 
 // Usage returns how full the volume or the share is that is mounted at a path, or to which links there lead.
 func (f *Filesystem) Usage(ctx context.Context, path string) (Usage, error) {
-	parsed, err := f.node.targetPath(path)
-	if err != nil {
-		return Usage{}, err
-	}
-	return read(ctx, f.node, operation.On("GetUsage", operation.Path(parsed)),
-		func(o *op) (Usage, error) { return o.usage(parsed) })
+	return readOf(ctx, f.node, "GetUsage", path, f.node.targetPath, operation.Path, (*op).usage)
 }
 
 func (o *op) usage(path winpath.Path) (Usage, error) {

@@ -32,7 +32,7 @@ func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target stri
 					return []uint32{}, err
 				}
 				if len(found.disks) > 0 && found.late == 0 || !found.connected ||
-					!p.Wait(time.Until(o.node.logins.disksUntil(name))) {
+					!p.Wait(time.Until(o.node.disksUntil(name))) {
 					return found.disks, nil
 				}
 			}
@@ -144,7 +144,7 @@ func (o *op) disconnect(name targetName) error {
 			return o.failISCSI(err, "logging out of the target %s", name)
 		}
 	}
-	o.node.logins.forget(name)
+	o.node.arrivals.Delete(name)
 	return nil
 }
 
@@ -216,7 +216,7 @@ func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 	for {
 		found, err := o.targetDisks(name)
 		if err != nil || !found.unseen || !found.connected || o.refuseMissingVolumes(name) == nil ||
-			!p.Wait(time.Until(o.node.logins.disksUntil(name))) {
+			!p.Wait(time.Until(o.node.disksUntil(name))) {
 			return found, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -115,7 +116,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
-	o.node.logins.expectDisks(name) // a login whose answer is lost brings disks as well
+	o.node.expectDisks(name) // a login whose answer is lost brings disks as well
 	err := o.initiator().login(login.options(p, name))
 	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
@@ -136,7 +137,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 	case err != nil:
 		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
 	}
-	o.node.logins.expectDisks(name)
+	o.node.expectDisks(name)
 	return nil
 }
 
@@ -198,4 +199,22 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 			slices.SortFunc(sessions, func(a, b ISCSISession) int { return strings.Compare(a.Target, b.Target) })
 			return sessions, nil
 		})
+}
+
+// arrivalTime is how long callers wait for the disks of a login.
+const arrivalTime = 10 * time.Second
+
+// expectDisks notes that the disks of a target may arrive from now on.
+func (n *Node) expectDisks(name targetName) {
+	until := time.Now().Add(arrivalTime)
+	n.arrivals.Store(name, until)
+	time.AfterFunc(arrivalTime, func() { n.arrivals.CompareAndDelete(name, until) })
+}
+
+// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent
+// login.
+func (n *Node) disksUntil(name targetName) time.Time {
+	until, _ := n.arrivals.Load(name)
+	at, _ := until.(time.Time)
+	return at
 }

@@ -131,8 +131,8 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 			time.Since(begin) != 0 {
 			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
 		}
-		if len(s.node.logins.since) != 0 {
-			t.Errorf("logins that are over are remembered: %v", s.node.logins.since)
+		if until := s.node.disksUntil(scriptedTarget); !until.IsZero() {
+			t.Errorf("a login that is over is remembered: %v", until)
 		}
 	})
 }

@@ -68,9 +68,9 @@ type Node struct {
 
 	missing []Privilege // set by EnablePrivileges
 
-	hints  volumeHints
-	mapped mappedWith
-	logins logins
+	hints    volumeHints
+	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
+	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
 
 	awaited sync.Map // numbers of the disks whose volumes Windows is asked for; see volumesReady
 }

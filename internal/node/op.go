@@ -37,6 +37,17 @@ func read[T any](ctx context.Context, n *Node, request operation.Request, f func
 		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
 }
 
+// readOf runs a read of the one object that a caller's text names, by the function that parses it.
+func readOf[X, T any](ctx context.Context, n *Node, verb, text string, parse func(string) (X, error),
+	object func(X) operation.Object, f func(o *op, x X) (T, error)) (T, error) {
+	x, err := parse(text)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return read(ctx, n, operation.On(verb, object(x)), func(o *op) (T, error) { return f(o, x) })
+}
+
 // changeTo runs an operation that changes something and has a result: see operation.Change.
 func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
 	request.Scope = winfs.ScopeName(ctx)

@@ -3,8 +3,6 @@
 package node
 
 import (
-	"sync"
-
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -75,7 +73,7 @@ func (o *op) openOnShare(path string, options uint32) error {
 // may use its folders are common.
 func (o *op) onlyRootDenies(share winpath.UNC) bool {
 	key := winfs.ShareKey(share.Server, share.Share)
-	if o.node.mapped.was(key, o.Request.Credentials) {
+	if with, ok := o.node.mapped.Load(key); ok && with == o.Request.Credentials {
 		return true
 	}
 	if len(share.Rest) == 0 {
@@ -94,33 +92,4 @@ func refusesLogon(err error) bool {
 		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_EXPIRED,
 		win32.ERROR_PASSWORD_MUST_CHANGE,
 		win32.ERROR_ACCOUNT_LOCKED_OUT, win32.ERROR_NOT_CONNECTED)
-}
-
-// mappedWith remembers the sealed credentials with which this agent mapped shares; Windows does not tell.
-type mappedWith struct {
-	mu     sync.Mutex
-	sealed map[string]string // by share
-}
-
-func (m *mappedWith) note(share, sealed string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.sealed == nil {
-		m.sealed = make(map[string]string)
-	}
-	m.sealed[share] = sealed
-}
-
-func (m *mappedWith) forget(share string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.sealed, share)
-}
-
-// was reports whether the agent mapped the share with these credentials.
-func (m *mappedWith) was(share, sealed string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	with, ok := m.sealed[share]
-	return ok && with == sealed
 }

@@ -31,7 +31,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		}
 		err = o.mapAnew(key, userName, password)
 		if err == nil {
-			o.node.mapped.note(key, o.Request.Credentials)
+			o.node.mapped.Store(key, o.Request.Credentials)
 			return nil
 		}
 		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
@@ -66,7 +66,7 @@ func (o *op) unmap(key string) error {
 	defer release()
 	err = o.Kernel.RemoveSMBGlobalMapping(key)
 	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
-		o.node.mapped.forget(key)
+		o.node.mapped.Delete(key)
 		return nil
 	}
 	return errdefs.Errorf(err, "removing the mapping of %s", key)

@@ -89,7 +89,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 // link returns the link at a local path to a share. Programs that read it see the plain \\server\share\dir\, from which
 // drivers take the share's name.
 func (s *SMB) link(localPath string, share winpath.UNC) (*winfs.DirectoryLink, error) {
-	at, err := s.node.policy.ParsePath(localPath, winpath.Options{})
+	at, err := s.node.path(localPath)
 	if err != nil {
 		return nil, err
 	}

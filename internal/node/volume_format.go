@@ -91,14 +91,11 @@ func (o *op) deviceExtents(device string) (extents, error) {
 // IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
 // means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
 func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return false, err
-	}
-	return read(ctx, v.node, operation.On("IsVolumeFormatted", operation.Volume(id)), func(o *op) (bool, error) {
-		fileSystem, err := o.fileSystem(id)
-		return fileSystem != "", err
-	})
+	return readOf(ctx, v.node, "IsVolumeFormatted", volumeID, parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (bool, error) {
+			fileSystem, err := o.fileSystem(id)
+			return fileSystem != "", err
+		})
 }
 
 // fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.

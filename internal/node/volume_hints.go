@@ -11,10 +11,7 @@ import (
 
 // volumeHints remembers the last known disk of each volume. Windows lists volumes only for the whole node, and there
 // may be hundreds. A hint is checked before it is used.
-type volumeHints struct {
-	mu    sync.Mutex
-	known map[diskOffset]winpath.VolumeID
-}
+type volumeHints struct{ known sync.Map } // of winpath.VolumeID, by diskOffset
 
 type diskOffset struct {
 	disk   uint32
@@ -22,41 +19,25 @@ type diskOffset struct {
 }
 
 func (h *volumeHints) remember(volumes []diskVolume) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.known == nil {
-		h.known = make(map[diskOffset]winpath.VolumeID)
-	}
 	for _, v := range volumes {
-		h.known[diskOffset{v.extent.DiskNumber, v.extent.StartingOffset}] = v.id
+		h.known.Store(diskOffset{v.extent.DiskNumber, v.extent.StartingOffset}, v.id)
 	}
-}
-
-func (h *volumeHints) at(where diskOffset) (winpath.VolumeID, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	id, ok := h.known[where]
-	return id, ok
 }
 
 // likelyOn separates the volumes that may be on a disk, because they were last found there or never, from the
 // others.
 func (h *volumeHints) likelyOn(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	elsewhere := make(map[winpath.VolumeID]bool)
-	for where, id := range h.known {
-		if where.disk != disk {
+	here, elsewhere := map[any]bool{}, map[any]bool{}
+	h.known.Range(func(where, id any) bool {
+		if where.(diskOffset).disk == disk { //nolint:forcetypeassert // there is nothing else in it
+			here[id] = true
+		} else {
 			elsewhere[id] = true
 		}
-	}
-	for where, id := range h.known {
-		if where.disk == disk {
-			delete(elsewhere, id)
-		}
-	}
+		return true
+	})
 	for _, id := range ids {
-		if elsewhere[id] {
+		if elsewhere[id] && !here[id] {
 			rest = append(rest, id)
 		} else {
 			first = append(first, id)
@@ -65,25 +46,20 @@ func (h *volumeHints) likelyOn(disk uint32, ids []winpath.VolumeID) (first, rest
 	return first, rest
 }
 
-func (h *volumeHints) forget(where diskOffset) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.known, where)
-}
-
 // hintedVolumes returns the volumes of the given partitions if each is still where it was last found; else false.
 func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskVolume, bool) {
 	volumes := make([]diskVolume, 0, len(partitions))
 	for _, p := range partitions {
 		where := diskOffset{number, p.StartingOffset}
-		id, ok := o.node.hints.at(where)
+		known, ok := o.node.hints.known.Load(where)
 		if !ok {
 			return nil, false
 		}
+		id := known.(winpath.VolumeID) //nolint:forcetypeassert // there is nothing else in it
 		extents, err := o.volumeExtents(id)
 		if err != nil || len(extents) != 1 || extents[0].DiskNumber != number ||
 			extents[0].StartingOffset != p.StartingOffset {
-			o.node.hints.forget(where)
+			o.node.hints.known.Delete(where)
 			return nil, false
 		}
 		volumes = append(volumes, diskVolume{id, extents[0]})

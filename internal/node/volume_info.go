@@ -34,31 +34,23 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 
 // GetDiskNumberFromVolumeID returns the number of the disk that a volume lies on, mounted or not.
 func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string) (uint32, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return 0, err
-	}
-	return read(ctx, v.node, operation.On("GetDiskNumberFromVolumeID", operation.Volume(id)), func(o *op) (uint32, error) {
-		extents, err := o.volumeExtents(id)
-		if err != nil {
-			return 0, err
-		}
-		disks := extents.disks()
-		if len(disks) != 1 {
-			return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
-		}
-		return disks[0], nil
-	})
+	return readOf(ctx, v.node, "GetDiskNumberFromVolumeID", volumeID, parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (uint32, error) {
+			extents, err := o.volumeExtents(id)
+			if err != nil {
+				return 0, err
+			}
+			disks := extents.disks()
+			if len(disks) != 1 {
+				return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
+			}
+			return disks[0], nil
+		})
 }
 
 // GetVolumeStats returns the size of a volume's file system and how much of it is used, in bytes.
 func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeStats, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return VolumeStats{}, err
-	}
-	return read(ctx, v.node, operation.On("GetVolumeStats", operation.Volume(id)),
-		func(o *op) (VolumeStats, error) { return o.volumeStats(id) })
+	return readOf(ctx, v.node, "GetVolumeStats", volumeID, parseVolumeID, operation.Volume, (*op).volumeStats)
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {

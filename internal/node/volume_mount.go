@@ -21,7 +21,7 @@ func (n *Node) targetPath(text string) (winpath.Path, error) {
 	if text == "" {
 		return winpath.Path{}, errdefs.InvalidArgument.Errorf(reason.InvalidPath, "target path is empty")
 	}
-	return n.policy.ParsePath(text, winpath.Options{ForwardSlash: true})
+	return n.slashedPath(text)
 }
 
 // MountVolume mounts a volume at a directory. It makes a missing directory and its parents; an existing one must be

@@ -23,7 +23,8 @@ const nothingMounted = "because it does not exist"
 // It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
 // at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	id, err := v.volumeIDFromTargetPath(ctx, targetPath)
+	id, err := readOf(ctx, v.node, "GetVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
+		(*op).volumeMountedAt)
 	var failure *errdefs.Error
 	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
 		strings.Contains(failure.Message, nothingMounted) {
@@ -32,15 +33,6 @@ func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath stri
 		return "", &quoted
 	}
 	return id, err
-}
-
-func (v *Volumes) volumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	path, err := v.node.targetPath(targetPath)
-	if err != nil {
-		return "", err
-	}
-	return read(ctx, v.node, operation.On("GetVolumeIDFromTargetPath", operation.Path(path)),
-		func(o *op) (string, error) { return o.volumeMountedAt(path) })
 }
 
 func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
@@ -74,12 +66,8 @@ func notMounted(path winpath.Path, err error) error {
 // or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is
 // on no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	path, err := v.node.targetPath(targetPath)
-	if err != nil {
-		return "", err
-	}
-	return read(ctx, v.node, operation.On("GetClosestVolumeIDFromTargetPath", operation.Path(path)),
-		func(o *op) (string, error) { return o.volumeHolding(path) })
+	return readOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
+		(*op).volumeHolding)
 }
 
 func (o *op) volumeHolding(path winpath.Path) (string, error) {

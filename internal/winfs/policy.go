@@ -5,6 +5,8 @@
 package winfs
 
 import (
+	"sync/atomic"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
@@ -27,7 +29,7 @@ import (
 type Policy struct {
 	dirs   winpath.WorkingDirs
 	shares shareGuard
-	system systemVolumeCache
+	system atomic.Pointer[winpath.VolumeID] // the volume that Windows runs from, once it is known: it cannot change
 }
 
 // NewPolicy returns the policy for working directories; at least one is needed.
