@@ -12,9 +12,10 @@
 // fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and
 // has a gRPC code.
 //
-// The types with an equals sign are those of package staging, whose documentation has their fields and methods:
+// The types with an equals sign are those of the packages staging and stepwise of the client, whose documentation has
+// their fields and methods:
 //
-//	go doc -all github.com/kubernetes-csi/csi-proxy/client/staging StageOptions
+//	go doc -all github.com/kubernetes-csi/csi-proxy/client/stepwise StageOptions
 //
 // Paths have the forms that kubelet uses: with slashes or backslashes, with or without a drive.
 package mounter

@@ -5,45 +5,46 @@ package mounter
 import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
-// The types that a Mounter takes and returns, from package staging.
+// The types that a Mounter takes and returns, from the packages stepwise and staging of the client.
 type (
 	// A Disk is one disk of the node, as drivers recognise it.
-	Disk = staging.Disk
+	Disk = stepwise.Disk
 	// A Match picks disks of a node by what a cloud or a storage system knows of them.
-	Match = staging.Match
+	Match = stepwise.Match
 	// StageOptions adjust StageDisk. The zero value stages a volume to be written.
-	StageOptions = staging.StageOptions
+	StageOptions = stepwise.StageOptions
 	// Access is what an account may do in the root directory of a new volume and in all that is made there later.
-	Access = staging.Access
+	Access = stepwise.Access
 	// Rights are a set of rights. The zero value is not valid.
-	Rights = staging.Rights
+	Rights = stepwise.Rights
 	// An ISCSIDisk is a logical unit of an iSCSI target.
 	ISCSIDisk = staging.ISCSIDisk
 	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 	CHAP = staging.CHAP
 	// A Device is a volume and the disk that it lies on.
-	Device = staging.Device
+	Device = stepwise.Device
 	// A Size is the size of a volume, in bytes.
-	Size = staging.Size
+	Size = stepwise.Size
 	// Usage is the usage of a volume's file system, in bytes.
-	Usage = staging.Usage
+	Usage = stepwise.Usage
 	// A Condition is what CSI calls VolumeCondition.
-	Condition = staging.Condition
+	Condition = stepwise.Condition
 	// Shares keeps one mapping of each SMB share for all volumes of the node that use it.
 	Shares = staging.Shares
 	// A ShareStatus is how a staged share is.
 	ShareStatus = staging.ShareStatus
 	// Credentials are the credentials for an SMB server.
-	Credentials = staging.Credentials
+	Credentials = stepwise.Credentials
 )
 
 // The sets of rights, with the names that icacls has for them: RX, M and F.
 const (
-	RightsRead   = staging.RightsRead
-	RightsModify = staging.RightsModify
-	RightsFull   = staging.RightsFull
+	RightsRead   = stepwise.RightsRead
+	RightsModify = stepwise.RightsModify
+	RightsFull   = stepwise.RightsFull
 )
 
 // The kinds of failures of the steps. Those of the agent's calls are package csiproxy's.
@@ -57,49 +58,49 @@ var (
 	// ErrNearlyFull is the cause of the condition of a volume with less than a twentieth and less than 1 GiB available.
 	ErrNearlyFull = csiproxy.ErrNearlyFull
 	// ErrNotStaged: no share is staged at the path.
-	ErrNotStaged = staging.ErrNotStaged
+	ErrNotStaged = stepwise.ErrNotStaged
 )
 
 // Where returns a match of a driver's own. The phrase what is for errors, such as "LUN 3".
-func Where(what string, fits func(Disk) bool) Match { return staging.Where(what, fits) }
+func Where(what string, fits func(Disk) bool) Match { return stepwise.Where(what, fits) }
 
 // ByNumber picks the disk with a number, which changes when disks come and go.
-func ByNumber(number uint32) Match { return staging.ByNumber(number) }
+func ByNumber(number uint32) Match { return stepwise.ByNumber(number) }
 
 // ByLUN picks disks by their logical unit number, on any bus that has one: see ByAzureLUN and ByISCSI.
-func ByLUN(lun uint32) Match { return staging.ByLUN(lun) }
+func ByLUN(lun uint32) Match { return stepwise.ByLUN(lun) }
 
-// ByAzureLUN picks the disk that Azure attached with a LUN; see staging.ByAzureLUN for how it is told from others.
-func ByAzureLUN(lun uint32) Match { return staging.ByAzureLUN(lun) }
+// ByAzureLUN picks the disk that Azure attached with a LUN; see stepwise.ByAzureLUN for how it is told from others.
+func ByAzureLUN(lun uint32) Match { return stepwise.ByAzureLUN(lun) }
 
 // ByModel picks disks by their whole model, for a machine's local disks: "Amazon EC2 NVMe Instance Storage". The agent
-// looks for the disk when it stages; see staging.ByModel.
-func ByModel(model string) Match { return staging.ByModel(model) }
+// looks for the disk when it stages; see stepwise.ByModel.
+func ByModel(model string) Match { return stepwise.ByModel(model) }
 
 // BySerialNumber picks disks whose serial number contains a text, in upper or lower case.
-func BySerialNumber(part string) Match { return staging.BySerialNumber(part) }
+func BySerialNumber(part string) Match { return stepwise.BySerialNumber(part) }
 
 // ByPage83 picks disks by the whole page 83h identifier.
-func ByPage83(id string) Match { return staging.ByPage83(id) }
+func ByPage83(id string) Match { return stepwise.ByPage83(id) }
 
 // ByEBSVolume picks the disk of an EBS volume by the volume's id, such as vol-0123456789abcdef0.
-func ByEBSVolume(volumeID string) Match { return staging.ByEBSVolume(volumeID) }
+func ByEBSVolume(volumeID string) Match { return stepwise.ByEBSVolume(volumeID) }
 
 // ByGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name. For NVMe see ByEUI64.
-func ByGCEDevice(name string) Match { return staging.ByGCEDevice(name) }
+func ByGCEDevice(name string) Match { return stepwise.ByGCEDevice(name) }
 
 // ByEUI64 picks the NVMe disk whose namespace has an EUI-64, such as Compute Engine's nvmeNamespaceIdentifier.
-func ByEUI64(id uint64) Match { return staging.ByEUI64(id) }
+func ByEUI64(id uint64) Match { return stepwise.ByEUI64(id) }
 
 // ByVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a.
-func ByVSphereUUID(uuid string) Match { return staging.ByVSphereUUID(uuid) }
+func ByVSphereUUID(uuid string) Match { return stepwise.ByVSphereUUID(uuid) }
 
 // ByISCSI picks the logical unit of an iSCSI target to which the node is connected. Address and port are those of the
 // portal; port 0 is 3260.
 func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
-	return staging.ByISCSI(address, port, iqn, lun)
+	return stepwise.ByISCSI(address, port, iqn, lun)
 }
 
 // ByBlankSize picks disks of exactly this size, in bytes, that have no partition table, for labs whose disks have no
 // other marks. Once the disk is staged it is not blank any more.
-func ByBlankSize(bytes int64) Match { return staging.ByBlankSize(bytes) }
+func ByBlankSize(bytes int64) Match { return stepwise.ByBlankSize(bytes) }

@@ -28,16 +28,17 @@ import (
 // Nothing is overwritten by this project's agent; the original's formats a volume whose file system Windows does not
 // know. A disk or volume with other content is csiproxy.ErrNotBlank, and a target at which another volume is mounted
 // csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the calls.
-func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+func (m *Mounter) StageDisk(ctx context.Context, match stepwise.Match, target string,
+	options stepwise.StageOptions) (stepwise.Device, error) {
 	if device, done, err := m.stageInOneCall(ctx, match, stepwise.WindowsPath(target), options); done {
 		return device, err
 	}
 	if len(options.Access) > 0 {
-		return Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)
+		return stepwise.Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)
 	}
 	disk, err := m.WaitForDisk(ctx, match)
 	if err != nil {
-		return Device{}, err
+		return stepwise.Device{}, err
 	}
 	return m.StageFound(ctx, disk, target, options)
 }
@@ -48,7 +49,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 // a partition table is left as it is: there is nothing to lose. A disk that does not match any more has been detached,
 // which is success; one that does not answer has not, which is an error. A mounter without WithKubelet does not see
 // other paths at which the volume is mounted, so there must be none.
-func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) error {
+func (m *Mounter) UnstageDisk(ctx context.Context, match stepwise.Match, target string) error {
 	if err := m.UnmountDevice(ctx, target); err != nil || match.OfAgent() { // a local disk is not detached
 		return err
 	}
@@ -71,16 +72,16 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match Match, target string) e
 
 // stillThere returns the disk that matches. It does not take one for detached whose marks could not be read once, or
 // that does not answer: agents leave such marks and disks out of their lists.
-func (m *Mounter) stillThere(ctx context.Context, match Match) (disk Disk, err error) {
+func (m *Mounter) stillThere(ctx context.Context, match stepwise.Match) (disk stepwise.Disk, err error) {
 	for range 2 {
 		if disk, err = m.FindDisk(ctx, match); !errors.Is(err, calls.ErrDiskNotFound) {
 			return disk, err
 		}
 	}
 	if unknown := m.allAnswer(ctx); unknown != nil {
-		return Disk{}, unknown
+		return stepwise.Disk{}, unknown
 	}
-	return Disk{}, err
+	return stepwise.Disk{}, err
 }
 
 // allAnswer returns an error if a disk that is not in the list of disks fails to answer. Disk numbers are the lowest
@@ -91,7 +92,7 @@ func (m *Mounter) allAnswer(ctx context.Context) error {
 		return err
 	}
 	for number, left := uint32(0), len(disks); ; number++ {
-		if slices.ContainsFunc(disks, func(d Disk) bool { return d.Number == number }) {
+		if slices.ContainsFunc(disks, func(d stepwise.Disk) bool { return d.Number == number }) {
 			left--
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
 // An ISCSIDisk is a logical unit of an iSCSI target.
@@ -23,7 +24,7 @@ func (d ISCSIDisk) portal() *calls.TargetPortal {
 	return &calls.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
 }
 
-func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
+func (d ISCSIDisk) match() stepwise.Match { return stepwise.ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
 
 // CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 type CHAP struct {
@@ -44,15 +45,15 @@ func (c CHAP) GoString() string { return c.String() }
 // whatever the secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk,
 // and csiproxy.ErrCredentials.
 func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP,
-	options StageOptions) (Device, error) {
+	options stepwise.StageOptions) (stepwise.Device, error) {
 	if chap.Secret == "" && (chap.User != "" || chap.MutualSecret != "") {
-		return Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
+		return stepwise.Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
 	}
 	answer, err := m.client.ISCSI.GetTargetDisks(ctx,
 		&calls.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	if err != nil || len(answer.GetDiskIDs()) == 0 {
 		if err := m.login(ctx, disk, chap); err != nil {
-			return Device{}, err
+			return stepwise.Device{}, err
 		}
 	}
 	return m.StageDisk(ctx, disk.match(), target, options)

@@ -78,22 +78,16 @@ func (m *Mounter) Remove(ctx context.Context, path string) error {
 	return err
 }
 
-// Mkdir makes a directory and those above it. An existing one is success.
-func (m *Mounter) Mkdir(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Mkdir(ctx, &calls.MkdirRequest{Path: stepwise.WindowsPath(path)})
-	return err
-}
-
 // MountShare maps the share of a remote path, \\server\share or a directory in it, for the whole node. It makes target
 // a link to the remote path, and makes the directories above target. An existing target is removed, see Mount. A
 // mapping that works is kept, whatever the credentials; one that its server refuses is replaced.
-func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials Credentials) error {
+func (m *Mounter) MountShare(ctx context.Context, remote, target string, credentials stepwise.Credentials) error {
 	return m.LinkShare(ctx, remote, target, credentials, true)
 }
 
 // credentialsOf finds the credentials among mount options.
-func credentialsOf(options, sensitive []string) Credentials {
-	var c Credentials
+func credentialsOf(options, sensitive []string) stepwise.Credentials {
+	var c stepwise.Credentials
 	domain := ""
 	for _, option := range flat(options, sensitive) {
 		key, value, _ := strings.Cut(option, "=")

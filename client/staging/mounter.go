@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package staging does the steps of a CSI node service on a Windows node through a CSI Proxy agent: [Mounter.StageDisk]
+// for the disk that a [stepwise.Match] picks, [Mounter.ExpandTo], [Mounter.Usage] and [Mounter.Condition], and [Shares]
+// for SMB. All of it can be repeated after a failure or a crash anywhere.
+//
+// Drivers in Go import package mounter, which adds the one method for which k8s.io/mount-utils is needed. Where an
+// agent does not do a step in one call, package stepwise does it with single calls.
+//
+// Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy and stepwise.ErrNotStaged,
+// fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and
+// has a gRPC code.
+//
+// Paths have the forms that kubelet uses: with slashes or backslashes, with or without a drive.
 package staging
 
 import (
 	"context"
 	"io/fs"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
@@ -51,7 +62,7 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 // bytes large, and returns the sizes, of which Disk is the capacity for NodeExpandVolume. As long as Windows does not
 // see that size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large
 // enough is success.
-func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (Size, error) {
+func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (stepwise.Size, error) {
 	if size, done, err := m.expandInOneCall(ctx, stepwise.WindowsPath(path), bytes); done {
 		return size, err
 	}
@@ -81,7 +92,7 @@ func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err err
 // Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
 // is mapped counts. Windows has no inodes. With an agent that does not know how full a share is, a link that leads to
 // no volume is csiproxy.ErrUnsupported.
-func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
+func (m *Mounter) Usage(ctx context.Context, path string) (stepwise.Usage, error) {
 	if usage, done, err := m.usageInOneCall(ctx, stepwise.WindowsPath(path)); done {
 		return usage, err
 	}
@@ -101,53 +112,9 @@ func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 // volumes are normal here, and so is a full share, which Usage shows. A path that does not exist is fs.ErrNotExist, as
 // NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the condition is not known. It changes
 // nothing.
-func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+func (m *Mounter) Condition(ctx context.Context, path string) (stepwise.Condition, error) {
 	if condition, done, err := m.conditionInOneCall(ctx, stepwise.WindowsPath(path)); done {
 		return condition, err
 	}
 	return m.Mounter.Condition(ctx, path)
-}
-
-// GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
-// it at which the same volume or the same directory of a share is staged or published.
-func (m *Mounter) GetMountRefs(path string) ([]string, error) {
-	ctx, at := context.Background(), stepwise.WindowsPath(path)
-	exists, err := m.PathExists(ctx, at)
-	if err != nil || !exists {
-		return []string{}, err
-	}
-	refs := []string{path}
-	all, err := m.KubeletVolumes()
-	if err != nil || len(all) == 0 {
-		return refs, err
-	}
-	there, err := m.VolumeAt(ctx, at)
-	if err != nil {
-		return refs, err
-	}
-	remote, err := m.RemoteOf(at)
-	if err != nil {
-		return refs, err
-	}
-	for _, other := range all {
-		if strings.EqualFold(other, at) {
-			continue
-		}
-		otherRemote, err := m.RemoteOf(other)
-		if err != nil {
-			return refs, err
-		}
-		same := remote != "" && strings.EqualFold(otherRemote, remote)
-		if there != "" {
-			otherThere, err := m.VolumeAt(ctx, other)
-			if err != nil {
-				return refs, err
-			}
-			same = otherThere == there
-		}
-		if same {
-			refs = append(refs, other)
-		}
-	}
-	return refs, nil
 }

@@ -24,11 +24,11 @@ func served(err error) bool {
 }
 
 // stageInOneCall leaves to the single calls what no request can say, such as a match of the driver's own.
-func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string, options StageOptions) (_ Device,
-	done bool, err error) {
+func (m *Mounter) stageInOneCall(ctx context.Context, match stepwise.Match, target string,
+	options stepwise.StageOptions) (_ stepwise.Device, done bool, err error) {
 	described := match.Request()
 	if described == nil {
-		return Device{}, false, nil
+		return stepwise.Device{}, false, nil
 	}
 	request := &api.StageDiskRequest{Disk: described.GetDisk(), TargetPath: target,
 		ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
@@ -40,7 +40,7 @@ func (m *Mounter) stageInOneCall(ctx context.Context, match Match, target string
 	if errors.Is(err, calls.ErrDiskNotFound) {
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
-	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
+	return stepwise.Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, served(err), err
 }
 
 // unstageInOneCall leaves to the single calls what a mounter decides that sees kubelet's directory: the agent does not
@@ -53,29 +53,31 @@ func (m *Mounter) unstageInOneCall(ctx context.Context, target string) (done boo
 	return served(err), err
 }
 
-func (m *Mounter) expandInOneCall(ctx context.Context, path string, bytes int64) (_ Size, done bool, err error) {
+func (m *Mounter) expandInOneCall(ctx context.Context, path string, bytes int64) (_ stepwise.Size, done bool,
+	err error) {
 	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: path, SizeBytes: bytes})
-	size := Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}
+	size := stepwise.Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}
 	if errors.Is(err, calls.ErrDiskTooSmall) {
 		size, _ = m.SizeOf(ctx, path) // for people: the error says the same
 	}
 	return size, served(err), err
 }
 
-func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ Condition, done bool, err error) {
+func (m *Mounter) conditionInOneCall(ctx context.Context, path string) (_ stepwise.Condition, done bool, err error) {
 	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
 	if errors.Is(err, calls.ErrPathNotFound) {
-		return Condition{}, true, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+		return stepwise.Condition{}, true, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 	}
-	condition := Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
+	condition := stepwise.Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
 	if condition.Abnormal {
 		condition.Cause = stepwise.CauseOf(answer.GetReason())
 	}
 	return condition, served(err), err
 }
 
-func (m *Mounter) usageInOneCall(ctx context.Context, path string) (_ Usage, done bool, err error) {
+func (m *Mounter) usageInOneCall(ctx context.Context, path string) (_ stepwise.Usage, done bool, err error) {
 	answer, err := m.client.NodeSteps.GetUsage(ctx, &api.GetUsageRequest{TargetPath: path})
-	return Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes()},
-		served(err), err
+	usage := stepwise.Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(),
+		Available: answer.GetAvailableBytes()}
+	return usage, served(err), err
 }

@@ -27,20 +27,16 @@ func (m *Mounter) Shares(dir string) *Shares { return &Shares{m.Mounter.Shares(d
 
 // UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
 func (s *Shares) UnstageAny(ctx context.Context, target string) error {
-	switch _, err := s.Staged(ctx, target); {
-	case err == nil:
-		return s.Unstage(ctx, target)
-	case errors.Is(err, ErrNotStaged):
+	if _, err := s.Staged(ctx, target); errors.Is(err, stepwise.ErrNotStaged) {
 		return s.mounter.UnmountDevice(ctx, target)
-	default:
-		return err
 	}
+	return s.Unstage(ctx, target)
 }
 
 // Ensure repeats Stage for a target that is staged, so that a mapping that is gone or has become useless is there again
 // before a pod starts: a driver calls it when it publishes. Without credentials it is an error only if they are needed:
-// csiproxy.ErrCredentials. A target that is not staged is ErrNotStaged.
-func (s *Shares) Ensure(ctx context.Context, target string, credentials Credentials) error {
+// csiproxy.ErrCredentials. A target that is not staged is stepwise.ErrNotStaged.
+func (s *Shares) Ensure(ctx context.Context, target string, credentials stepwise.Credentials) error {
 	remote, err := s.Staged(ctx, target)
 	if err != nil {
 		return err
@@ -50,12 +46,12 @@ func (s *Shares) Ensure(ctx context.Context, target string, credentials Credenti
 
 // A ShareStatus is how a staged share is.
 type ShareStatus struct {
-	Remote    string    // \\server\share\dir, as staged
-	Users     []string  // the targets of the node at which the share or a directory in it is staged, with this one
-	Condition Condition // of the target
+	Remote    string             // \\server\share\dir, as staged
+	Users     []string           // the targets at which the share or a directory in it is staged, with this one
+	Condition stepwise.Condition // of the target
 }
 
-// Status returns the status of the share that is staged at target. A target that is not staged is ErrNotStaged.
+// Status returns the status of the share that is staged at target. None is stepwise.ErrNotStaged.
 func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error) {
 	remote, err := s.Staged(ctx, target)
 	if err != nil {
@@ -67,8 +63,9 @@ func (s *Shares) Status(ctx context.Context, target string) (ShareStatus, error)
 	}
 	status.Condition, err = s.mounter.Condition(ctx, target)
 	if errors.Is(err, fs.ErrNotExist) {
-		status.Condition, err = Condition{Abnormal: true, Message: "the link at " + stepwise.WindowsPath(target) + " is gone",
-			Cause: calls.ErrNotMounted}, nil
+		status.Condition = stepwise.Condition{Abnormal: true, Cause: calls.ErrNotMounted,
+			Message: "the link at " + stepwise.WindowsPath(target) + " is gone"}
+		return status, nil
 	}
 	return status, err
 }

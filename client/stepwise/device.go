@@ -154,7 +154,7 @@ func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error)
 	path = WindowsPath(path)
 	leads, err := m.client.Filesystem.IsSymlink(ctx, &calls.IsSymlinkRequest{Path: path})
 	if err != nil {
-		if exists, failure := m.exists(ctx, path); failure == nil && !exists {
+		if exists, failure := m.PathExists(ctx, path); failure == nil && !exists {
 			err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 		}
 		return Condition{}, err

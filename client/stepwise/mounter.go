@@ -51,16 +51,13 @@ func (m *Mounter) replacing(ctx context.Context, target string, force bool, link
 // PathExists reports whether there is anything at a path, without following it: a link or mount point exists even if it
 // leads nowhere.
 func (m *Mounter) PathExists(ctx context.Context, path string) (bool, error) {
-	return m.exists(ctx, WindowsPath(path))
-}
-
-func (m *Mounter) exists(ctx context.Context, path string) (bool, error) {
-	answer, err := m.client.Filesystem.PathExists(ctx, &calls.PathExistsRequest{Path: path})
+	answer, err := m.client.Filesystem.PathExists(ctx, &calls.PathExistsRequest{Path: WindowsPath(path)})
 	return answer.GetExists(), err
 }
 
-func (m *Mounter) makeDirectory(ctx context.Context, path string) error {
-	_, err := m.client.Filesystem.Mkdir(ctx, &calls.MkdirRequest{Path: path})
+// Mkdir makes a directory and those above it. An existing one is success.
+func (m *Mounter) Mkdir(ctx context.Context, path string) error {
+	_, err := m.client.Filesystem.Mkdir(ctx, &calls.MkdirRequest{Path: WindowsPath(path)})
 	return err
 }
 
@@ -69,7 +66,7 @@ func (m *Mounter) makeParent(ctx context.Context, path string) error {
 	if parent == "" || strings.HasSuffix(parent, ":") {
 		return nil
 	}
-	return m.makeDirectory(ctx, parent)
+	return m.Mkdir(ctx, parent)
 }
 
 // WindowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.

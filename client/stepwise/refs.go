@@ -146,9 +146,46 @@ func (k kubelet) remote(link string, through bool) (string, error) {
 	return "", nil
 }
 
-// KubeletVolumes returns the paths in kubelet's directory at which volumes may be staged or published.
-func (m *Mounter) KubeletVolumes() ([]string, error) { return m.kubelet.volumes() }
-
-// RemoteOf returns the remote path that a link leads to, directly or through kubelet's directory; "" if it leads
-// elsewhere.
-func (m *Mounter) RemoteOf(link string) (string, error) { return m.kubelet.remote(link, true) }
+// GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
+// it at which the same volume or the same directory of a share is staged or published.
+func (m *Mounter) GetMountRefs(path string) ([]string, error) {
+	ctx, at := context.Background(), WindowsPath(path)
+	exists, err := m.PathExists(ctx, at)
+	if err != nil || !exists {
+		return []string{}, err
+	}
+	refs := []string{path}
+	all, err := m.kubelet.volumes()
+	if err != nil || len(all) == 0 {
+		return refs, err
+	}
+	there, err := m.at(ctx, at)
+	if err != nil {
+		return refs, err
+	}
+	remote, err := m.kubelet.remote(at, true)
+	if err != nil {
+		return refs, err
+	}
+	for _, other := range all {
+		if strings.EqualFold(other, at) {
+			continue
+		}
+		otherRemote, err := m.kubelet.remote(other, true)
+		if err != nil {
+			return refs, err
+		}
+		same := remote != "" && strings.EqualFold(otherRemote, remote)
+		if there.Volume != "" {
+			otherThere, err := m.at(ctx, other)
+			if err != nil {
+				return refs, err
+			}
+			same = otherThere.Volume == there.Volume
+		}
+		if same {
+			refs = append(refs, other)
+		}
+	}
+	return refs, nil
+}

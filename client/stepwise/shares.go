@@ -86,14 +86,10 @@ func (s *Shares) Unstage(ctx context.Context, target string) error {
 
 // UnstageAny is Unstage for whatever is at a path: if no share is staged there, it is Mounter.UnmountDevice.
 func (s *Shares) UnstageAny(ctx context.Context, target string) error {
-	switch _, err := s.Staged(ctx, target); {
-	case err == nil:
-		return s.Unstage(ctx, target)
-	case errors.Is(err, ErrNotStaged):
+	if _, err := s.Staged(ctx, target); errors.Is(err, ErrNotStaged) {
 		return s.unmountDevice(ctx, target)
-	default:
-		return err
 	}
+	return s.Unstage(ctx, target)
 }
 
 // Staged returns the remote path that is staged at a path. None is ErrNotStaged.
@@ -201,7 +197,7 @@ func (m *Mounter) linked(ctx context.Context, path string) (bool, error) {
 	case isAny(err, calls.ErrNotMounted, calls.ErrPathNotFound):
 		return false, nil
 	case calls.WithoutReason(err):
-		return m.exists(ctx, path)
+		return m.PathExists(ctx, path)
 	default:
 		return false, err
 	}

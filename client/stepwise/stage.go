@@ -105,7 +105,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 			return Device{}, fmt.Errorf("unmounting a volume that has gone from %s: %w", target, err)
 		}
 	}
-	if err := m.makeDirectory(ctx, target); err != nil {
+	if err := m.Mkdir(ctx, target); err != nil {
 		return Device{}, err
 	}
 	if _, err := m.client.Volume.MountVolume(ctx,

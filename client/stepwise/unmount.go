@@ -114,7 +114,7 @@ func isAny(err error, kinds ...error) bool {
 
 // unmount returns the volume whose mount point it removed, "" if there was none.
 func (m *Mounter) unmount(ctx context.Context, target string) (unmounted string, err error) {
-	exists, err := m.exists(ctx, target)
+	exists, err := m.PathExists(ctx, target)
 	if err != nil || !exists {
 		return "", err
 	}
@@ -160,12 +160,6 @@ func (m *Mounter) unmountVolume(ctx context.Context, volume, target string) (mou
 		}
 	}
 	return false, err
-}
-
-// VolumeAt returns the volume that a path leads to, present or not; "" if there is none.
-func (m *Mounter) VolumeAt(ctx context.Context, path string) (string, error) {
-	there, err := m.at(ctx, path)
-	return there.Volume, err
 }
 
 // volumeAt returns the volume that a path leads to.

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/fake"
 )
@@ -248,8 +249,8 @@ func TestFailureIsKnownByItsReason(t *testing.T) {
 func TestDriverRunsOnTheFake(t *testing.T) {
 	n := fake.New(fake.Disk{SizeBytes: size, SerialNumber: "vol0123456789abcdef0"})
 	m := staging.New(n.Client())
-	if _, err := m.StageDisk(t.Context(), staging.ByEBSVolume("vol-0123456789abcdef0"), dir,
-		staging.StageOptions{}); err != nil {
+	if _, err := m.StageDisk(t.Context(), stepwise.ByEBSVolume("vol-0123456789abcdef0"), dir,
+		stepwise.StageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Publish(t.Context(), dir, other); err != nil {
@@ -263,7 +264,7 @@ func TestDriverRunsOnTheFake(t *testing.T) {
 	if err := m.Unmount(other); err != nil {
 		t.Error(err)
 	}
-	if err := m.UnstageDisk(t.Context(), staging.ByEBSVolume("vol-0123456789abcdef0"), dir); err != nil {
+	if err := m.UnstageDisk(t.Context(), stepwise.ByEBSVolume("vol-0123456789abcdef0"), dir); err != nil {
 		t.Error(err)
 	}
 }

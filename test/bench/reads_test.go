@@ -19,6 +19,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
@@ -76,7 +77,7 @@ func withDisks(t testing.TB, more int) (*csiproxytest.Node, []read) {
 		number = n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Formatted: true})
 	}
 	m := staging.New(n.Client())
-	device, err := m.StageDisk(t.Context(), staging.ByNumber(number), staged, staging.StageOptions{})
+	device, err := m.StageDisk(t.Context(), stepwise.ByNumber(number), staged, stepwise.StageOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +183,13 @@ func BenchmarkLife(b *testing.B) {
 func life(b *testing.B, n *csiproxytest.Node, i int) {
 	b.Helper()
 	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i)})
-	m, match, pod := staging.New(n.Client()), staging.BySerialNumber(serial(i)), plugins+`\bench.example\pod`
+	m, match, pod := staging.New(n.Client()), stepwise.BySerialNumber(serial(i)), plugins+`\bench.example\pod`
 	must := func(err error) {
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
-	_, err := m.StageDisk(b.Context(), match, staged, staging.StageOptions{})
+	_, err := m.StageDisk(b.Context(), match, staged, stepwise.StageOptions{})
 	must(err)
 	must(m.Publish(b.Context(), staged, pod))
 	n.GrowDisk(number, 2*diskBytes)
@@ -224,8 +225,8 @@ func BenchmarkStages(b *testing.B) {
 				var stages sync.WaitGroup
 				for i, number := range numbers {
 					stages.Go(func() {
-						_, err := m.StageDisk(b.Context(), staging.ByNumber(number), fmt.Sprintf(`%s\%d-%d`, staged, round, i),
-							staging.StageOptions{})
+						_, err := m.StageDisk(b.Context(), stepwise.ByNumber(number), fmt.Sprintf(`%s\%d-%d`, staged, round, i),
+							stepwise.StageOptions{})
 						if err != nil {
 							b.Error(err)
 						}
