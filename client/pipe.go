@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package client names the endpoints of a CSI Proxy agent.
+//
+// The module around it holds what a CSI driver needs to talk to the agent: the
+// messages and stubs in api, one ready client for each API group and version in
+// groups, and the shared dialling in dial.
 package client
 
-import (
-	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
-)
+import "github.com/kubernetes-csi/csi-proxy/client/apiversion"
 
 // pipePrefix is part of the contract with drivers, which compare and mount
 // names made from it: the separators after the dot are doubled although this is

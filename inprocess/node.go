@@ -1,5 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package inprocess is the library mode: a CSI driver that runs as a HostProcess container does the agent's work in its
+// own process. It uses the same client, so that one line decides between the two:
+//
+//	var client *csiproxy.Client
+//	if hostProcess {
+//		node, err := inprocess.Open(inprocess.Options{})
+//		…
+//		client = node.Client()
+//	} else {
+//		client = csiproxy.New(csiproxy.Options{})
+//	}
+//
+// Calls have the same meaning, path policy, time limits, locks, audit lines and errors as through the agent, but use no
+// pipe and encode no messages. Drivers and agents that work on one node in different processes do not share their
+// locks: Windows separates their work as it does for any two programs.
 package inprocess
 
 import (
@@ -8,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -66,7 +82,7 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 	}
 	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.Disks)), server.Options{Logger: o.Logger})
-	opened := &Node{node: n, readOnly: csiproxy.Typed(local, "disk")}
+	opened := &Node{node: n, readOnly: calls.Typed(local, "disk")}
 	opened.client = csiproxy.Over(connection{local, opened})
 	return opened, nil
 }

@@ -18,11 +18,6 @@ type Error = calls.Error
 // as one to an agent in this process. The connection belongs to the caller, and Close leaves it open.
 func Over(connection grpc.ClientConnInterface) *Client { return calls.Over(connection) }
 
-// Typed returns a connection whose errors are those of a Client, for calls that a Client does not have.
-func Typed(connection grpc.ClientConnInterface, group string) grpc.ClientConnInterface {
-	return calls.Typed(connection, group)
-}
-
 // The kinds of failures that callers act on, which package calls describes: errors.Is(err, ErrNotMounted). The code of
 // an Error is coarser, its Reason finer.
 var (

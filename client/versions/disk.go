@@ -13,7 +13,7 @@ import (
 // three old versions have the same bytes where they have the same method, so those of v1beta2 serve for all.
 func disk() Group {
 	const strings = "v1alpha1 v1beta1 v1beta2"
-	return Group{Name: "disk", Service: "Disk", Hub: "v1", Routes: []Route{
+	return Group{Name: "disk", Service: "Disk", Hub: "v1", Routes: append([]Route{
 		{strings, "ListDiskLocations", Mapped, "ListDiskLocations", diskLocations()},
 		{strings, "PartitionDisk", Mapped, "PartitionDisk", partitionDisk()},
 		{strings, "Rescan", Same, "Rescan", nil},
@@ -22,14 +22,8 @@ func disk() Group {
 		{"v1beta1 v1beta2", "DiskStats", Mapped, "GetDiskStats", diskStats()},
 		{"v1beta2", "SetAttachState", Mapped, "SetDiskState", setAttachState()},
 		{"v1beta2", "GetAttachState", Mapped, "GetDiskState", getAttachState()},
-		{"v1beta3", "ListDiskLocations", Same, "ListDiskLocations", nil},
-		{"v1beta3", "PartitionDisk", Same, "PartitionDisk", nil},
-		{"v1beta3", "Rescan", Same, "Rescan", nil},
-		{"v1beta3", "ListDiskIDs", Same, "ListDiskIDs", nil},
-		{"v1beta3", "GetDiskStats", Same, "GetDiskStats", nil},
-		{"v1beta3", "SetDiskState", Same, "SetDiskState", nil},
-		{"v1beta3", "GetDiskState", Same, "GetDiskState", nil},
-	}}
+	}, same("v1beta3",
+		"ListDiskLocations PartitionDisk Rescan ListDiskIDs GetDiskStats SetDiskState GetDiskState")...)}
 }
 
 // diskNumber parses a string disk id: decimal digits that fit in 32 bits.

@@ -16,18 +16,13 @@ import (
 // send the context POD, which is 1.
 func filesystem() Group {
 	const contexts = "v1alpha1 v1beta1"
-	return Group{Name: "filesystem", Service: "Filesystem", Hub: "v2alpha1", Routes: []Route{
+	return Group{Name: "filesystem", Service: "Filesystem", Hub: "v2alpha1", Routes: append([]Route{
 		{contexts, "PathExists", Mapped, "PathExists", pathExists()},
 		{contexts, "Mkdir", Extra, "Mkdir", nil},
 		{contexts, "Rmdir", Mapped, "Rmdir", rmdir()},
 		{contexts, "LinkPath", Extra, "CreateSymlink", nil},
 		{contexts, "IsMountPoint", Mapped, "IsSymlink", isMountPoint()},
-		{"v1beta2 v1", "PathExists", Same, "PathExists", nil},
-		{"v1beta2 v1", "Mkdir", Same, "Mkdir", nil},
-		{"v1beta2 v1", "Rmdir", Same, "Rmdir", nil},
-		{"v1beta2 v1", "CreateSymlink", Same, "CreateSymlink", nil},
-		{"v1beta2 v1", "IsSymlink", Same, "IsSymlink", nil},
-	}}
+	}, same("v1beta2 v1", "PathExists Mkdir Rmdir CreateSymlink IsSymlink")...)}
 }
 
 // inBand returns the failure that an agent before v1.0 reports in the response.

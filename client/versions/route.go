@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package versions maps the methods of all API versions to each other. Each group has one hub version, whose methods
+// are implemented; a method of another version leads to one of those. Most have the same bytes on the wire and need no
+// conversion; the others have a mapping. The agent converts from old to hub with it; a client that meets an old agent,
+// from hub to old.
 package versions
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 )
 
 // Kind is the relation of a method of an old version to the hub's.
@@ -29,6 +35,14 @@ type Route struct {
 	Kind    Kind
 	Hub     string   // the hub's method; "" when alone
 	Mapping *Mapping // only when mapped
+}
+
+// same returns the routes of methods that have the hub's names and bytes; the methods are blank-separated, too.
+func same(in, methods string) (routes []Route) {
+	for method := range strings.FieldsSeq(methods) {
+		routes = append(routes, Route{in, method, Same, method, nil})
+	}
+	return routes
 }
 
 // Group is one API group.
@@ -71,3 +85,19 @@ func (g Group) Of(version string) []Route {
 
 // ServiceName returns the full name of the group's service in a version: "v1beta1.Disk".
 func (g Group) ServiceName(version string) string { return version + "." + g.Service }
+
+// compare orders version names of our own tables, oldest first.
+func compare(a, b string) int {
+	return int(apiversion.NewVersionOrPanic(a).Compare(apiversion.NewVersionOrPanic(b)))
+}
+
+// Since returns the first version in which the hub's method can be called, under any name: v1beta2 for the disk group's
+// "GetDiskState".
+func (g Group) Since(hubMethod string) string {
+	for _, v := range g.Versions() {
+		if slices.ContainsFunc(g.Of(v), func(r Route) bool { return r.Hub == hubMethod }) {
+			return v
+		}
+	}
+	return g.Hub
+}

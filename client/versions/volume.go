@@ -13,8 +13,8 @@ import (
 // volume is the volume group. Up to v1beta2, volumes are listed by a string disk id and for all partitions, and most
 // methods have other names.
 func volume() Group {
-	const strings, v1 = "v1alpha1 v1beta1 v1beta2", "v1beta3 v1"
-	return Group{Name: "volume", Service: "Volume", Hub: "v2alpha1", Routes: []Route{
+	const strings = "v1alpha1 v1beta1 v1beta2"
+	return Group{Name: "volume", Service: "Volume", Hub: "v2alpha1", Routes: append([]Route{
 		{strings, "ListVolumesOnDisk", Mapped, "ListVolumesOnDisk", listVolumesOnDisk()},
 		{strings, "MountVolume", Same, "MountVolume", nil},
 		{strings, "DismountVolume", Same, "UnmountVolume", nil},
@@ -25,17 +25,8 @@ func volume() Group {
 		{"v1beta1 v1beta2", "GetVolumeDiskNumber", Mapped, "GetDiskNumberFromVolumeID", volumeDiskNumber()},
 		{"v1beta1 v1beta2", "GetVolumeIDFromMount", Same, "GetVolumeIDFromTargetPath", nil},
 		{"v1beta2", "WriteVolumeCache", Same, "WriteVolumeCache", nil},
-		{v1, "ListVolumesOnDisk", Same, "ListVolumesOnDisk", nil},
-		{v1, "MountVolume", Same, "MountVolume", nil},
-		{v1, "UnmountVolume", Same, "UnmountVolume", nil},
-		{v1, "IsVolumeFormatted", Same, "IsVolumeFormatted", nil},
-		{v1, "FormatVolume", Same, "FormatVolume", nil},
-		{v1, "ResizeVolume", Same, "ResizeVolume", nil},
-		{v1, "GetVolumeStats", Same, "GetVolumeStats", nil},
-		{v1, "GetDiskNumberFromVolumeID", Same, "GetDiskNumberFromVolumeID", nil},
-		{v1, "GetVolumeIDFromTargetPath", Same, "GetVolumeIDFromTargetPath", nil},
-		{v1, "WriteVolumeCache", Same, "WriteVolumeCache", nil},
-	}}
+	}, same("v1beta3 v1", "ListVolumesOnDisk MountVolume UnmountVolume IsVolumeFormatted FormatVolume ResizeVolume "+
+		"GetVolumeStats GetDiskNumberFromVolumeID GetVolumeIDFromTargetPath WriteVolumeCache")...)}
 }
 
 func listVolumesOnDisk() *Mapping {

@@ -4,8 +4,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"net"
+	"net/netip"
+	"strconv"
+	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -52,4 +57,60 @@ func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agen
 		closePage()
 		closeClient()
 	}, nil
+}
+
+// pageFlags are the flags of the web page of an emulated node.
+type pageFlags struct {
+	address  string // host:port; empty: no page
+	readOnly bool
+	hosts    hostList
+}
+
+func (f *pageFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.address, "ui", "",
+		"`address` (host:port) of a web page that shows the node and changes it; empty: none")
+	flags.BoolVar(&f.readOnly, "ui-read-only", false, "the web page only looks")
+	flags.Var(&f.hosts, "ui-hosts",
+		"`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a "+
+			"-ui address that is not a loopback one")
+}
+
+// check refuses an address that other machines could reach, unless the names by which they do are given: with a name of
+// its own choice, any site that a user visits could talk to the page.
+func (f *pageFlags) check() error {
+	if f.address == "" {
+		if f.readOnly || len(f.hosts) > 0 {
+			return errors.New("-ui-read-only and -ui-hosts go with -ui")
+		}
+		return nil
+	}
+	name, port, err := net.SplitHostPort(f.address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("-ui=%s is not a host:port such as 127.0.0.1:8080: %w", f.address, err)
+	}
+	at, err := netip.ParseAddr(name)
+	if loopback := name == "localhost" || err == nil && at.IsLoopback(); !loopback && len(f.hosts) == 0 {
+		return fmt.Errorf("-ui=%s lets other machines change the node: use 127.0.0.1, or name the page's hosts with "+
+			"-ui-hosts", f.address)
+	}
+	return nil
+}
+
+// hostList is a list of names or addresses with commas.
+type hostList []string
+
+func (h *hostList) String() string { return strings.Join(*h, ",") }
+
+// Set adds the items of a list.
+func (h *hostList) Set(value string) error {
+	for name := range strings.SplitSeq(value, ",") {
+		if name == "" || strings.ContainsAny(name, "/* ") {
+			return fmt.Errorf("%q is not a host's name or address", name)
+		}
+		*h = append(*h, name)
+	}
+	return nil
 }

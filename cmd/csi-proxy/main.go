@@ -8,12 +8,14 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -41,4 +43,27 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	c.OwnService = sync.OnceValue(winservice.Own)
 	c.Kernel, c.RecordsDir = thisMachine(), recordsDir(klog.FromContext(ctx))
 	return agent.Start(ctx, c)
+}
+
+// recordsDir makes and returns the directory for the records of shares in use. It returns "" if there is no safe place;
+// then no share is staged in one call.
+func recordsDir(logger klog.Logger) string {
+	data := os.Getenv("ProgramData")
+	if data == "" {
+		return ""
+	}
+	base := filepath.Join(data, "csi-proxy")
+	dir := filepath.Join(base, "shares")
+	err := fileowner.MakeDirectory(dir)
+	for _, made := range []string{base, dir} {
+		if err == nil {
+			err = fileowner.Check(made)
+		}
+	}
+	if err != nil {
+		logger.Error(err, "StageShare is refused, as the records of shares are not safe: remove the directory, or let only "+
+			"administrators change it, and start the agent again", "directory", dir)
+		return ""
+	}
+	return dir
 }

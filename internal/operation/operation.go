@@ -120,3 +120,37 @@ func gaveUp(ctx context.Context, what, next string) error {
 	}
 	return class.WrapErrorf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
 }
+
+// Read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
+// may have looked before a change that this caller knows of. If the context ends first, the operation continues without
+// a caller; while several reads of the same object are stuck, because Windows does not answer, no more are started.
+func Read[T any](ctx context.Context, r *Runner, request Request,
+	f func(o *Operation) (T, error)) (value T, err error) {
+	for _, x := range request.stuckObjects() {
+		if err := r.refuseStuck(request, x); err != nil {
+			return value, err
+		}
+	}
+	entry, lease := r.register(ctx, request)
+	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
+	o := r.newOperation(ctx, request, entry)
+	o.reads = true
+	r.tell(request, Queued)
+	r.tell(request, Begun)
+	answered := make(chan Answer[T], 1)
+	r.busy.Go(func() {
+		var a Answer[T]
+		a.Err = o.run(func() (err error) { a.Value, err = f(o); return err })
+		r.deregister(entry, lease)
+		r.tell(request, Ended)
+		answered <- a
+	})
+	select {
+	case a := <-answered:
+		return a.Value, a.Err
+	case <-ctx.Done():
+		r.tell(request, GaveUp)
+		r.abandonRead(entry)
+		return value, gaveUpRead(ctx, request)
+	}
+}

@@ -6,6 +6,11 @@ package operation
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +34,7 @@ type Lease interface{ Release() }
 // Runner runs operations. It is safe for concurrent use.
 type Runner struct {
 	config  Config
-	hashKey []byte
+	hashKey string // of CredentialKey, for the life of the process
 	locks   KeyedLocks
 	busy    sync.WaitGroup // the goroutines of operations
 
@@ -42,7 +47,7 @@ type Runner struct {
 
 // NewRunner returns a Runner.
 func NewRunner(c Config) *Runner {
-	return &Runner{config: c, calls: map[string]*call{}, hashKey: newHashKey()}
+	return &Runner{config: c, calls: map[string]*call{}, hashKey: rand.Text()}
 }
 
 // Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
@@ -59,3 +64,12 @@ func (r *Runner) Drain(ctx context.Context) error {
 
 // Go runs f on a goroutine for which Drain waits.
 func (r *Runner) Go(f func()) { r.busy.Go(f) }
+
+// CredentialKey returns a keyed hash of a user name and a secret, by which calls are compared without keeping either.
+func (r *Runner) CredentialKey(user string, secret kernel.Secret) string {
+	mac := hmac.New(sha256.New, []byte(r.hashKey))
+	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(user)))) // a hash never fails
+	_, _ = mac.Write([]byte(user))
+	_, _ = mac.Write(secret)
+	return hex.EncodeToString(mac.Sum(nil))
+}

@@ -3,7 +3,6 @@
 package winpath
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -20,20 +19,7 @@ type VolumeID struct {
 func (v VolumeID) String() string { return v.Device() + `\` }
 
 // Device returns the path that opens the volume itself: its name without the trailing backslash.
-func (v VolumeID) Device() string { return `\\?\` + volumePrefix + guidText(v.GUID) + "}" }
-
-// guidText is GUID.String without the cost of a format string: every call about a volume needs it.
-func guidText(g guid.GUID) string {
-	raw := g.ToArray()
-	text := make([]byte, 0, len("01234567-89ab-cdef-0123-456789abcdef"))
-	for i, b := range raw {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			text = append(text, '-')
-		}
-		text = hex.AppendEncode(text, []byte{b})
-	}
-	return string(text)
-}
+func (v VolumeID) Device() string { return `\\?\` + volumePrefix + v.GUID.String() + "}" }
 
 const volumePrefix = "Volume{"
 
