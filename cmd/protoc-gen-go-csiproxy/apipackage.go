@@ -32,12 +32,6 @@ func (p apiPackage) clientPackage() protogen.GoImportPath {
 	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
 }
 
-// ident returns an exported identifier of a package inside the module; an empty
-// dir is the module's root.
-func (p apiPackage) ident(dir, name string) protogen.GoIdent {
-	return protogen.GoImportPath(path.Join(p.module, dir)).Ident(name)
-}
-
 // check refuses a file that doesn't declare exactly one service of unary
 // methods in the package named after its version: the endpoints and the version
 // routing rely on that shape.

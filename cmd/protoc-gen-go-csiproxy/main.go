@@ -55,7 +55,9 @@ func generate(plugin *protogen.Plugin, library string) error {
 			continue
 		}
 		generateStubDoc(plugin, file, pkg)
-		generateClient(plugin, file, pkg)
+		if err := generateClient(plugin, file, pkg); err != nil {
+			return err
+		}
 		stubs, module = append(stubs, file.GoImportPath), pkg.module
 		if newestVersion(pkg.group) == pkg.version {
 			newest = append(newest, file)
