@@ -28,43 +28,28 @@ const (
 	deviceTime  = 5 * time.Second  // until Windows has examined the disks of a session, or they are no longer in use
 )
 
-// passing maps each transient code to the time for which the call is retried.
+// passing maps each transient code to the time for which a call is retried.
 type passing map[win32.Errno]time.Duration
 
 // Codes that the functions of iscsidsc.dll return for a moment, as seen or documented. A buffer is sometimes "too
 // small" whatever its size, because lists grow between two calls. A session is busy while another caller logs in or
 // out. Its devices are in use right after a login, and while a virus scanner reads a disk.
 var (
-	listing = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
-
-	transientCodes = map[string]passing{
-		"AddIScsiSendTargetPortalW":         {win32.ISDSC_SESSION_BUSY: sessionTime},
-		"ReportIScsiSendTargetPortalsW":     listing,
-		"RefreshIScsiSendTargetPortalW":     {win32.ISDSC_SESSION_BUSY: sessionTime},
-		"RemoveIScsiSendTargetPortalW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
-		"ReportIScsiTargetsW":               listing,
-		"ReportIScsiTargetPortalsW":         listing,
-		"GetIScsiTargetInformationW":        listing,
-		"GetIScsiSessionListW":              listing,
-		"ReportIScsiPersistentLoginsW":      listing,
-		"RemoveIScsiPersistentTargetW":      {win32.ISDSC_SESSION_BUSY: sessionTime},
-		"SetIScsiInitiatorCHAPSharedSecret": {},
-		"LoginIScsiTargetW": {
-			win32.ISDSC_SESSION_BUSY:        sessionTime,
-			win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime,
-		},
-		"LogoutIScsiTarget": {
-			win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
-		},
-		"GetDevicesForIScsiSessionW": {
-			win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
-			win32.ERROR_INSUFFICIENT_BUFFER: deviceTime, win32.ISDSC_BUFFER_TOO_SMALL: deviceTime,
-		},
+	listing     = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
+	sessionBusy = passing{win32.ISDSC_SESSION_BUSY: sessionTime}
+	loggingIn   = passing{
+		win32.ISDSC_SESSION_BUSY:        sessionTime,
+		win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime,
+	}
+	loggingOut     = passing{win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime}
+	listingDevices = passing{
+		win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
+		win32.ERROR_INSUFFICIENT_BUFFER: deviceTime, win32.ISDSC_BUFFER_TOO_SMALL: deviceTime,
 	}
 )
 
 // retry calls a function until it succeeds or fails with a code that is not transient.
-func (i initiatorService) retry(function string, f func() error) error {
+func (i initiatorService) retry(transient passing, f func() error) error {
 	waits := map[win32.Errno]*operation.Backoff{}
 	for {
 		err := f()
@@ -73,11 +58,10 @@ func (i initiatorService) retry(function string, f func() error) error {
 			return err
 		}
 		if code.IsISCSIWarning() {
-			klog.FromContext(i.op.Context).Info("The iSCSI initiator service did what was asked, with a warning", "function",
-				function, "remark", err)
+			klog.FromContext(i.op.Context).Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
 			return nil
 		}
-		limit := transientCodes[function][code]
+		limit := transient[code]
 		if waits[code] == nil {
 			waits[code] = &operation.Backoff{}
 		}
@@ -88,11 +72,11 @@ func (i initiatorService) retry(function string, f func() error) error {
 }
 
 // list calls a function that fills a buffer with structures, and parses these.
-func list[T any](i initiatorService, function string, f func() ([]byte, int, error),
+func list[T any](i initiatorService, transient passing, f func() ([]byte, int, error),
 	parse func([]byte, int) ([]T, error)) (all []T, err error) {
 	var b []byte
 	var count int
-	err = i.retry(function, func() (err error) { b, count, err = f(); return err })
+	err = i.retry(transient, func() (err error) { b, count, err = f(); return err })
 	defer func() { clear(b) }() // secrets may follow the structures
 	if err != nil {
 		return nil, err
@@ -101,40 +85,40 @@ func list[T any](i initiatorService, function string, f func() ([]byte, int, err
 }
 
 func (i initiatorService) addPortal(p portal) error {
-	return i.retry("AddIScsiSendTargetPortalW",
+	return i.retry(sessionBusy,
 		func() error { return i.op.Kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
 func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
-	return list(i, "ReportIScsiSendTargetPortalsW", i.op.Kernel.ReportISCSISendTargetPortals,
+	return list(i, listing, i.op.Kernel.ReportISCSISendTargetPortals,
 		win32.ParseISCSITargetPortalInfos)
 }
 
 func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry("RefreshIScsiSendTargetPortalW", func() error {
+	return i.retry(sessionBusy, func() error {
 		return i.op.Kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry("RemoveIScsiSendTargetPortalW", func() error {
+	return i.retry(sessionBusy, func() error {
 		return i.op.Kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) targets() (names []string, err error) {
-	err = i.retry("ReportIScsiTargetsW",
+	err = i.retry(listing,
 		func() (err error) { names, err = i.op.Kernel.ReportISCSITargets(); return err })
 	return names, err
 }
 
 func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
 	ask := func() ([]byte, int, error) { return i.op.Kernel.ReportISCSITargetPortals(target) }
-	return list(i, "ReportIScsiTargetPortalsW", ask, win32.ParseISCSITargetPortals)
+	return list(i, listing, ask, win32.ParseISCSITargetPortals)
 }
 
 func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = i.retry("GetIScsiTargetInformationW", func() (err error) {
+	err = i.retry(listing, func() (err error) {
 		mechanisms, err = i.op.Kernel.ISCSIDiscoveryMechanisms(target)
 		return err
 	})
@@ -143,7 +127,7 @@ func (i initiatorService) discoveryMechanisms(target string) (mechanisms []strin
 
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 	var found kernel.ISCSISessions
-	err := i.retry("GetIScsiSessionListW",
+	err := i.retry(listing,
 		func() (err error) { found, err = i.op.Kernel.ISCSISessionList(); return err })
 	if err != nil {
 		return nil, err
@@ -153,29 +137,29 @@ func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 
 func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
 	ask := func() ([]byte, int, error) { return i.op.Kernel.DevicesForISCSISession(session) }
-	return list(i, "GetDevicesForIScsiSessionW", ask, win32.ParseISCSIDevices)
+	return list(i, listingDevices, ask, win32.ParseISCSIDevices)
 }
 
 func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
-	return list(i, "ReportIScsiPersistentLoginsW", i.op.Kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+	return list(i, listing, i.op.Kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
 }
 
 func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
-	return i.retry("RemoveIScsiPersistentTargetW", func() error {
+	return i.retry(sessionBusy, func() error {
 		return i.op.Kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.retry("LoginIScsiTargetW", func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
+	return i.retry(loggingIn, func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
 }
 
 func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.retry("LogoutIScsiTarget", func() error { return i.op.Kernel.LogoutISCSITarget(session) })
+	return i.retry(loggingOut, func() error { return i.op.Kernel.LogoutISCSITarget(session) })
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
-	return i.retry("SetIScsiInitiatorCHAPSharedSecret",
+	return i.retry(nil,
 		func() error { return i.op.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }
 

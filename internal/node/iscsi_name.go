@@ -5,6 +5,7 @@ package node
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -17,9 +18,8 @@ const (
 	reasonTargetName = reason.InvalidTargetName
 	reasonPortal     = reason.InvalidTargetPortal
 
-	maxTargetName = 223 // bytes, RFC 3720 section 3.2.6.1
-	maxAddress    = 253 // bytes of a DNS name
-	maxLabel      = 63
+	maxTargetName = 223  // bytes, RFC 3720 section 3.2.6.1
+	maxAddress    = 253  // bytes of a DNS name
 	defaultPort   = 3260 // registered for iSCSI
 )
 
@@ -38,15 +38,8 @@ func parseTargetName(text string) (targetName, error) {
 		problem = fmt.Sprintf("it is longer than %d bytes", maxTargetName)
 	case strings.ContainsFunc(name, notInTargetName):
 		problem = "it has a character other than letters, digits and - . :"
-	default:
-		kind, rest, _ := strings.Cut(name, ".")
-		switch {
-		case kind == "iqn" && isQualified(rest):
-		case kind == "eui" && isHex(rest, 16):
-		case kind == "naa" && (isHex(rest, 16) || isHex(rest, 32)):
-		default:
-			problem = "it is not like iqn.2001-04.com.example:disk, eui. and 16 hexadecimal digits, or naa. and 16 or 32"
-		}
+	case !isTargetName(name):
+		problem = "it is not like iqn.2001-04.com.example:disk, eui. and 16 hexadecimal digits, or naa. and 16 or 32"
 	}
 	if problem != "" {
 		return "", errdefs.InvalidArgument.Errorf(reasonTargetName, "%s is not the name of an iSCSI target: %s",
@@ -69,36 +62,20 @@ func notInTargetName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != ':'
 }
 
-// isQualified reports whether text is the rest of an iqn. name: year, month, a domain in reverse order and, after a
-// colon, any text of its owner's choice.
-func isQualified(text string) bool {
-	const date = len("2001-04.")
-	if len(text) <= date || !isDigits(text[:4]) || text[4] != '-' || !isDigits(text[5:7]) || text[7] != '.' {
-		return false
-	}
-	if month := text[5:7]; month < "01" || month > "12" {
-		return false
-	}
-	domain, _, _ := strings.Cut(text[date:], ":")
-	return isDomain(domain)
-}
+// Names in lower case: of DNS, with labels of at most 63 characters, and of iSCSI. An iqn. name has a year, a month, a
+// domain in reverse order and, after a colon, any text of its owner's choice.
+const (
+	label  = `[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?`
+	domain = label + `(?:\.` + label + `)*`
+)
 
-// isDomain reports whether text is a DNS name in lower case.
-func isDomain(text string) bool {
-	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || len(label) > maxLabel || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
-			strings.ContainsFunc(label, func(r rune) bool { return notInTargetName(r) || r == ':' }) {
-			return false
-		}
-	}
-	return true
-}
+var (
+	isDomain     = regexp.MustCompile(`^` + domain + `$`).MatchString
+	isTargetName = regexp.MustCompile(`^(?:iqn\.[0-9]{4}-(?:0[1-9]|1[0-2])\.` + domain + `(?::[a-z0-9.:-]*)?|` +
+		`eui\.[0-9a-f]{16}|naa\.[0-9a-f]{16}(?:[0-9a-f]{16})?)$`).MatchString
+)
 
 func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
-
-func isHex(text string, length int) bool {
-	return len(text) == length && strings.Trim(text, "0123456789abcdef") == ""
-}
 
 // TargetPortal is an address at which a storage system answers.
 type TargetPortal struct {

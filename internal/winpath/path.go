@@ -115,9 +115,6 @@ func (p Path) Drive() byte {
 	return p.text[0]
 }
 
-// Root returns the root directory of the path's drive.
-func (p Path) Root() Path { return Path{text: p.text[:min(len(`C:\`), len(p.text))]} }
-
 // Components returns the names from the root on, none for the root itself. The caller may change the slice.
 func (p Path) Components() []string {
 	if p.Len() == 0 {
@@ -137,14 +134,6 @@ func (p Path) Len() int {
 // Base returns the last component, "" for a root.
 func (p Path) Base() string {
 	return p.text[strings.LastIndexByte(p.text, '\\')+1:]
-}
-
-// Parent returns the path without its last component. A root is its own parent.
-func (p Path) Parent() Path {
-	if p.Len() <= 1 {
-		return p.Root()
-	}
-	return Path{text: p.text[:strings.LastIndexByte(p.text, '\\')]}
 }
 
 // Join returns the path of name in the directory p. The name must follow the rules of Parse for components.

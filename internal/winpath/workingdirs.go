@@ -57,16 +57,6 @@ func (w WorkingDirs) Check(p Path) (root Path, rest []string, err error) {
 // Dirs returns the working directories, those with more components first. The caller may change the slice.
 func (w WorkingDirs) Dirs() []Path { return slices.Clone(w.dirs) }
 
-// Drives returns the upper-case letters of the drives that have a working directory, sorted.
-func (w WorkingDirs) Drives() []byte {
-	var drives []byte
-	for _, dir := range w.dirs {
-		drives = append(drives, dir.Drive())
-	}
-	slices.Sort(drives)
-	return slices.Compact(drives)
-}
-
 // String lists the directories for people.
 func (w WorkingDirs) String() string {
 	var texts []string
