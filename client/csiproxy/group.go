@@ -255,7 +255,7 @@ func (g *group) improveLater(ctx context.Context, l *link) {
 // count. Endpoints that do not exist fail at once, so that looking for older ones costs nothing.
 func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
 	var errs []error
-	for _, version := range append([]string{g.table.Hub}, reversed(g.table.Versions())...) {
+	for _, version := range slices.Backward(append(g.table.Versions(), g.table.Hub)) {
 		if version == than {
 			break
 		}
@@ -274,12 +274,6 @@ func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
 		return nil, errNoEndpoint
 	}
 	return nil, errors.Join(errs...)
-}
-
-func reversed(versions []string) []string {
-	versions = slices.Clone(versions)
-	slices.Reverse(versions)
-	return versions
 }
 
 // isAbsent reports whether no agent serves an endpoint: it does not exist, or is a socket that a killed agent left.

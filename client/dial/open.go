@@ -65,7 +65,8 @@ func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn
 		return nil, &Error{Name: where.name, Address: where.address, Err: err}
 	}
 	if err := opener.await(ctx, conn); err != nil {
-		return nil, closeAfter(conn, err)
+		_ = conn.Close() // its error says nothing about the agent
+		return nil, err
 	}
 	return conn, nil
 }
@@ -166,11 +167,4 @@ func (o *opener) last() (opened bool, err error) {
 // failure wraps cause with the name of the endpoint.
 func (o *opener) failure(cause error) error {
 	return &Error{Name: o.endpoint.name, Address: o.endpoint.address, Err: cause}
-}
-
-// closeAfter closes a connection that err made useless. An error of closing says
-// nothing about the agent and is dropped.
-func closeAfter(conn *grpc.ClientConn, err error) error {
-	_ = conn.Close()
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
@@ -30,8 +31,20 @@ import (
 // csiproxy.ErrOtherVolumeMounted, before the disk is touched. Other errors are those of WaitForDisk and of the calls.
 func (m *Mounter) StageDisk(ctx context.Context, match stepwise.Match, target string,
 	options stepwise.StageOptions) (stepwise.Device, error) {
-	if device, done, err := m.stageInOneCall(ctx, match, stepwise.WindowsPath(target), options); done {
-		return device, err
+	if described := match.Request(); described != nil { // what no request can say is left to the single calls
+		request := &api.StageDiskRequest{Disk: described.GetDisk(), TargetPath: stepwise.WindowsPath(target),
+			ReadOnly: options.ReadOnly, KeepSize: options.KeepSize}
+		for _, a := range options.Access {
+			request.Access = append(request.Access, &api.AccessEntry{Sid: a.SID, Rights: api.AccessRights(a.Rights)})
+		}
+		answer, err := m.client.NodeSteps.StageDisk(ctx, request)
+		// the agent waits for it until the call's deadline, and answers just before
+		if errors.Is(err, calls.ErrDiskNotFound) {
+			err = errors.Join(context.DeadlineExceeded, err)
+		}
+		if served(err) {
+			return stepwise.Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, err
+		}
 	}
 	if len(options.Access) > 0 {
 		return stepwise.Device{}, fmt.Errorf("%w: setting the access list of a new volume", calls.ErrUnsupported)

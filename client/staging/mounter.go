@@ -16,9 +16,12 @@ package staging
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
@@ -46,14 +49,26 @@ func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 	return &Mounter{m.Mounter.WithKubelet(path, files), m.client, files != nil}
 }
 
+// served reports whether an agent that answered with a failure does steps in one call for this client. One that does not
+// serve the group nodesteps, or that has a policy from before there was one, is asked for the single calls instead:
+// nothing has been done, or what has been done is done again without harm.
+func served(err error) bool {
+	return !errors.Is(err, calls.ErrUnsupported) && !errors.Is(err, calls.ErrNoAgent) &&
+		!calls.HasReason(err, reason.Policy)
+}
+
 // UnmountDevice is Unmount for the path at which StageDisk or FormatAndMount mounted a disk. Then it takes the disk
 // offline, so that it can be detached without loss; unless the path was only a link to the volume, or a mounter with
 // WithKubelet sees the volume at another path. If it fails in between, the volume is flushed and unmounted, and the
 // disk stays online, as nothing says any more which one it was: UnstageDisk finds it again. A volume whose disk has
 // already gone is unmounted as well.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
-	if done, err := m.unstageInOneCall(ctx, stepwise.WindowsPath(target)); done {
-		return err
+	// A mounter that sees kubelet's directory decides itself: the agent does not look there.
+	if !m.seesKubelet {
+		request := &api.UnstageRequest{TargetPath: stepwise.WindowsPath(target)}
+		if _, err := m.client.NodeSteps.Unstage(ctx, request); served(err) {
+			return err
+		}
 	}
 	return m.Mounter.UnmountDevice(ctx, target)
 }
@@ -63,10 +78,16 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 // see that size it is csiproxy.ErrDiskTooSmall, and nothing changes. 0 bytes asks for no size. A volume that is large
 // enough is success.
 func (m *Mounter) ExpandTo(ctx context.Context, path string, bytes int64) (stepwise.Size, error) {
-	if size, done, err := m.expandInOneCall(ctx, stepwise.WindowsPath(path), bytes); done {
+	request := &api.ExpandRequest{TargetPath: stepwise.WindowsPath(path), SizeBytes: bytes}
+	answer, err := m.client.NodeSteps.Expand(ctx, request)
+	switch {
+	case !served(err):
+		return m.Mounter.ExpandTo(ctx, path, bytes)
+	case errors.Is(err, calls.ErrDiskTooSmall):
+		size, _ := m.SizeOf(ctx, path) // for people: the error says the same
 		return size, err
 	}
-	return m.Mounter.ExpandTo(ctx, path, bytes)
+	return stepwise.Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, err
 }
 
 // overhead is more than what the partition table, the reserved partition and the alignment take of a disk.
@@ -93,10 +114,12 @@ func (m *Mounter) Expand(ctx context.Context, path string) (bytes int64, err err
 // is mapped counts. Windows has no inodes. With an agent that does not know how full a share is, a link that leads to
 // no volume is csiproxy.ErrUnsupported.
 func (m *Mounter) Usage(ctx context.Context, path string) (stepwise.Usage, error) {
-	if usage, done, err := m.usageInOneCall(ctx, stepwise.WindowsPath(path)); done {
-		return usage, err
+	answer, err := m.client.NodeSteps.GetUsage(ctx, &api.GetUsageRequest{TargetPath: stepwise.WindowsPath(path)})
+	if !served(err) {
+		return m.Mounter.Usage(ctx, path)
 	}
-	return m.Mounter.Usage(ctx, path)
+	return stepwise.Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(),
+		Available: answer.GetAvailableBytes()}, err
 }
 
 // Condition returns the condition of the volume that is mounted or linked at a path. It finds
@@ -113,8 +136,17 @@ func (m *Mounter) Usage(ctx context.Context, path string) (stepwise.Usage, error
 // NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the condition is not known. It changes
 // nothing.
 func (m *Mounter) Condition(ctx context.Context, path string) (stepwise.Condition, error) {
-	if condition, done, err := m.conditionInOneCall(ctx, stepwise.WindowsPath(path)); done {
-		return condition, err
+	path = stepwise.WindowsPath(path)
+	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
+	switch {
+	case errors.Is(err, calls.ErrPathNotFound):
+		return stepwise.Condition{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+	case !served(err):
+		return m.Mounter.Condition(ctx, path)
 	}
-	return m.Mounter.Condition(ctx, path)
+	condition := stepwise.Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage()}
+	if condition.Abnormal {
+		condition.Cause = stepwise.CauseOf(answer.GetReason())
+	}
+	return condition, err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -76,13 +75,10 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
 	if err := o.refuseSystemExtents(id, extents, "given another access list"); err != nil {
 		return err
 	}
-	how := toList()
-	how.Access |= win32.READ_CONTROL | win32.WRITE_DAC
-	h, err := o.Kernel.OpenFile(nil, id.String(), how)
+	root, err := o.openToList(nil, id.String(), win32.READ_CONTROL|win32.WRITE_DAC)
 	if err != nil {
 		return errdefs.Errorf(err, "opening the root directory of volume %s to set its access list", id)
 	}
-	root := &winfs.File{Handle: h}
 	defer root.Close()
 	holds, err := o.rootHoldsFiles(root)
 	switch {
@@ -92,7 +88,11 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
 		klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
 		return nil
 	}
-	list, err := o.accessOf(root)
+	var list win32.AccessList
+	descriptor, err := root.AccessList()
+	if err == nil {
+		list, err = win32.ParseAccessList(descriptor)
+	}
 	if err != nil {
 		return errdefs.Errorf(err, "reading the access list of volume %s", id)
 	}
@@ -108,12 +108,4 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
 		return errdefs.Errorf(err, "setting the access list of volume %s", id)
 	}
 	return nil
-}
-
-func (o *op) accessOf(root *winfs.File) (win32.AccessList, error) {
-	descriptor, err := root.AccessList()
-	if err != nil {
-		return win32.AccessList{}, err
-	}
-	return win32.ParseAccessList(descriptor)
 }

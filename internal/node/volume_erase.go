@@ -59,11 +59,10 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 
 // holdsFiles reports whether the root of a volume's file system has an entry that Windows does not make by itself.
 func (o *op) holdsFiles(id winpath.VolumeID) (bool, error) {
-	h, err := o.Kernel.OpenFile(nil, id.String(), toList())
+	root, err := o.openToList(nil, id.String(), 0)
 	if err != nil {
 		return false, err
 	}
-	root := &winfs.File{Handle: h}
 	defer root.Close()
 	return o.rootHoldsFiles(root)
 }
@@ -99,21 +98,21 @@ func (o *op) holdsDeletedFiles(root *winfs.File, name string) (bool, error) {
 // childHas reports whether a directory in a directory has an entry for which f is true.
 func (o *op) childHas(parent *winfs.File, name string,
 	f func(in *winfs.File, entry win32.DirectoryEntry) (bool, error)) (bool, error) {
-	h, err := o.Kernel.OpenFile(parent.Handle, name, toList())
+	in, err := o.openToList(parent.Handle, name, 0)
 	if err != nil {
 		return false, err
 	}
-	in := &winfs.File{Handle: h}
 	defer in.Close()
 	return in.Has(func(entry win32.DirectoryEntry) (bool, error) { return f(in, entry) })
 }
 
-// toList is how a directory is opened to be listed; a link is not followed.
-func toList() kernel.OpenOptions {
-	return kernel.OpenOptions{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE, Share: winfs.ShareAll,
+// openToList opens a directory to be listed, and for further access; a link is not followed.
+func (o *op) openToList(parent kernel.Handle, name string, access uint32) (*winfs.File, error) {
+	h, err := o.Kernel.OpenFile(parent, name, kernel.OpenOptions{
+		Access: winfs.OpenContents | access, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-	}
+	})
+	return &winfs.File{Handle: h}, err
 }
 
 func isPlainDirectory(entry win32.DirectoryEntry) bool {
