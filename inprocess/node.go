@@ -19,6 +19,7 @@ package inprocess
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
@@ -27,6 +28,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
@@ -59,9 +61,9 @@ type Node struct {
 // Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
 // HostProcess container does. Open fails off Windows; use the client of a csiproxytest node in tests there.
 func Open(o Options) (*Node, error) {
-	k, err := machine()
-	if err != nil {
-		return nil, err
+	var k kernel.Kernel = windows.New()
+	if k == nil {
+		return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is emulated")
 	}
 	return open(k, o)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -41,7 +42,7 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
 	// rest of the start.
 	c.OwnService = sync.OnceValue(winservice.Own)
-	c.Kernel, c.RecordsDir = thisMachine(), recordsDir(klog.FromContext(ctx))
+	c.Kernel, c.RecordsDir = windows.New(), recordsDir(klog.FromContext(ctx))
 	return agent.Start(ctx, c)
 }
 

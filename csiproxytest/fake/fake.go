@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	api "github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -47,7 +48,7 @@ func New(disks ...Disk) *Node {
 }
 
 // Client returns a client of the node. It needs not be closed.
-func (n *Node) Client() *api.Client { return api.Over(connection{n}) }
+func (n *Node) Client() *api.Client { return api.Over(connection{node: n}) }
 
 // Calls returns the methods that were called, such as "MountVolume", the first one first.
 func (n *Node) Calls() []string {
@@ -73,7 +74,10 @@ func failure(code codes.Code, why, text string) error {
 	return s.Err()
 }
 
-type connection struct{ node *Node }
+type connection struct {
+	calls.NoStreams
+	node *Node
+}
 
 func (c connection) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
 	n, name := c.node, path.Base(method)
@@ -89,10 +93,6 @@ func (c connection) Invoke(ctx context.Context, method string, request, response
 		return status.Error(codes.Unimplemented, "a fake has no steps of its own")
 	}
 	return n.call(request, response)
-}
-
-func (connection) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "the API has no streams")
 }
 
 const kubelet = `c:\var\lib\kubelet`

@@ -59,7 +59,7 @@ func run(ctx context.Context, serial string) error {
 		{"The node afterwards", l.tree},
 	} {
 		if part.title != "" {
-			fmt.Printf("\n%s\n\n", bold(part.title))
+			fmt.Printf("\n%s\n\n", part.title)
 		}
 		for _, s := range part.steps() {
 			if err := l.do(ctx, s); err != nil {
@@ -150,12 +150,4 @@ func plain(err error) error {
 		return errors.New(s.Message())
 	}
 	return err
-}
-
-// bold returns a heading in bold on a terminal, and unchanged where the output goes elsewhere.
-func bold(text string) string {
-	if info, err := os.Stdout.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("NO_COLOR") != "" {
-		return text
-	}
-	return "\x1b[1m" + text + "\x1b[0m"
 }

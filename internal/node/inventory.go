@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
 // Inventory counts what a node has, for metrics. Each count asks Windows, changes nothing and takes as long as Windows
@@ -64,31 +63,17 @@ func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err err
 // SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such
 // words, and "unknown".
 func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
-	return read(ctx, i.node, operation.On("CountSMBMappings", operation.SMBMappings), func(o *op) (map[string]int, error) {
-		mappings, err := o.Mappings()
-		if err != nil {
-			return nil, err
-		}
-		counts := map[string]int{}
-		for _, m := range mappings {
-			counts[win32.SMBMappingStatusName(m.Status)]++
-		}
-		return counts, nil
-	})
+	mappings, err := i.node.SMB.Mappings(ctx)
+	counts := map[string]int{}
+	for _, m := range mappings {
+		counts[m.Status]++
+	}
+	return counts, err
 }
 
 // ISCSISessions counts the iSCSI sessions. Running is false when the iSCSI initiator service is not running, as on most
 // nodes, and nothing can be counted.
 func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
-	count, err = read(ctx, i.node, operation.On("CountISCSISessions", operation.ISCSIInitiator), func(o *op) (int, error) {
-		sessions, err := o.initiator().sessions()
-		if err != nil && o.iscsiStopped(err) {
-			return -1, nil
-		}
-		if err != nil {
-			return 0, errdefs.Errorf(err, "listing the iSCSI sessions")
-		}
-		return len(sessions), nil
-	})
-	return max(count, 0), count >= 0, err
+	sessions, err := i.node.ISCSI.Sessions(ctx)
+	return len(sessions), sessions != nil, err
 }

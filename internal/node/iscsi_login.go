@@ -181,7 +181,7 @@ type ISCSISession struct {
 	Connected bool // it has a connection; otherwise the initiator keeps trying to make one
 }
 
-// Sessions lists the iSCSI sessions, by target. There are none while the iSCSI initiator service is not running.
+// Sessions lists the iSCSI sessions, by target; nil while the iSCSI initiator service is not running.
 func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
 		func(o *op) ([]ISCSISession, error) {

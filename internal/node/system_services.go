@@ -34,28 +34,8 @@ type Service struct {
 // ServiceStartType is when a service starts; the numbers are those of Windows.
 type ServiceStartType uint32
 
-// The start types.
-const (
-	StartBoot      = ServiceStartType(win32.SERVICE_BOOT_START)
-	StartSystem    = ServiceStartType(win32.SERVICE_SYSTEM_START)
-	StartAutomatic = ServiceStartType(win32.SERVICE_AUTO_START)
-	StartManual    = ServiceStartType(win32.SERVICE_DEMAND_START)
-	StartDisabled  = ServiceStartType(win32.SERVICE_DISABLED)
-)
-
 // ServiceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
 type ServiceStatus uint32
-
-// The states.
-const (
-	ServiceStopped         = ServiceStatus(win32.SERVICE_STOPPED)
-	ServiceStartPending    = ServiceStatus(win32.SERVICE_START_PENDING)
-	ServiceStopPending     = ServiceStatus(win32.SERVICE_STOP_PENDING)
-	ServiceRunning         = ServiceStatus(win32.SERVICE_RUNNING)
-	ServiceContinuePending = ServiceStatus(win32.SERVICE_CONTINUE_PENDING)
-	ServicePausePending    = ServiceStatus(win32.SERVICE_PAUSE_PENDING)
-	ServicePaused          = ServiceStatus(win32.SERVICE_PAUSED)
-)
 
 // String returns the state in words that fit after "is".
 func (s ServiceStatus) String() string {
