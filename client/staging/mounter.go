@@ -7,7 +7,7 @@
 // Drivers in Go import package mounter, which adds the one method for which k8s.io/mount-utils is needed. Where an
 // agent does not do a step in one call, package stepwise does it with single calls.
 //
-// Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy and stepwise.ErrNotStaged,
+// Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy, stepwise.ErrNotStaged,
 // fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and
 // has a gRPC code.
 //
@@ -49,9 +49,9 @@ func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 	return &Mounter{m.Mounter.WithKubelet(path, files), m.client, files != nil}
 }
 
-// served reports whether an agent that answered with a failure does steps in one call for this client. One that does not
-// serve the group nodesteps, or that has a policy from before there was one, is asked for the single calls instead:
-// nothing has been done, or what has been done is done again without harm.
+// served reports whether an agent that answered with a failure does steps in one call for this client. An agent without
+// the group nodesteps, or with a policy from before there was one, is asked for the single calls instead: nothing has
+// been done, or what has been done is done again without harm.
 func served(err error) bool {
 	return !errors.Is(err, calls.ErrUnsupported) && !errors.Is(err, calls.ErrNoAgent) &&
 		!calls.HasReason(err, reason.Policy)
