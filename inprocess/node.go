@@ -61,14 +61,14 @@ type Node struct {
 // Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
 // HostProcess container does. Open fails off Windows; use the client of a csiproxytest node in tests there.
 func Open(o Options) (*Node, error) {
-	var k kernel.Kernel = windows.New()
-	if k == nil {
-		return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is emulated")
-	}
-	return open(k, o)
+	return open(windows.New(), o)
 }
 
 func open(k kernel.Kernel, o Options) (*Node, error) {
+	if k == nil {
+		return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is " +
+			"emulated")
+	}
 	if o.KubeletDir == "" {
 		o.KubeletDir = node.KubeletDir
 	}
