@@ -20,6 +20,9 @@ type (
 	Access = stepwise.Access
 	// Rights are a set of rights. The zero value is not valid.
 	Rights = stepwise.Rights
+	// AccessResult is what became of StageOptions.Access. The zero value: nothing was asked for, or the volume is staged
+	// read-only.
+	AccessResult = stepwise.AccessResult
 	// An ISCSIDisk is a logical unit of an iSCSI target.
 	ISCSIDisk = staging.ISCSIDisk
 	// CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
@@ -45,6 +48,13 @@ const (
 	RightsRead   = stepwise.RightsRead
 	RightsModify = stepwise.RightsModify
 	RightsFull   = stepwise.RightsFull
+)
+
+// What can become of the entries of StageOptions.Access.
+const (
+	AccessAdded    = stepwise.AccessAdded
+	AccessPresent  = stepwise.AccessPresent
+	AccessNotAdded = stepwise.AccessNotAdded
 )
 
 // The kinds of failures of the steps. Those of the agent's calls are package csiproxy's.

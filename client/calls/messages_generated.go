@@ -100,6 +100,7 @@ type (
 	GetUsageRequest    = v1alpha1.GetUsageRequest
 	GetUsageResponse   = v1alpha1.GetUsageResponse
 	AccessRights       = v1alpha1.AccessRights
+	AccessResult       = v1alpha1.AccessResult
 )
 
 // The values of AccessRights.
@@ -108,6 +109,14 @@ const (
 	AccessRights_ACCESS_RIGHTS_READ        = v1alpha1.AccessRights_ACCESS_RIGHTS_READ
 	AccessRights_ACCESS_RIGHTS_MODIFY      = v1alpha1.AccessRights_ACCESS_RIGHTS_MODIFY
 	AccessRights_ACCESS_RIGHTS_FULL        = v1alpha1.AccessRights_ACCESS_RIGHTS_FULL
+)
+
+// The values of AccessResult.
+const (
+	AccessResult_ACCESS_RESULT_UNSPECIFIED = v1alpha1.AccessResult_ACCESS_RESULT_UNSPECIFIED
+	AccessResult_ACCESS_RESULT_ADDED       = v1alpha1.AccessResult_ACCESS_RESULT_ADDED
+	AccessResult_ACCESS_RESULT_PRESENT     = v1alpha1.AccessResult_ACCESS_RESULT_PRESENT
+	AccessResult_ACCESS_RESULT_NOT_ADDED   = v1alpha1.AccessResult_ACCESS_RESULT_NOT_ADDED
 )
 
 // SmbClient is the type of a field of [Client], and these are the messages of its methods.

@@ -43,7 +43,8 @@ func (m *Mounter) StageDisk(ctx context.Context, match stepwise.Match, target st
 			err = errors.Join(context.DeadlineExceeded, err)
 		}
 		if served(err) {
-			return stepwise.Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId()}, err
+			return stepwise.Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(),
+				Access: stepwise.AccessResult(answer.GetAccess())}, err
 		}
 	}
 	if len(options.Access) > 0 {

@@ -14,8 +14,9 @@ import (
 
 // A Device is a volume and the disk that it lies on.
 type Device struct {
-	Disk   uint32 // the disk's number, which changes when disks come and go
-	Volume string // \\?\Volume{GUID}\
+	Disk   uint32       // the disk's number, which changes when disks come and go
+	Volume string       // \\?\Volume{GUID}\
+	Access AccessResult // of StageDisk: whether StageOptions.Access is in the access list
 }
 
 // DeviceOf returns the device that is mounted at a path, or at the end of links. No volume there is

@@ -29,7 +29,7 @@ type Agent struct {
 	// DiskDevices returns the devices of the disks by number.
 	DiskDevices func(ctx context.Context) (map[uint32]DiskDevice, error)
 	// AddAccess adds entries to the access list of the root directory of a volume that holds nothing.
-	AddAccess func(ctx context.Context, volume string, access []Access) error
+	AddAccess func(ctx context.Context, volume string, access []Access) (AccessResult, error)
 	// Own returns a context for looking at what other clients have staged: the client's own rights do not matter there.
 	Own func(ctx context.Context) context.Context
 }

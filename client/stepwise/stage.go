@@ -19,8 +19,9 @@ type StageOptions struct {
 	ReadOnly bool
 	// KeepSize leaves a volume that is smaller than its disk as it is.
 	KeepSize bool
-	// Access is added to the access list of the root directory of a volume that holds nothing yet. Only an agent that
-	// serves the group nodesteps can do that; with others, and with a Match of Where, it is csiproxy.ErrUnsupported.
+	// Access is added to the access list of the root directory of a volume that holds nothing yet; Device.Access says
+	// whether it is in the list. Only an agent that serves the group nodesteps can do that; with others, and with a Match
+	// of Where, it is csiproxy.ErrUnsupported.
 	Access []Access
 }
 
@@ -38,6 +39,17 @@ const (
 	RightsRead   Rights = 1 + iota // RX: list, read and run
 	RightsModify                   // M: also make, write and delete
 	RightsFull                     // F: also change access lists and owners
+)
+
+// AccessResult is what became of StageOptions.Access. The zero value: nothing was asked for, or the volume is staged
+// read-only.
+type AccessResult int32
+
+// What can become of the entries.
+const (
+	AccessAdded    AccessResult = 1 + iota // they are in the list now, and at least one was not before
+	AccessPresent                          // they were in the list
+	AccessNotAdded                         // at least one is not in the list, because the volume holds files
 )
 
 // StageAttached mounts the data volume of the one disk that matches at target. It partitions a blank disk, brings it
@@ -95,8 +107,9 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
 	}
 	// Before the mount, so that no workload has written anything. A repeated call finds the root still empty.
+	var access AccessResult
 	if m.agent.AddAccess != nil && len(options.Access) > 0 && !options.ReadOnly {
-		if err := m.agent.AddAccess(ctx, volume, options.Access); err != nil {
+		if access, err = m.agent.AddAccess(ctx, volume, options.Access); err != nil {
 			return Device{}, err
 		}
 	}
@@ -115,7 +128,7 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 	if !options.ReadOnly && !options.KeepSize {
 		err = m.fill(ctx, volume)
 	}
-	return Device{Disk: disk, Volume: volume}, err
+	return Device{Disk: disk, Volume: volume, Access: access}, err
 }
 
 // volumesOf returns the volumes of a disk, data volumes first, after making what is missing.

@@ -51,12 +51,12 @@ func diskGroup(a *connection) *cobra.Command {
 // stageCommand stages a disk in one call, as a driver does.
 func stageCommand(a *connection) *cobra.Command {
 	request := &nodestepsapi.StageDiskRequest{}
-	c := changeWith(a, "stage", "Partition, format and mount a disk as a driver stages it, in one call", request,
-		csiproxy.NodestepsClient.StageDisk, "PATH")
+	c := withDryRun(calls(a, a.command("stage", "Partition, format and mount a disk as a driver stages it, in one call",
+		"PATH"), request, csiproxy.NodestepsClient.StageDisk, showStaged))
 	c.Long = c.Short + `.
 
 What holds anything is neither partitioned nor formatted. --allow adds to the access list of the root directory of a
-volume that holds nothing yet. ContainerUser is S-1-5-93-2-2.`
+volume that holds nothing yet, and prints whether the entries are in it. ContainerUser is S-1-5-93-2-2.`
 	c.Example = `  csi-proxyctl disk stage 'C:\var\lib\kubelet\plugins\mnt' --disk 1 --allow S-1-5-93-2-2=modify`
 	number := c.Flags().Uint32("disk", 0, "`number` of the disk")
 	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS` on an empty volume: read, modify or full; may be repeated")
@@ -71,6 +71,20 @@ volume that holds nothing yet. ContainerUser is S-1-5-93-2-2.`
 		}
 		return nil
 	})
+}
+
+// showStaged shows the number of a staged disk and, if an access list was asked for, what became of it.
+func showStaged(_ []string, r *csiproxy.StageDiskResponse) answer {
+	found := answerOf(r)
+	found.names = found.rows
+	if text, asked := map[csiproxy.AccessResult]string{
+		csiproxy.AccessResult_ACCESS_RESULT_ADDED:     "access list: the entries were added",
+		csiproxy.AccessResult_ACCESS_RESULT_PRESENT:   "access list: the entries were there already",
+		csiproxy.AccessResult_ACCESS_RESULT_NOT_ADDED: "access list: the volume holds files, so entries are missing",
+	}[r.GetAccess()]; asked {
+		found.rows = append(found.rows, text)
+	}
+	return found
 }
 
 // listDisks lists the disks with their identifiers. Detailed outputs come from the tree.

@@ -158,7 +158,7 @@ func stageDisk(ctx context.Context, n *node.Node, m *stepwise.Mounter,
 		}
 		size, err := m.SizeOf(ctx, target)
 		return &api.StageDiskResponse{DiskNumber: device.Disk, VolumeId: device.Volume, DiskBytes: size.Disk,
-			TotalBytes: size.FileSystem}, err
+			TotalBytes: size.FileSystem, Access: api.AccessResult(device.Access)}, err
 	})
 }
 
@@ -173,13 +173,14 @@ func accessOf(access []stepwise.Access) ([]win32.AccessEntry, error) {
 	return node.ParseAccess(list)
 }
 
-func addAccess(n *node.Node) func(ctx context.Context, volume string, access []stepwise.Access) error {
-	return func(ctx context.Context, volume string, access []stepwise.Access) error {
+func addAccess(n *node.Node) func(context.Context, string, []stepwise.Access) (stepwise.AccessResult, error) {
+	return func(ctx context.Context, volume string, access []stepwise.Access) (stepwise.AccessResult, error) {
 		entries, err := accessOf(access)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		return n.Volumes.AddAccess(ctx, volume, entries)
+		result, err := n.Volumes.AddAccess(ctx, volume, entries)
+		return stepwise.AccessResult(result), err
 	}
 }
 

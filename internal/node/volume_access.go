@@ -33,6 +33,16 @@ type Access struct {
 	Mask uint32 // AccessRead, AccessModify or AccessFull; 0: not known
 }
 
+// AccessResult is what became of the entries of a request.
+type AccessResult int32
+
+// The values of AccessResult.
+const (
+	AccessAdded    AccessResult = iota + 1 // they are in the list, and at least one was not before
+	AccessPresent                          // they were in the list
+	AccessNotAdded                         // at least one is not in the list, because the volume holds files
+)
+
 // ParseAccess returns the entries of a request as an access list has them.
 func ParseAccess(access []Access) ([]win32.AccessEntry, error) {
 	if len(access) > maxAccess {
@@ -57,36 +67,32 @@ func ParseAccess(access []Access) ([]win32.AccessEntry, error) {
 
 // AddAccess adds entries to the access list of the root directory of a volume that holds nothing, and leaves alone one
 // that holds anything. It changes nothing below the root. SYSTEM and Administrators have full control afterwards.
-func (v *Volumes) AddAccess(ctx context.Context, volumeID string, entries []win32.AccessEntry) error {
+func (v *Volumes) AddAccess(ctx context.Context, volumeID string, entries []win32.AccessEntry) (AccessResult, error) {
 	id, err := parseVolumeID(volumeID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	what := operation.On("AddAccess", operation.Volume(id))
 	what.Arguments = fmt.Sprint(entries)
-	return v.node.change(ctx, what, func(o *op) error { return o.addAccess(id, entries) })
+	return changeTo(ctx, v.node, what, func(o *op) (AccessResult, error) { return o.addAccess(id, entries) })
 }
 
-func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
+func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (AccessResult, error) {
 	extents, err := o.volumeExtents(id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := o.refuseSystemExtents(id, extents, "given another access list"); err != nil {
-		return err
+		return 0, err
 	}
 	root, err := o.openToList(nil, id.String(), win32.READ_CONTROL|win32.WRITE_DAC)
 	if err != nil {
-		return errdefs.Errorf(err, "opening the root directory of volume %s to set its access list", id)
+		return 0, errdefs.Errorf(err, "opening the root directory of volume %s to set its access list", id)
 	}
 	defer root.Close()
 	holds, err := o.rootHoldsFiles(root)
-	switch {
-	case err != nil:
-		return errdefs.Errorf(err, "looking for files on volume %s", id)
-	case holds:
-		klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
-		return nil
+	if err != nil {
+		return 0, errdefs.Errorf(err, "looking for files on volume %s", id)
 	}
 	var list win32.AccessList
 	descriptor, err := root.AccessList()
@@ -94,18 +100,28 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) error {
 		list, err = win32.ParseAccessList(descriptor)
 	}
 	if err != nil {
-		return errdefs.Errorf(err, "reading the access list of volume %s", id)
+		return 0, errdefs.Errorf(err, "reading the access list of volume %s", id)
 	}
-	missing := false
-	for _, e := range append(slices.Clone(entries), win32.NewAccessEntry(win32.SystemSID(), win32.FILE_ALL_ACCESS),
-		win32.NewAccessEntry(win32.AdministratorsSID(), win32.FILE_ALL_ACCESS)) {
-		missing = list.Add(e) || missing
+	result := AccessPresent
+	for _, e := range entries {
+		if list.Add(e) {
+			result = AccessAdded
+		}
 	}
-	if !missing {
-		return nil
+	if holds {
+		if result == AccessAdded {
+			klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
+			result = AccessNotAdded
+		}
+		return result, nil
+	}
+	ours := list.Add(win32.NewAccessEntry(win32.SystemSID(), win32.FILE_ALL_ACCESS))
+	ours = list.Add(win32.NewAccessEntry(win32.AdministratorsSID(), win32.FILE_ALL_ACCESS)) || ours
+	if result == AccessPresent && !ours {
+		return result, nil
 	}
 	if err := root.SetAccessList(list.Bytes()); err != nil {
-		return errdefs.Errorf(err, "setting the access list of volume %s", id)
+		return 0, errdefs.Errorf(err, "setting the access list of volume %s", id)
 	}
-	return nil
+	return result, nil
 }

@@ -47,13 +47,20 @@ func TestAddAccess(t *testing.T) {
 	}
 	fail = true
 	var e *errdefs.Error
-	if err := n.Volumes.AddAccess(ctx, ids[0], entry(user)); !errors.As(err, &e) || e.Class != errdefs.PermissionDenied {
+	if _, err := n.Volumes.AddAccess(ctx, ids[0], entry(user)); !errors.As(err, &e) || e.Class != errdefs.PermissionDenied {
 		t.Errorf("a list that cannot be set: %v", err)
 	}
 	fail = false
-	for range 2 {
-		check(n.Volumes.AddAccess(ctx, ids[0], entry(user)))
+	add := func(sid win32.SID, want AccessResult) {
+		t.Helper()
+		got, err := n.Volumes.AddAccess(ctx, ids[0], entry(sid))
+		check(err)
+		if got != want {
+			t.Errorf("an entry for %s: %d, want %d", sid, got, want)
+		}
 	}
+	add(user, AccessAdded)
+	add(user, AccessPresent)
 	if sets != 2 {
 		t.Errorf("the list was set %d times, want once that failed and once", sets)
 	}
@@ -69,7 +76,8 @@ func TestAddAccess(t *testing.T) {
 	root, err := k.HostPath(testLink)
 	check(err)
 	check(os.WriteFile(filepath.Join(root, "data"), nil, 0o600))
-	check(n.Volumes.AddAccess(ctx, ids[0], entry(other)))
+	add(other, AccessNotAdded)
+	add(user, AccessPresent)
 	after, err := k.RootAccess(ids[0])
 	check(err)
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -77,7 +85,7 @@ func TestAddAccess(t *testing.T) {
 	}
 	system, err := k.VolumeNameForMountPoint(`C:\`)
 	check(err)
-	if err := n.Volumes.AddAccess(ctx, system, entry(user)); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition {
+	if _, err := n.Volumes.AddAccess(ctx, system, entry(user)); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition {
 		t.Errorf("the system volume: %v", err)
 	}
 }

@@ -238,19 +238,39 @@ func TestUsageOfShares(t *testing.T) {
 	}
 }
 
-// TestAccessNeedsTheGroup: an access list is for agents that serve the group. Others touch no disk.
+// TestAccessNeedsTheGroup: an access list is for agents that serve the group, and they say what became of it. Others
+// touch no disk.
 func TestAccessNeedsTheGroup(t *testing.T) {
 	t.Parallel()
 	for _, apis := range [][]string{nil, {"nodesteps=off"}} {
 		n := csiproxytest.Start(t, csiproxytest.Options{APIs: apis})
 		m := mounter.New(n.Client())
-		_, err := m.StageDisk(t.Context(), mounter.ByNumber(1), staging, mounter.StageOptions{
-			Access: []mounter.Access{{SID: "S-1-5-93-2-2", Rights: mounter.RightsModify}}})
+		stage := func(sid string) (mounter.AccessResult, error) {
+			device, err := m.StageDisk(t.Context(), mounter.ByNumber(1), staging, mounter.StageOptions{
+				Access: []mounter.Access{{SID: sid, Rights: mounter.RightsModify}}})
+			return device.Access, err
+		}
+		const user = "S-1-5-93-2-2"
+		result, err := stage(user)
 		if apis == nil && err != nil || apis != nil && !errors.Is(err, csiproxy.ErrUnsupported) {
 			t.Errorf("with %q: got %v", apis, err)
 		}
 		if raw := n.Tree().GetDisks()[1].GetStyle() == "RAW"; raw != (apis != nil) {
 			t.Errorf("with %q: the disk is raw: %t", apis, raw)
+		}
+		if apis != nil {
+			continue
+		}
+		results := []mounter.AccessResult{result}
+		n.WriteFile(staging+`\data`, "")
+		for _, sid := range []string{user, "S-1-1-0"} {
+			result, err := stage(sid)
+			check(t, "staging again", err)
+			results = append(results, result)
+		}
+		want := []mounter.AccessResult{mounter.AccessAdded, mounter.AccessPresent, mounter.AccessNotAdded}
+		if !slices.Equal(results, want) {
+			t.Errorf("entries for a new volume, again, and with a file: %v, want %v", results, want)
 		}
 	}
 }

@@ -80,6 +80,65 @@ func (AccessRights) EnumDescriptor() ([]byte, []int) {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{0}
 }
 
+// AccessResult says what became of the entries of a request. It is about the
+// list, not about what the accounts may do by other entries of it.
+type AccessResult int32
+
+const (
+	// The request has no entries, or read_only: the list was not looked at.
+	AccessResult_ACCESS_RESULT_UNSPECIFIED AccessResult = 0
+	// They are in the list: this call added those that were missing.
+	AccessResult_ACCESS_RESULT_ADDED AccessResult = 1
+	// They are in the list, and were before.
+	AccessResult_ACCESS_RESULT_PRESENT AccessResult = 2
+	// At least one is not in the list, which stays as it is because the volume
+	// holds files.
+	AccessResult_ACCESS_RESULT_NOT_ADDED AccessResult = 3
+)
+
+// Enum value maps for AccessResult.
+var (
+	AccessResult_name = map[int32]string{
+		0: "ACCESS_RESULT_UNSPECIFIED",
+		1: "ACCESS_RESULT_ADDED",
+		2: "ACCESS_RESULT_PRESENT",
+		3: "ACCESS_RESULT_NOT_ADDED",
+	}
+	AccessResult_value = map[string]int32{
+		"ACCESS_RESULT_UNSPECIFIED": 0,
+		"ACCESS_RESULT_ADDED":       1,
+		"ACCESS_RESULT_PRESENT":     2,
+		"ACCESS_RESULT_NOT_ADDED":   3,
+	}
+)
+
+func (x AccessResult) Enum() *AccessResult {
+	p := new(AccessResult)
+	*p = x
+	return p
+}
+
+func (x AccessResult) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccessResult) Descriptor() protoreflect.EnumDescriptor {
+	return file_client_api_nodesteps_v1alpha1_api_proto_enumTypes[1].Descriptor()
+}
+
+func (AccessResult) Type() protoreflect.EnumType {
+	return &file_client_api_nodesteps_v1alpha1_api_proto_enumTypes[1]
+}
+
+func (x AccessResult) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AccessResult.Descriptor instead.
+func (AccessResult) EnumDescriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{1}
+}
+
 // StageDiskRequest describes a disk and says where its volume should appear.
 type StageDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -503,7 +562,9 @@ type StageDiskResponse struct {
 	// Size of the whole disk in bytes, as a cloud counts.
 	DiskBytes int64 `protobuf:"varint,3,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	// Size of the file system in bytes.
-	TotalBytes    int64 `protobuf:"varint,4,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	TotalBytes int64 `protobuf:"varint,4,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	// Whether the entries in access are in the access list of the root directory.
+	Access        AccessResult `protobuf:"varint,5,opt,name=access,proto3,enum=v1alpha1.AccessResult" json:"access,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -564,6 +625,13 @@ func (x *StageDiskResponse) GetTotalBytes() int64 {
 		return x.TotalBytes
 	}
 	return 0
+}
+
+func (x *StageDiskResponse) GetAccess() AccessResult {
+	if x != nil {
+		return x.Access
+	}
+	return AccessResult_ACCESS_RESULT_UNSPECIFIED
 }
 
 // StageShareRequest names a share, who asks for it, and where it should appear.
@@ -1248,7 +1316,7 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\vtarget_port\x18\x02 \x01(\rR\n" +
 	"targetPort\x12\x10\n" +
 	"\x03iqn\x18\x03 \x01(\tR\x03iqn\x12\x10\n" +
-	"\x03lun\x18\x04 \x01(\rR\x03lun\"\x91\x01\n" +
+	"\x03lun\x18\x04 \x01(\rR\x03lun\"\xc1\x01\n" +
 	"\x11StageDiskResponse\x12\x1f\n" +
 	"\vdisk_number\x18\x01 \x01(\rR\n" +
 	"diskNumber\x12\x1b\n" +
@@ -1256,7 +1324,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
 	"disk_bytes\x18\x03 \x01(\x03R\tdiskBytes\x12\x1f\n" +
 	"\vtotal_bytes\x18\x04 \x01(\x03R\n" +
-	"totalBytes\"\x8d\x01\n" +
+	"totalBytes\x12.\n" +
+	"\x06access\x18\x05 \x01(\x0e2\x16.v1alpha1.AccessResultR\x06access\"\x8d\x01\n" +
 	"\x11StageShareRequest\x12\x1f\n" +
 	"\vremote_path\x18\x01 \x01(\tR\n" +
 	"remotePath\x12\x1f\n" +
@@ -1310,7 +1379,12 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\x19ACCESS_RIGHTS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ACCESS_RIGHTS_READ\x10\x01\x12\x18\n" +
 	"\x14ACCESS_RIGHTS_MODIFY\x10\x02\x12\x16\n" +
-	"\x12ACCESS_RIGHTS_FULL\x10\x032\xee\x03\n" +
+	"\x12ACCESS_RIGHTS_FULL\x10\x03*~\n" +
+	"\fAccessResult\x12\x1d\n" +
+	"\x19ACCESS_RESULT_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13ACCESS_RESULT_ADDED\x10\x01\x12\x19\n" +
+	"\x15ACCESS_RESULT_PRESENT\x10\x02\x12\x1b\n" +
+	"\x17ACCESS_RESULT_NOT_ADDED\x10\x032\xee\x03\n" +
 	"\tNodesteps\x12F\n" +
 	"\tStageDisk\x12\x1a.v1alpha1.StageDiskRequest\x1a\x1b.v1alpha1.StageDiskResponse\"\x00\x12I\n" +
 	"\n" +
@@ -1333,50 +1407,52 @@ func file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP() []byte {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescData
 }
 
-var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
 	(AccessRights)(0),          // 0: v1alpha1.AccessRights
-	(*StageDiskRequest)(nil),   // 1: v1alpha1.StageDiskRequest
-	(*AccessEntry)(nil),        // 2: v1alpha1.AccessEntry
-	(*ISCSIDisk)(nil),          // 3: v1alpha1.ISCSIDisk
-	(*StageDiskResponse)(nil),  // 4: v1alpha1.StageDiskResponse
-	(*StageShareRequest)(nil),  // 5: v1alpha1.StageShareRequest
-	(*StageShareResponse)(nil), // 6: v1alpha1.StageShareResponse
-	(*UnstageRequest)(nil),     // 7: v1alpha1.UnstageRequest
-	(*UnstageResponse)(nil),    // 8: v1alpha1.UnstageResponse
-	(*PublishRequest)(nil),     // 9: v1alpha1.PublishRequest
-	(*PublishResponse)(nil),    // 10: v1alpha1.PublishResponse
-	(*ExpandRequest)(nil),      // 11: v1alpha1.ExpandRequest
-	(*ExpandResponse)(nil),     // 12: v1alpha1.ExpandResponse
-	(*GetVolumeRequest)(nil),   // 13: v1alpha1.GetVolumeRequest
-	(*GetVolumeResponse)(nil),  // 14: v1alpha1.GetVolumeResponse
-	(*GetUsageRequest)(nil),    // 15: v1alpha1.GetUsageRequest
-	(*GetUsageResponse)(nil),   // 16: v1alpha1.GetUsageResponse
+	(AccessResult)(0),          // 1: v1alpha1.AccessResult
+	(*StageDiskRequest)(nil),   // 2: v1alpha1.StageDiskRequest
+	(*AccessEntry)(nil),        // 3: v1alpha1.AccessEntry
+	(*ISCSIDisk)(nil),          // 4: v1alpha1.ISCSIDisk
+	(*StageDiskResponse)(nil),  // 5: v1alpha1.StageDiskResponse
+	(*StageShareRequest)(nil),  // 6: v1alpha1.StageShareRequest
+	(*StageShareResponse)(nil), // 7: v1alpha1.StageShareResponse
+	(*UnstageRequest)(nil),     // 8: v1alpha1.UnstageRequest
+	(*UnstageResponse)(nil),    // 9: v1alpha1.UnstageResponse
+	(*PublishRequest)(nil),     // 10: v1alpha1.PublishRequest
+	(*PublishResponse)(nil),    // 11: v1alpha1.PublishResponse
+	(*ExpandRequest)(nil),      // 12: v1alpha1.ExpandRequest
+	(*ExpandResponse)(nil),     // 13: v1alpha1.ExpandResponse
+	(*GetVolumeRequest)(nil),   // 14: v1alpha1.GetVolumeRequest
+	(*GetVolumeResponse)(nil),  // 15: v1alpha1.GetVolumeResponse
+	(*GetUsageRequest)(nil),    // 16: v1alpha1.GetUsageRequest
+	(*GetUsageResponse)(nil),   // 17: v1alpha1.GetUsageResponse
 }
 var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
-	3,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
-	2,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
+	4,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
+	3,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
 	0,  // 2: v1alpha1.AccessEntry.rights:type_name -> v1alpha1.AccessRights
-	1,  // 3: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
-	5,  // 4: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
-	7,  // 5: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
-	9,  // 6: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
-	11, // 7: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
-	13, // 8: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
-	15, // 9: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
-	4,  // 10: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
-	6,  // 11: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
-	8,  // 12: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
-	10, // 13: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
-	12, // 14: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
-	14, // 15: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
-	16, // 16: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
-	10, // [10:17] is the sub-list for method output_type
-	3,  // [3:10] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	1,  // 3: v1alpha1.StageDiskResponse.access:type_name -> v1alpha1.AccessResult
+	2,  // 4: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
+	6,  // 5: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
+	8,  // 6: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
+	10, // 7: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
+	12, // 8: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
+	14, // 9: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
+	16, // 10: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
+	5,  // 11: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
+	7,  // 12: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
+	9,  // 13: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
+	11, // 14: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
+	13, // 15: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
+	15, // 16: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
+	17, // 17: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
+	11, // [11:18] is the sub-list for method output_type
+	4,  // [4:11] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_client_api_nodesteps_v1alpha1_api_proto_init() }
@@ -1402,7 +1478,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc), len(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -65,7 +65,7 @@ type NodestepsClient interface {
 	// the volume, after a format, and when the volume was formatted before and its
 	// root is still empty, as after an interrupted call. A root that holds anything
 	// keeps its list, and so does every directory below. SYSTEM and Administrators
-	// keep full control.
+	// keep full control. The response says whether the entries are in the list.
 	//
 	// No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 	// lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
@@ -246,7 +246,7 @@ type NodestepsServer interface {
 	// the volume, after a format, and when the volume was formatted before and its
 	// root is still empty, as after an interrupted call. A root that holds anything
 	// keeps its list, and so does every directory below. SYSTEM and Administrators
-	// keep full control.
+	// keep full control. The response says whether the entries are in the list.
 	//
 	// No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 	// lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or

@@ -65,7 +65,7 @@ func (w *Client) Close() error {
 // the volume, after a format, and when the volume was formatted before and its
 // root is still empty, as after an interrupted call. A root that holds anything
 // keeps its list, and so does every directory below. SYSTEM and Administrators
-// keep full control.
+// keep full control. The response says whether the entries are in the list.
 //
 // No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
 // lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
