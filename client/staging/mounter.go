@@ -62,6 +62,9 @@ func served(err error) bool {
 // WithKubelet sees the volume at another path. If it fails in between, the volume is flushed and unmounted, and the
 // disk stays online, as nothing says any more which one it was: UnstageDisk finds it again. A volume whose disk has
 // already gone is unmounted as well.
+//
+// An agent that serves nodesteps takes no disk offline but the volume's. With single calls, a disk that takes the
+// number of the volume's just before the last call goes offline.
 func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	// A mounter that sees kubelet's directory decides itself: the agent does not look there.
 	if !m.seesKubelet {

@@ -26,6 +26,8 @@ type Agent struct {
 	MountPoints func(ctx context.Context, volume string) ([]string, error)
 	// Means returns a context for changes of a disk by its number: they fail if the number is another disk's by then.
 	Means func(ctx context.Context, disk Disk) context.Context
+	// MeansDiskOf is Means for the disk of a volume.
+	MeansDiskOf func(ctx context.Context, disk uint32, volume string) context.Context
 	// DiskDevices returns the devices of the disks by number.
 	DiskDevices func(ctx context.Context) (map[uint32]DiskDevice, error)
 	// AddAccess adds entries to the access list of the root directory of a volume that holds nothing.

@@ -41,6 +41,9 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
 	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &calls.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
 	if err == nil {
+		if m.agent.MeansDiskOf != nil { // and again while the disk is open
+			ctx = m.agent.MeansDiskOf(ctx, of.GetDiskNumber(), volume)
+		}
 		err = m.setOffline(ctx, of.GetDiskNumber())
 	}
 	if isAny(err, calls.ErrDiskNotFound, calls.ErrVolumeNotFound) {
@@ -49,7 +52,8 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	return err
 }
 
-// TakeDiskOffline takes a disk offline, unless one of its volumes is mounted.
+// TakeDiskOffline takes a disk offline, unless one of its volumes is mounted. The API knows the disk by its number
+// alone, so a disk that takes the number after the last look goes offline.
 func (m *Mounter) TakeDiskOffline(ctx context.Context, disk Disk, volumes []string) error {
 	for _, volume := range volumes {
 		if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {

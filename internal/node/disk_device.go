@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -57,6 +58,7 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 type meantDisk struct {
 	number uint32
 	ids    DiskIDs
+	volume string // on the disk; empty: the ids tell the disk
 }
 
 type meantDiskKey struct{}
@@ -64,7 +66,14 @@ type meantDiskKey struct{}
 // WithDisk returns a context for changes that mean the disk with these identifiers by its number. The disk is asked for
 // them through the handle that then changes it, so another one that got the number is left alone.
 func WithDisk(ctx context.Context, number uint32, ids DiskIDs) context.Context {
-	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number, ids})
+	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number: number, ids: ids})
+}
+
+// WithDiskOf returns a context for changes that mean the disk of a volume by its number. The volume is asked for its
+// disk while the one with the number is held open: a volume whose disk has gone does not answer, and two disks never
+// have one number at a time. So it needs no identifiers, and tells a disk from its clone.
+func WithDiskOf(ctx context.Context, number uint32, volume string) context.Context {
+	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number: number, volume: volume})
 }
 
 // onDisk returns the request of a change of a disk. Callers that mean different disks by its number do not join.
@@ -72,8 +81,8 @@ func onDisk(ctx context.Context, verb string, number uint32, arguments string) o
 	what := operation.On(verb, operation.Disk(number))
 	what.Arguments = arguments
 	if want, ok := ctx.Value(meantDiskKey{}).(meantDisk); ok {
-		what.Arguments = strings.TrimSpace(fmt.Sprintf("%s serial=%q page83=%q", arguments, want.ids.SerialNumber,
-			want.ids.Page83))
+		what.Arguments = strings.TrimSpace(fmt.Sprintf("%s serial=%q page83=%q volume=%q", arguments,
+			want.ids.SerialNumber, want.ids.Page83, want.volume))
 	}
 	return what
 }
@@ -82,6 +91,13 @@ func onDisk(ctx context.Context, verb string, number uint32, arguments string) o
 func (o *op) meant(d *disk) (*disk, error) {
 	want, ok := o.Context.Value(meantDiskKey{}).(meantDisk)
 	if !ok || want.number != d.number {
+		return d, nil
+	}
+	if want.volume != "" {
+		if err := o.isDiskOf(d, want.volume); err != nil {
+			_ = d.Close() // nothing was written through it
+			return nil, err
+		}
 		return d, nil
 	}
 	is := d.ids(o.Context)
@@ -93,6 +109,20 @@ func (o *op) meant(d *disk) (*disk, error) {
 		"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h identifier "+
 			"is %q and was %q. Nothing was changed; try again",
 		d.number, is.SerialNumber, want.ids.SerialNumber, is.Page83, want.ids.Page83)
+}
+
+// isDiskOf returns an error if a volume is not on an open disk.
+func (o *op) isDiskOf(d *disk, volume string) error {
+	id, err := parseVolumeID(volume)
+	if err != nil {
+		return err
+	}
+	extents, err := o.volumeExtents(id)
+	if disks := extents.disks(); err == nil && !slices.Equal(disks, []uint32{d.number}) {
+		err = errdefs.Unavailable.Errorf(reason.DiskChanged,
+			"disk %d is another disk now: volume %s is on disk %d. Nothing was changed; try again", d.number, id, disks)
+	}
+	return err
 }
 
 // refuseUnwritable fails if a disk of an unformatted volume is offline or read-only. Windows' storage provider may say

@@ -54,6 +54,36 @@ func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
 	}
 }
 
+// TestADiskThatIsAnotherVolumesByNow: a change that means the disk of a volume leaves alone a disk that does not have it.
+func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
+	s := emulated.DefaultScenario()
+	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
+		{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 2, Formatted: true}}
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	volumes, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gone = `\\?\Volume{00000000-0000-0000-0000-000000000001}\`
+	for _, test := range []struct {
+		number         uint32
+		volume, reason string
+	}{{2, volumes[0], reason.DiskChanged}, {1, gone, reason.VolumeNotFound}, {1, volumes[0], ""}} {
+		err := n.Disks.SetDiskState(WithDiskOf(t.Context(), test.number, test.volume), test.number, false)
+		if (test.reason != "" || err != nil) && !hasReason(err, test.reason) {
+			t.Errorf("disk %d as that of %s: %v, want %q", test.number, test.volume, err, test.reason)
+		}
+		if online, err := n.Disks.GetDiskState(t.Context(), test.number); err != nil || online != (test.reason != "") {
+			t.Errorf("disk %d as that of %s is online: %t, %v", test.number, test.volume, online, err)
+		}
+	}
+}
+
 func hasReason(err error, reason string) bool {
 	var e *errdefs.Error
 	return errors.As(err, &e) && e.Reason == reason

@@ -3,6 +3,7 @@
 package reliability
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -117,7 +118,7 @@ func (w *world) replace(marks map[int64]string) {
 	spec := theDiskSpec(w.image(marks))
 	spec.SerialNumber = "intruder"
 	w.attach(spec)
-	w.intruder = w.diskDigest(theDisk)
+	w.intruder = w.diskAsItIs()
 }
 
 // replaceByLike does as replace, with a disk that has a volume at the same place, and free space behind it.
@@ -129,7 +130,16 @@ func (w *world) replaceByLike() {
 	spec.SerialNumber, spec.Formatted = "intruder", true
 	w.attach(spec)
 	w.must(w.emulated.GrowDisk(theDisk, grownBytes))
-	w.intruder = w.diskDigest(theDisk)
+	w.intruder = w.diskAsItIs()
+}
+
+// diskAsItIs returns the disk's content and state, as they are compared.
+func (w *world) diskAsItIs() string {
+	w.t.Helper()
+	tree, err := w.observe()
+	w.must(err)
+	d := tree.Disks[theDisk]
+	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, d.Online, d.ReadOnly, w.diskDigest(theDisk))
 }
 
 // takeBack checks whether the other disk was left alone, and swaps the disks back.
@@ -138,8 +148,8 @@ func takeBack(w *world) {
 	if w.pulled == "" {
 		return
 	}
-	if !w.meant && w.diskDigest(theDisk) != w.intruder {
-		w.t.Error("the call wrote to a disk that came while it was running")
+	if got := w.diskAsItIs(); !w.meant && got != w.intruder {
+		w.t.Errorf("the call changed a disk that came while it was running: %s, was %s", got, w.intruder)
 	}
 	w.pull()
 	reattach(w)

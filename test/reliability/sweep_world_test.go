@@ -54,7 +54,7 @@ type world struct {
 
 	bystander string // the digest of its image
 	pulled    string // the image of the detached disk
-	intruder  string // the digest of the disk that came in its place
+	intruder  string // the disk that came in its place
 	byNumber  bool   // the step names the disk by its number, and means the disk that it finds there
 	meant     bool   // the intruder came before the step had looked, so it is the one that is meant
 
