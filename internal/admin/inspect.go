@@ -44,10 +44,13 @@ func InspectOf(ctx context.Context, n *node.Node) *api.InspectResponse {
 		}
 	}
 	look("mount points and links that lead nowhere", func(ctx context.Context) error {
-		found, err := n.Filesystem.Dangling(ctx)
+		found, unpublished, err := n.Filesystem.Dangling(ctx)
 		for _, d := range found {
 			response.Dangling = append(response.Dangling,
 				&api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
+		}
+		for _, u := range unpublished {
+			response.Unpublished = append(response.Unpublished, &api.Unpublished{Path: u.Path, Target: u.Target})
 		}
 		return err
 	})

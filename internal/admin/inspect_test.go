@@ -101,6 +101,19 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 	}})
 }
 
+// TestInspectFindsUnpublishedVolumes: a staged volume is shown until a pod has it.
+func TestInspectFindsUnpublishedVolumes(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	const staging = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ebs.csi.aws.com\5f1c\globalmount`
+	id := stage(t, n, staging)
+	same(t, "staged", settled(t, n),
+		&admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staging, Target: id}}})
+	_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: staging,
+		TargetPath: pods + `\link`})
+	noError(t, err)
+	same(t, "published", settled(t, n), &admin.InspectResponse{})
+}
+
 func same(t *testing.T, when string, got, want *admin.InspectResponse) {
 	t.Helper()
 	if diff := cmp.Diff(got, want, protocmp.Transform()); diff != "" {

@@ -36,6 +36,7 @@ func named(name string) doctor.Facts {
 				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
 			},
+			Unpublished: []*admin.Unpublished{{Path: name, Target: name}, {Path: name, Target: `\\` + name}},
 			SmbMappings: []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name},
 				{RemotePath: `\\s\` + name, Status: name}},
 			IscsiSessions:     []*admin.ISCSISession{{Target: name}},
@@ -74,8 +75,8 @@ func checkCommands(t *testing.T, name, dangerous string) {
 			}
 		}
 	}
-	if hidden != 11 {
-		t.Errorf("%d commands with the name %q were looked at, want 11", hidden, name)
+	if hidden != 13 {
+		t.Errorf("%d commands with the name %q were looked at, want 13", hidden, name)
 	}
 }
 

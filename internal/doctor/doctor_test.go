@@ -182,6 +182,8 @@ func TestConnectionsAndLinks(t *testing.T) {
 			{Path: strings.TrimSuffix(staged("ebs.csi.aws.com"), `\`), Target: id,
 				Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 		},
+		Unpublished: []*admin.Unpublished{{Path: staged("ebs.csi.aws.com"), Target: id},
+			{Path: staged("smb.csi.k8s.io"), Target: `\\fs\good`}},
 		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"},
 			{RemotePath: `\\fs\bad`, Status: "disconnected"}},
 		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true},
@@ -191,6 +193,7 @@ func TestConnectionsAndLinks(t *testing.T) {
 			{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		},
 	}})
+	const again = "csi-proxyctl doctor, in a minute: between stage and publish a volume looks the same for some seconds"
 	want := []verdict{
 		{doctor.Problem, "hung-operation",
 			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
@@ -202,6 +205,8 @@ func TestConnectionsAndLinks(t *testing.T) {
 		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
 		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
 		{doctor.Note, "slow-operation", "csi-proxyctl doctor, in two minutes: what has not ended by then hangs"},
+		{doctor.Note, "staged-not-published", again},
+		{doctor.Note, "staged-not-published", again},
 	}
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)

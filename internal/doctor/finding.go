@@ -89,6 +89,7 @@ func (f Facts) looks() []look {
 		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
 		{(*report).dangling, notInspected("mount points"),
 			"dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
+		{(*report).unpublished, notInspected("mount points"), "staged-not-published"},
 		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
 		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},

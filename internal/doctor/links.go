@@ -36,6 +36,24 @@ func (r *report) dangling() {
 	}
 }
 
+// unpublished judges staged volumes to which no path of a pod leads. One that is about to be published looks like one
+// that kubelet forgot, as after a restart. https://github.com/kubernetes/kubernetes/issues/130300
+func (r *report) unpublished() {
+	for _, u := range r.Inspected.GetUnpublished() {
+		at := argument{"PATH", u.GetPath()}
+		remove := command("if no pod of this node has the volume: csi-proxyctl volume unmount %s %s",
+			argument{"VOLUME", u.GetTarget()}, at)
+		if strings.HasPrefix(u.GetTarget(), `\\`) && !strings.HasPrefix(u.GetTarget(), `\\?\`) {
+			remove = command("if no pod of this node has the volume: csi-proxyctl fs rmdir %s", at)
+		}
+		r.add(Note, "staged-not-published",
+			"a staged volume is published to no pod: it is about to be, or kubelet left it behind: "+u.GetPath(),
+			[]string{u.GetPath() + " → " + u.GetTarget()},
+			"csi-proxyctl doctor, in a minute: between stage and publish a volume looks the same for some seconds",
+			"if it stays: look for pods of this node that have the volume, with kubectl get pods -A -o wide", remove)
+	}
+}
+
 // Nodes stopped mapping shares at about 701 mappings; before that, listing them had become slow.
 // https://github.com/kubernetes-sigs/azurefile-csi-driver/issues/1925, https://github.com/kubernetes-csi/csi-driver-smb/issues/1039
 const (

@@ -23,6 +23,7 @@ func TestNPD(t *testing.T) {
 	sick, slow, partly := looked, looked, looked
 	sick.Inspected = &admin.InspectResponse{Dangling: []*admin.Dangling{gone, gone}}
 	slow.Emulated.Faults = []string{"fault 1: Flush hang"}
+	slow.Inspected = &admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staged("a"), Target: id}}}
 	partly.Inspected = &admin.InspectResponse{Missing: []string{"SMB mappings: out of time"}}
 	none := doctor.Facts{Endpoints: []doctor.Endpoint{{Group: "disk", Version: "v1", State: doctor.Absent}}}
 	for name, test := range map[string]struct {
@@ -32,7 +33,7 @@ func TestNPD(t *testing.T) {
 		code    int
 	}{
 		"in order": {looked, nil, "nothing is wrong", doctor.NPDOK},
-		"a note":   {slow, nil, "nothing is wrong", doctor.NPDOK},
+		"notes":    {slow, nil, "nothing is wrong", doctor.NPDOK},
 		"disks gone": {sick, nil,
 			"DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
 		"of this reason": {sick, []string{"DiskOffline", "DanglingMountPoint"},

@@ -54,7 +54,7 @@ func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsAnotherVolumesByNow: a change that means the disk of a volume leaves alone a disk that does not have it.
+// TestADiskThatIsAnotherVolumesByNow: a change that means the disk of a volume leaves alone a disk without the volume.
 func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 	s := emulated.DefaultScenario()
 	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},

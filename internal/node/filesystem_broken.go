@@ -45,20 +45,22 @@ const (
 	ShareNotMapped
 )
 
-// Dangling searches the working directories for mount points and links that lead nowhere. It does not enter mounted
-// volumes. It returns what it found, and the error if one ended the search early.
-func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, error) {
+// Dangling searches the working directories for mount points and links that lead nowhere, and for volumes that are
+// staged and not published. It does not enter mounted volumes. It returns what it found, and the error if one ended the
+// search early.
+func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, []Unpublished, error) {
 	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*brokenLinkScan, error) {
 		return o.dangling(false), nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return search.found, search.err
+	return search.found, search.unpublished(), search.err
 }
 
 func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
-	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly}
+	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly,
+		published: published{reached: map[string]bool{}, kubelets: map[string]bool{}}}
 	s.everywhere(o.node.policy.Dirs())
 	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
 	return s
@@ -66,6 +68,8 @@ func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
 
 // brokenLinkScan is one search.
 type brokenLinkScan struct {
+	published
+
 	op    *op
 	left  int             // entries that may still be read
 	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
@@ -108,6 +112,7 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 	if depth > 1 && s.tops[at.Key()] {
 		return nil
 	}
+	s.enters(at, depth)
 	entries := winfs.Entries{Directory: directory}
 	for {
 		e, err := entries.Next()
@@ -140,6 +145,7 @@ func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int)
 	defer loc.Close()
 	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
 	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
+		s.unseen = s.unseen || !errdefs.IsMissing(err)
 		return nil // it has gone meanwhile, or we may not open it
 	}
 	if err != nil {
@@ -152,8 +158,12 @@ func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int)
 		return nil
 	}
 	found, err := s.leadsNowhere(l.Stat, path)
-	if err != nil || found == nil {
+	if err != nil {
 		return err
+	}
+	if found == nil {
+		s.leads(l.Reparse, path)
+		return nil
 	}
 	if len(s.found) == maxDanglingFound {
 		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,

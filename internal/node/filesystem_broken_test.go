@@ -26,7 +26,7 @@ func TestDanglingWithoutEnd(t *testing.T) {
 	for i := range 3 {
 		plant(fmt.Sprint(i))
 	}
-	found, err := n.Filesystem.Dangling(t.Context())
+	found, _, err := n.Filesystem.Dangling(t.Context())
 	if err != nil || len(found) != 3 {
 		t.Errorf("%d of 3 links, %v", len(found), err)
 	}
@@ -34,7 +34,7 @@ func TestDanglingWithoutEnd(t *testing.T) {
 		plant(fmt.Sprint("more", i))
 	}
 	var e *errdefs.Error
-	found, err = n.Filesystem.Dangling(t.Context())
+	found, _, err = n.Filesystem.Dangling(t.Context())
 	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != maxDanglingFound {
 		t.Errorf("%d links, %v", len(found), err)
 	}

@@ -50,7 +50,7 @@ func read(t *testing.T) (text string, c configuration) {
 func TestConfiguration(t *testing.T) {
 	_, c := read(t)
 	onlyNotes := []string{"ActiveFault", "GroupOff", "OldVersion", "ServiceWrapped", "SlowOperation", "VolumeNotMounted",
-		"DiskNotOfKubernetes", "SeveralDrivers"}
+		"StagedNotPublished", "DiskNotOfKubernetes", "SeveralDrivers"}
 	var conditions, ofRules, reasons []string
 	for _, condition := range c.Conditions {
 		conditions = append(conditions, condition.Type)

@@ -1216,8 +1216,11 @@ type InspectResponse struct {
 	Missing []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
 	// The privileges that the agent's account does not have, of those that its operations need.
 	MissingPrivileges []*Privilege `protobuf:"bytes,6,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The volumes and shares that are staged for CSI drivers, and to which no link and no other mount point below the
+	// working directories leads, by path. None unless the search for such links was complete.
+	Unpublished   []*Unpublished `protobuf:"bytes,7,rep,name=unpublished,proto3" json:"unpublished,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InspectResponse) Reset() {
@@ -1292,6 +1295,68 @@ func (x *InspectResponse) GetMissingPrivileges() []*Privilege {
 	return nil
 }
 
+func (x *InspectResponse) GetUnpublished() []*Unpublished {
+	if x != nil {
+		return x.Unpublished
+	}
+	return nil
+}
+
+// Unpublished is a volume or share that is staged and not published: for a moment as it should be, or left behind.
+type Unpublished struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it is staged: kubelet's globalmount.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// What is staged: a volume's id, or a share.
+	Target        string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unpublished) Reset() {
+	*x = Unpublished{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unpublished) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unpublished) ProtoMessage() {}
+
+func (x *Unpublished) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unpublished.ProtoReflect.Descriptor instead.
+func (*Unpublished) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Unpublished) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Unpublished) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
 // Privilege is a right of an account that is not tied to an object.
 type Privilege struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1307,7 +1372,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1384,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1397,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Privilege) GetName() string {
@@ -1371,7 +1436,7 @@ type Dangling struct {
 
 func (x *Dangling) Reset() {
 	*x = Dangling{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1448,7 @@ func (x *Dangling) String() string {
 func (*Dangling) ProtoMessage() {}
 
 func (x *Dangling) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1461,7 @@ func (x *Dangling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
 func (*Dangling) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Dangling) GetPath() string {
@@ -1433,7 +1498,7 @@ type SMBMapping struct {
 
 func (x *SMBMapping) Reset() {
 	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1510,7 @@ func (x *SMBMapping) String() string {
 func (*SMBMapping) ProtoMessage() {}
 
 func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1523,7 @@ func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
 func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SMBMapping) GetRemotePath() string {
@@ -1488,7 +1553,7 @@ type ISCSISession struct {
 
 func (x *ISCSISession) Reset() {
 	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1565,7 @@ func (x *ISCSISession) String() string {
 func (*ISCSISession) ProtoMessage() {}
 
 func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1578,7 @@ func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
 func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ISCSISession) GetTarget() string {
@@ -1545,7 +1610,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +1622,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +1635,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Operation) GetName() string {
@@ -1687,7 +1752,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
 	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
 	"\x04part\x18\a \x01(\rR\x04part\"\x10\n" +
-	"\x0eInspectRequest\"\x97\x03\n" +
+	"\x0eInspectRequest\"\xdf\x03\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
 	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
@@ -1696,7 +1761,11 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"operations\x18\x04 \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
 	"operations\x12\x18\n" +
 	"\amissing\x18\x05 \x03(\tR\amissing\x12Q\n" +
-	"\x12missing_privileges\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\"]\n" +
+	"\x12missing_privileges\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12F\n" +
+	"\vunpublished\x18\a \x03(\v2$.csiproxy.admin.v1alpha1.UnpublishedR\vunpublished\"9\n" +
+	"\vUnpublished\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
+	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
 	"\tPrivilege\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -1743,7 +1812,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(DanglingKind)(0),             // 0: csiproxy.admin.v1alpha1.DanglingKind
 	(*ListAPIsRequest)(nil),       // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
@@ -1761,46 +1830,48 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*KernelCall)(nil),            // 13: csiproxy.admin.v1alpha1.KernelCall
 	(*InspectRequest)(nil),        // 14: csiproxy.admin.v1alpha1.InspectRequest
 	(*InspectResponse)(nil),       // 15: csiproxy.admin.v1alpha1.InspectResponse
-	(*Privilege)(nil),             // 16: csiproxy.admin.v1alpha1.Privilege
-	(*Dangling)(nil),              // 17: csiproxy.admin.v1alpha1.Dangling
-	(*SMBMapping)(nil),            // 18: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),          // 19: csiproxy.admin.v1alpha1.ISCSISession
-	(*Operation)(nil),             // 20: csiproxy.admin.v1alpha1.Operation
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 22: google.protobuf.Duration
+	(*Unpublished)(nil),           // 16: csiproxy.admin.v1alpha1.Unpublished
+	(*Privilege)(nil),             // 17: csiproxy.admin.v1alpha1.Privilege
+	(*Dangling)(nil),              // 18: csiproxy.admin.v1alpha1.Dangling
+	(*SMBMapping)(nil),            // 19: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),          // 20: csiproxy.admin.v1alpha1.ISCSISession
+	(*Operation)(nil),             // 21: csiproxy.admin.v1alpha1.Operation
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
 	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	21, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
+	22, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
 	11, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
 	11, // 6: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	21, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
-	22, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
+	22, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
+	23, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
 	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
 	13, // 10: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
-	17, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
-	18, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	19, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	20, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	16, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	0,  // 16: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
-	22, // 17: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	1,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	4,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	9,  // 20: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
-	14, // 21: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
-	2,  // 22: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	5,  // 23: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 24: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
-	15, // 25: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	18, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
+	19, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	20, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	21, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	17, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	16, // 16: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
+	0,  // 17: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	23, // 18: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	1,  // 19: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	4,  // 20: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	9,  // 21: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
+	14, // 22: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
+	2,  // 23: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	5,  // 24: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	10, // 25: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
+	15, // 26: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1818,7 +1889,7 @@ func file_admin_v1alpha1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

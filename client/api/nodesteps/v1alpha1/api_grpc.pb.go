@@ -93,7 +93,8 @@ type NodestepsClient interface {
 	//
 	// A mounted volume is flushed first, and its disk is taken offline
 	// afterwards, so that it can be detached without loss, unless the volume is
-	// mounted at another path, too. A link is removed without asking the server to
+	// mounted at another path, too. Another disk that gets its number meanwhile is
+	// left alone. A link is removed without asking the server to
 	// which it leads. If StageShare made it and no other link to the share is left
 	// at the paths of kubelet, whoever made it, the mapping of the share goes, too.
 	//
@@ -274,7 +275,8 @@ type NodestepsServer interface {
 	//
 	// A mounted volume is flushed first, and its disk is taken offline
 	// afterwards, so that it can be detached without loss, unless the volume is
-	// mounted at another path, too. A link is removed without asking the server to
+	// mounted at another path, too. Another disk that gets its number meanwhile is
+	// left alone. A link is removed without asking the server to
 	// which it leads. If StageShare made it and no other link to the share is left
 	// at the paths of kubelet, whoever made it, the mapping of the share goes, too.
 	//

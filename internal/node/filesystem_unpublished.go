@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+)
+
+// Unpublished is a volume or a share that is staged for a CSI driver, and to which no path of a pod leads. A volume
+// between its stage and its publish is no different from one that kubelet left behind.
+type Unpublished struct {
+	Path   string
+	Target string // a volume id or a share
+}
+
+// globalmount matches kubelet's path at which a CSI driver stages a volume, with kubelet's directory.
+// https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
+var globalmount = regexp.MustCompile(`(?i)^(.+)\\plugins\\kubernetes\.io\\csi\\[^\\]+\\[^\\]+\\globalmount$`)
+
+// published is what a search has seen of staged volumes and of what leads to them. Drivers publish by a link to the
+// path of the stage; a mount point of the same volume, and a link to the same share, count as well.
+type published struct {
+	staged   []Unpublished
+	reached  map[string]bool // keys of paths, and volumes and shares, to which links and other mount points lead
+	kubelets map[string]bool // keys of kubelet's directories whose pods the search has seen
+	unseen   bool            // something could not be opened
+}
+
+// enters notes that the search enters a directory: it sees the links of pods only if it begins there or one above.
+func (s *published) enters(directory winpath.Path, depth int) {
+	if kubelet, is := strings.CutSuffix(directory.Key(), winpath.Fold(`\pods`)); is && depth <= 2 {
+		s.kubelets[kubelet] = true
+	}
+}
+
+// leads notes where a link or mount point leads.
+func (s *published) leads(at *win32.ReparsePoint, path winpath.Path) {
+	target, err := winfs.TargetOf(at)
+	if err != nil {
+		return // of another kind
+	}
+	device := ""
+	switch target.Kind {
+	case winpath.TargetVolume:
+		device = target.Volume.String()
+	case winpath.TargetUNC:
+		device = winfs.ShareKey(target.Server, target.Share)
+	case winpath.TargetRelative:
+		target.Path, _ = winpath.Parse(target.Text, winpath.Options{}) // kubelet gives drivers paths without a drive
+	}
+	for to := target.Path.Key(); strings.Contains(to, `\`); to = to[:strings.LastIndexByte(to, '\\')] {
+		s.reached[to] = true // of a directory of the volume, its mount point, too
+	}
+	switch {
+	case device == "":
+	case globalmount.MatchString(path.String()):
+		s.staged = append(s.staged, Unpublished{path.String(), device})
+	default:
+		s.reached[device] = true
+	}
+}
+
+// unpublished returns the staged volumes that nothing else leads to, by path. It returns none unless the search has
+// seen every link that may lead there.
+func (s *brokenLinkScan) unpublished() (all []Unpublished) {
+	for _, u := range s.staged {
+		kubelet := globalmount.FindStringSubmatch(u.Path)[1]
+		if s.err == nil && !s.unseen && s.kubelets[winpath.Fold(kubelet)] &&
+			!s.reached[winpath.Fold(u.Path)] && !s.reached[u.Target] {
+			all = append(all, u)
+		}
+	}
+	slices.SortFunc(all, func(a, b Unpublished) int { return strings.Compare(a.Path, b.Path) })
+	return all[:min(len(all), maxDanglingFound)]
+}
