@@ -50,7 +50,7 @@ const (
 	RightsFull   = stepwise.RightsFull
 )
 
-// What can become of the entries of StageOptions.Access.
+// The values of AccessResult.
 const (
 	AccessAdded    = stepwise.AccessAdded
 	AccessPresent  = stepwise.AccessPresent

@@ -45,7 +45,7 @@ const (
 // read-only.
 type AccessResult int32
 
-// What can become of the entries.
+// The values of AccessResult.
 const (
 	AccessAdded    AccessResult = 1 + iota // they are in the list now, and at least one was not before
 	AccessPresent                          // they were in the list

@@ -1307,7 +1307,7 @@ type Unpublished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where it is staged: kubelet's globalmount.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// What is staged: a volume's id, or a share.
+	// The volume's id, or the share.
 	Target        string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
