@@ -24,11 +24,11 @@ type Error struct {
 
 // Error names the endpoint, the cause, and what to do about it.
 func (e *Error) Error() string {
-	place := e.Name
+	endpoints := e.Name
 	if e.Address != e.Name {
-		place += " (unix socket " + e.Address + ")"
+		endpoints += " (unix socket " + e.Address + ")"
 	}
-	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", place, e.Err, advice(e.Err))
+	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", endpoints, e.Err, advice(e.Err))
 }
 
 // Unwrap returns the cause.

@@ -64,10 +64,10 @@ func (m *Mounter) Disks(ctx context.Context) ([]Disk, error) {
 	for number, id := range ids.GetDiskIDs() {
 		found[number] = Disk{Number: number, SerialNumber: strings.TrimSpace(id.GetSerialNumber()), Page83: id.GetPage83()}
 	}
-	for number, place := range places.GetDiskLocations() {
+	for number, at := range places.GetDiskLocations() {
 		d := found[number]
 		d.Number = number
-		d.Adapter, d.Bus, d.Target, d.LUN = place.GetAdapter(), place.GetBus(), place.GetTarget(), place.GetLUNID()
+		d.Adapter, d.Bus, d.Target, d.LUN = at.GetAdapter(), at.GetBus(), at.GetTarget(), at.GetLUNID()
 		found[number] = d
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b Disk) int { return cmp.Compare(a.Number, b.Number) }), nil

@@ -63,8 +63,8 @@ func (k kubelet) volumes() ([]string, error) {
 			"off Windows, those of a test's node are at its HostPath: %w", k.path, err)
 	}
 	var all []string
-	for _, place := range places {
-		found, err := k.below(".", strings.Split(place, "/"))
+	for _, pattern := range places {
+		found, err := k.below(".", strings.Split(pattern, "/"))
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +76,12 @@ func (k kubelet) volumes() ([]string, error) {
 }
 
 // below returns the names that a place has below a directory. A * stands for every name.
-func (k kubelet) below(dir string, place []string) (found []string, err error) {
-	if len(place) == 0 {
+func (k kubelet) below(dir string, pattern []string) (found []string, err error) {
+	if len(pattern) == 0 {
 		return []string{dir}, nil
 	}
-	names := place[:1]
-	if place[0] == "*" {
+	names := pattern[:1]
+	if pattern[0] == "*" {
 		entries, err := fs.ReadDir(k.files, dir)
 		if err != nil && !isNoDirectory(err) {
 			return nil, err
@@ -98,7 +98,7 @@ func (k kubelet) below(dir string, place []string) (found []string, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		more, err := k.below(name, place[1:])
+		more, err := k.below(name, pattern[1:])
 		if err != nil {
 			return nil, err
 		}

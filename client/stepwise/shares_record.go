@@ -171,9 +171,9 @@ func (r records) locked(ctx context.Context, share string, do func() error) erro
 	}
 }
 
-// A leaving is the record of a volume while it is unstaged. Between the unmounting and the disk's going offline,
+// An unstageRecord is the record of a volume while it is unstaged. Between the unmounting and the disk's going offline,
 // nothing else on the node says which disk that is.
-type leaving struct {
+type unstageRecord struct {
 	Volume string
 	Target string // the path at which it was mounted
 }
@@ -185,7 +185,7 @@ const leavingSuffix = ".leaving"
 func (s *Shares) unmountDevice(ctx context.Context, target string) error {
 	target = WindowsPath(target)
 	file := s.records.path(target, leavingSuffix)
-	before, err := s.records.leaving(ctx, file)
+	before, err := s.records.unstageRecord(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (s *Shares) unmountDevice(ctx context.Context, target string) error {
 	if mounted == "" {
 		return s.mounter.UnmountDevice(ctx, target)
 	}
-	if err := s.records.put(ctx, file, leaving{mounted, target}); err != nil {
+	if err := s.records.put(ctx, file, unstageRecord{mounted, target}); err != nil {
 		return err
 	}
 	if err := s.mounter.UnmountDevice(ctx, target); err != nil {
@@ -230,9 +230,9 @@ func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) 
 	return "", err
 }
 
-// leaving returns the volume that a file records as being unstaged, or "" if there is no such file.
-func (r records) leaving(ctx context.Context, file string) (string, error) {
-	var l leaving
+// unstageRecord returns the volume that a file records as being unstaged, or "" if there is no such file.
+func (r records) unstageRecord(ctx context.Context, file string) (string, error) {
+	var l unstageRecord
 	err := r.lockedAll(ctx, func() error { return loadJSON(file, &l) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

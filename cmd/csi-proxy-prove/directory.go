@@ -25,13 +25,13 @@ func prepare(base string) error {
 	if link {
 		return fmt.Errorf("%s is a link: remove it", base)
 	}
-	who, err := writers(base)
+	owner, err := writers(base)
 	if err != nil {
 		return fmt.Errorf("cannot read which accounts may change %s: %w", base, err)
 	}
-	if len(who) > 0 {
+	if len(owner) > 0 {
 		return fmt.Errorf("%s can be changed by %s, and the kit starts programs from it as administrator: remove it", base,
-			strings.Join(who, ", "))
+			strings.Join(owner, ", "))
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ func (p *page) differences(old *apiVersion) {
 		p.P(p.prose(says, ""), "\n")
 	}
 	there := map[*protogen.Method]bool{}
-	var alone []*protogen.Method
+	var single []*protogen.Method
 	for _, m := range old.service.Methods {
 		now := old.now(m.GoName)
 		there[now] = true
 		if now == nil {
-			alone = append(alone, m)
+			single = append(single, m)
 		} else if text := difference(m, now); text != "" {
 			p.P("- `", m.GoName, "`", text, p.here(m.Comments.Leading))
 		}
@@ -38,7 +38,7 @@ func (p *page) differences(old *apiVersion) {
 		p.P("- Not in this version: ", strings.Join(missing, ", "))
 	}
 	p.P()
-	for _, m := range alone {
+	for _, m := range single {
 		p.method(m)
 	}
 	p.types(old, p.group.newest())

@@ -105,15 +105,15 @@ func (l *lifecycle) tree() []step {
 type step struct {
 	why  string // the purpose, for people
 	call string // the methods that are called; empty: the step prints its own output and is not numbered
-	do   act
+	do   action
 }
 
 // An act returns its outcome, for people.
-type act func(ctx context.Context) (outcome string, err error)
+type action func(ctx context.Context) (outcome string, err error)
 
 // calling returns the act of one call whose answer says no more than that it succeeded.
 func calling[Request, Response any](method func(context.Context, *Request, ...grpc.CallOption) (*Response, error),
-	request *Request, outcome string) act {
+	request *Request, outcome string) action {
 	return func(ctx context.Context) (string, error) {
 		_, err := method(ctx, request)
 		return outcome, err

@@ -138,7 +138,7 @@ func (l *lifecycle) volumeStats(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s in all, %s used", treeview.Size(r.GetTotalBytes()), treeview.Size(r.GetUsedBytes())), err
 }
 
-func (l *lifecycle) setState(online bool) act {
+func (l *lifecycle) setState(online bool) action {
 	return func(ctx context.Context) (string, error) {
 		if _, err := l.node.Disk.SetDiskState(ctx,
 			&csiproxy.SetDiskStateRequest{DiskNumber: l.disk, IsOnline: online}); err != nil {
@@ -152,7 +152,7 @@ func (l *lifecycle) setState(online bool) act {
 	}
 }
 
-func (l *lifecycle) rmdir(path string) act {
+func (l *lifecycle) rmdir(path string) action {
 	return func(ctx context.Context) (string, error) {
 		if _, err := l.node.Filesystem.Rmdir(ctx, &csiproxy.RmdirRequest{Path: path, Force: true}); err != nil {
 			return "", err

@@ -36,14 +36,14 @@ func InspectOf(ctx context.Context, n *node.Node) *api.InspectResponse {
 		response.MissingPrivileges = append(response.MissingPrivileges,
 			&api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
 	}
-	look := func(what string, part func(context.Context) error) {
+	inspectPart := func(what string, part func(context.Context) error) {
 		limited, cancel := context.WithTimeout(ctx, inspectTimeout)
 		defer cancel()
 		if err := part(limited); err != nil {
 			response.Missing = append(response.Missing, what+": "+err.Error())
 		}
 	}
-	look("mount points and links that lead nowhere", func(ctx context.Context) error {
+	inspectPart("mount points and links that lead nowhere", func(ctx context.Context) error {
 		found, unpublished, err := n.Filesystem.Dangling(ctx)
 		for _, d := range found {
 			response.Dangling = append(response.Dangling,
@@ -54,14 +54,14 @@ func InspectOf(ctx context.Context, n *node.Node) *api.InspectResponse {
 		}
 		return err
 	})
-	look("SMB mappings", func(ctx context.Context) error {
+	inspectPart("SMB mappings", func(ctx context.Context) error {
 		mappings, err := n.SMB.Mappings(ctx)
 		for _, m := range mappings {
 			response.SmbMappings = append(response.SmbMappings, &api.SMBMapping{RemotePath: m.RemotePath, Status: m.Status})
 		}
 		return err
 	})
-	look("iSCSI sessions", func(ctx context.Context) error {
+	inspectPart("iSCSI sessions", func(ctx context.Context) error {
 		sessions, err := n.ISCSI.Sessions(ctx)
 		for _, s := range sessions {
 			response.IscsiSessions = append(response.IscsiSessions, &api.ISCSISession{Target: s.Target, Connected: s.Connected})

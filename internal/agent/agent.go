@@ -21,12 +21,12 @@ const grace = 10 * time.Second
 
 // An Agent serves one node.
 type Agent struct {
-	config  Config
-	place   transport.Endpoints
-	admin   *server.Server
-	metrics *metrics.Metrics // nil: nothing is counted, which costs calls nothing
-	failed  chan error
-	failure atomic.Pointer[error] // the first one sent on failed
+	config    Config
+	endpoints transport.Endpoints
+	admin     *server.Server
+	metrics   *metrics.Metrics // nil: nothing is counted, which costs calls nothing
+	failed    chan error
+	failure   atomic.Pointer[error] // the first one sent on failed
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool
@@ -55,7 +55,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		a.config.Interceptor = emulation.Interceptor(a.config.Interceptor)
 		journal, control = emulation.ListJournal, []server.Service{emulation.Control(a)}
 	}
-	a.place, err = transport.Open(transport.Options{
+	a.endpoints, err = transport.Open(transport.Options{
 		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity,
 		OwnUser: emulation != nil,
 	})
@@ -65,7 +65,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	if err = a.serve(); err != nil {
 		return nil, err
 	}
-	a.admin, err = server.Start(a.place, []server.Endpoint{admin.Endpoint(a, journal, control...)}, server.Options{
+	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, journal, control...)}, server.Options{
 		Failed: a.fail, Logger: config.Logger, Records: a.records(), Limits: config.Limits,
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *Agent) SocketDir() string { return a.config.SocketDir }
 
 // Path returns the path of an endpoint, such as admin.EndpointName or "csi-proxy-disk-v1", for the clients'
 // NewClientWithPipePath.
-func (a *Agent) Path(endpoint string) string { return a.place.Path(endpoint) }
+func (a *Agent) Path(endpoint string) string { return a.endpoints.Path(endpoint) }
 
 // Stop stops accepting calls, gives the running ones ten seconds, and then waits until none of their operations is
 // running on the node any more. When the context ends first, it stops waiting and says so in its error. Later calls do
@@ -137,8 +137,8 @@ func (a *Agent) Stop(ctx context.Context) error {
 	if s != nil {
 		errs = append(errs, s.node.Drain(ctx))
 	}
-	if a.place != nil {
-		errs = append(errs, a.place.Close())
+	if a.endpoints != nil {
+		errs = append(errs, a.endpoints.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -48,7 +48,7 @@ func (a *Agent) serve() error {
 	if a.config.Emulation != nil {
 		o.Faults = a.config.Emulation.FaultInjector(selected)
 	}
-	api, err := server.Start(a.place, selected, o)
+	api, err := server.Start(a.endpoints, selected, o)
 	if err != nil {
 		return err
 	}

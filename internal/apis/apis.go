@@ -26,7 +26,7 @@ func All(n *node.Node) []server.Endpoint {
 		"smb":        smbMethods(n.SMB),
 		"volume":     volumeMethods(n.Volumes),
 	}
-	alone := map[string]server.Method{"GetDiskNumberByName": getDiskNumberByName(n.Disks)}
+	unrouted := map[string]server.Method{"GetDiskNumberByName": getDiskNumberByName(n.Disks)}
 	var endpoints []server.Endpoint
 	for _, g := range versions.Groups() {
 		hub, served := hubs[g.Name]
@@ -35,7 +35,7 @@ func All(n *node.Node) []server.Endpoint {
 		}
 		endpoints = append(endpoints, endpoint(g, g.Hub, hub))
 		for _, version := range g.Versions() {
-			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
+			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, unrouted)))
 		}
 	}
 	endpoints = append(endpoints, nodestepsEndpoint(n, endpoints))
@@ -64,11 +64,11 @@ func endpoint(g versions.Group, version string, methods []server.Method) server.
 
 // routed returns the methods of an old version, which lead to those of its hub. It panics when the table names a method
 // that the hub does not have.
-func routed(routes []versions.Route, hub []server.Method, alone map[string]server.Method) []server.Method {
+func routed(routes []versions.Route, hub []server.Method, unrouted map[string]server.Method) []server.Method {
 	methods := make([]server.Method, 0, len(routes))
 	for _, r := range routes {
 		if r.Kind == versions.Alone {
-			methods = append(methods, alone[r.Method])
+			methods = append(methods, unrouted[r.Method])
 			continue
 		}
 		i := slices.IndexFunc(hub, func(m server.Method) bool { return m.Name == r.Hub })

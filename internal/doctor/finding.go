@@ -57,14 +57,14 @@ func (r *report) add(severity Severity, check, what string, evidence []string, d
 		Finding{severity, check, what, append([]string{}, evidence...), append([]string{}, do...)})
 }
 
-// A look reports about a part of the facts.
-type look struct {
-	judge   func(*report)
+// A check reports about a part of the facts.
+type check struct {
+	run     func(*report)
 	missing string // what keeps it from finding anything; "" if nothing does
 	checks  string // that it may report
 }
 
-func (f Facts) looks() []look {
+func (f Facts) checks() []check {
 	unless := func(known bool, missing string) string {
 		if known {
 			return ""
@@ -79,7 +79,7 @@ func (f Facts) looks() []look {
 		return cmp.Or(unless(f.Inspected != nil, "the agent's admin endpoint did not answer"),
 			unless(!slices.ContainsFunc(f.Inspected.GetMissing(), is), "the agent could not look at "+part))
 	}
-	return []look{
+	return []check{
 		{(*report).endpoints, "", "no-agent access-denied silent-endpoint broken-endpoint"},
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
 		{(*report).unanswered, noAgent, "no-answer"},
@@ -104,8 +104,8 @@ func (f Facts) looks() []look {
 // Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
 func Examine(f Facts) []Finding {
 	r := &report{Facts: f}
-	for _, l := range f.looks() {
-		l.judge(r)
+	for _, l := range f.checks() {
+		l.run(r)
 	}
 	order := []Severity{Problem, Warning, Note}
 	slices.SortStableFunc(r.findings, func(a, b Finding) int {

@@ -23,7 +23,7 @@ const maxNPDLine = 80
 
 // Reasons returns the reasons of all findings there are.
 func Reasons() (reasons []string) {
-	for _, l := range (Facts{}).looks() {
+	for _, l := range (Facts{}).checks() {
 		for check := range strings.FieldsSeq(l.checks) {
 			reasons = append(reasons, reason(check))
 		}
@@ -40,7 +40,7 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 	if len(findings) > 0 {
 		return npdLine(findings[0], len(findings)-1), NPDProblem
 	}
-	for _, l := range f.looks() {
+	for _, l := range f.checks() {
 		for check := range strings.FieldsSeq(l.checks) {
 			if l.missing != "" && wanted(reason(check)) {
 				return "not known: " + l.missing, NPDUnknown

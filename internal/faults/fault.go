@@ -92,8 +92,8 @@ func (f Fault) problem() string {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && !known(f.Function):
-		meant := cmp.Or(similar.Meant(f.Function, functions.All()), "; the journal shows the functions of calls")
-		return fmt.Sprintf("there is no kernel function %q", f.Function) + meant
+		suggestion := cmp.Or(similar.Meant(f.Function, functions.All()), "; the journal shows the functions of calls")
+		return fmt.Sprintf("there is no kernel function %q", f.Function) + suggestion
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):

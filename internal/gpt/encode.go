@@ -58,10 +58,10 @@ func (t *Table) Encode() []Block {
 	copy(front[sector:], t.header(array, 1, backupLBA, 2))
 	copy(front[sector*2:], array)
 
-	back := make([]byte, int64(len(array))+sector)
-	copy(back, array)
-	copy(back[len(array):], t.header(array, backupLBA, 1, backupArrayLBA))
-	return []Block{{0, front}, {int64(backupArrayLBA) * sector, back}}
+	backup := make([]byte, int64(len(array))+sector)
+	copy(backup, array)
+	copy(backup[len(array):], t.header(array, backupLBA, 1, backupArrayLBA))
+	return []Block{{0, front}, {int64(backupArrayLBA) * sector, backup}}
 }
 
 // BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup

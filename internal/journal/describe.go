@@ -33,13 +33,13 @@ func describeInput(code uint32, in []byte) string {
 	case win32.IOCTL_DISK_GROW_PARTITION:
 		decoded, err = deviceside.ParseGrowPartition(in)
 	case win32.FSCTL_EXTEND_VOLUME:
-		sectors, wrong := deviceside.ParseExtendVolume(in)
-		decoded, err = struct{ Sectors int64 }{sectors}, wrong
+		sectors, parseErr := deviceside.ParseExtendVolume(in)
+		decoded, err = struct{ Sectors int64 }{sectors}, parseErr
 	case win32.FSCTL_SET_REPARSE_POINT:
 		decoded, err = win32.ParseReparsePoint(in)
 	case win32.FSCTL_DELETE_REPARSE_POINT:
-		tag, wrong := deviceside.ParseDeleteReparsePoint(in)
-		decoded, err = fmt.Sprintf("{Tag:0x%08x}", tag), wrong
+		tag, parseErr := deviceside.ParseDeleteReparsePoint(in)
+		decoded, err = fmt.Sprintf("{Tag:0x%08x}", tag), parseErr
 	case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
 		decoded, err = deviceside.ParseVolumeMountPoint(in)
 	}

@@ -80,8 +80,8 @@ func (c *Client) MayLog() (ok bool, leftOut int) {
 	return true, leftOut
 }
 
-// admit registers a new connection; it returns nil after Close.
-func (cs *Clients) admit(accepted net.Conn) *Conn {
+// register registers a new connection; it returns nil after Close.
+func (cs *Clients) register(accepted net.Conn) *Conn {
 	process := transport.ProcessOf(accepted)
 	cs.mu.Lock()
 	if cs.closed {

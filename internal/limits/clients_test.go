@@ -26,7 +26,7 @@ func connect(t *testing.T, cs *Clients, pid uint32, p transport.Process) (*Conn,
 	t.Helper()
 	server, client := net.Pipe()
 	t.Cleanup(func() { _ = client.Close() })
-	return cs.admit(&transport.Conn{Conn: server, Peer: transport.Peer{PID: pid}, Process: p}), client
+	return cs.register(&transport.Conn{Conn: server, Peer: transport.Peer{PID: pid}, Process: p}), client
 }
 
 // clientOf returns the client of a process with one connection.

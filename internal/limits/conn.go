@@ -99,7 +99,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c := l.clients.admit(accepted); c != nil {
+		if c := l.clients.register(accepted); c != nil {
 			return c, nil
 		}
 		_ = accepted.Close()

@@ -46,7 +46,7 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 	for {
 		d, err := o.openDisk(number, readWrite)
 		if err == nil {
-			return o.meant(d)
+			return o.verifyMarks(d)
 		}
 		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.Wait(openTime) {
 			return nil, err
@@ -87,8 +87,8 @@ func onDisk(ctx context.Context, verb string, number uint32, arguments string) o
 	return what
 }
 
-// meant returns an open disk if it is the one that is meant by its number, and closes another one.
-func (o *op) meant(d *disk) (*disk, error) {
+// verifyMarks returns an open disk if it is the one that is meant by its number, and closes another one.
+func (o *op) verifyMarks(d *disk) (*disk, error) {
 	want, ok := o.Context.Value(meantDiskKey{}).(meantDisk)
 	if !ok || want.number != d.number {
 		return d, nil

@@ -101,7 +101,8 @@ func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 	partition, err := d.planAndSet(layout)
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		// The plan may be out of date: a Microsoft Reserved partition that came late occupies part of it.
-		if now, look := d.layout(); look == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
+		now, layoutErr := d.layout()
+		if layoutErr == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
 			partition, err = d.planAndSet(now)
 		}
 	}

@@ -56,7 +56,7 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	} else if err := d.makeWritable(); err != nil {
 		return err
 	}
-	if state, err = d.settle(state.online); err == nil && state.writable == readOnly {
+	if state, err = d.awaitState(state.online); err == nil && state.writable == readOnly {
 		err = errdefs.Internal.Errorf(reason.StateNotApplied,
 			"disk %d reports read-only=%t although Windows accepted read-only=%t",
 			d.number, !readOnly, readOnly)

@@ -94,7 +94,7 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 			return state, errdefs.Errorf(err, "bringing disk %d online", d.number)
 		}
 	}
-	return d.settle(true)
+	return d.awaitState(true)
 }
 
 func (d *disk) makeWritable() error {
@@ -115,7 +115,7 @@ func (o *op) takeOffline(d *disk) error {
 	if err := o.dismountAndTakeOffline(d); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
-	_, err = d.settle(false)
+	_, err = d.awaitState(false)
 	return err
 }
 
@@ -124,8 +124,8 @@ func (o *op) dismountAndTakeOffline(d *disk) error {
 	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 }
 
-// settle makes Windows act on a changed state, and returns the state once Windows confirms it.
-func (d *disk) settle(online bool) (diskState, error) {
+// awaitState makes Windows act on a changed state, and returns the state once Windows confirms it.
+func (d *disk) awaitState(online bool) (diskState, error) {
 	if err := d.updateProperties(); err != nil && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
 		return diskState{}, errdefs.Errorf(err, "making the new state of disk %d known", d.number)
 	}

@@ -98,8 +98,8 @@ func isDataPartition(p win32.Partition) bool {
 // volume ("PARTITION_INFORMATION_GPT").
 func getsVolume(p win32.Partition) bool {
 	if p.Style == win32.PARTITION_STYLE_GPT {
-		const without = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
-		return isDataPartition(p) && p.Attributes&without == 0
+		const excluded = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
+		return isDataPartition(p) && p.Attributes&excluded == 0
 	}
 	return isDataPartition(p) && p.Recognized
 }

@@ -134,14 +134,14 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 		if err != nil {
 			continue // no call of ours accepts this name, so a workload made it
 		}
-		if err := s.look(s.op.Child(directory.Handle, e.Name), path, depth); err != nil {
+		if err := s.scanEntry(s.op.Child(directory.Handle, e.Name), path, depth); err != nil {
 			return err
 		}
 	}
 }
 
-// look examines one entry that is a link or a directory.
-func (s *brokenLinkScan) look(loc *winfs.Location, path winpath.Path, depth int) error {
+// scanEntry examines one entry that is a link or a directory.
+func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth int) error {
 	defer loc.Close()
 	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
 	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {

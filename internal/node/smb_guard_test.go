@@ -155,13 +155,13 @@ func TestWaitingUnmapBlocksNewWalks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSlowShare(t)
 		n.holdCalls(onShareOf("share"))
-		look := func() error {
+		lookUp := func() error {
 			_, err := n.Filesystem.PathExists(t.Context(), testLink+`share\dir`)
 			return err
 		}
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			if err := look(); err != nil {
+			if err := lookUp(); err != nil {
 				t.Errorf("the first walk: %v", err)
 			}
 		})
@@ -175,7 +175,7 @@ func TestWaitingUnmapBlocksNewWalks(t *testing.T) {
 		for range 8 {
 			calls.Go(func() {
 				var e *errdefs.Error
-				if err := look(); !errors.As(err, &e) || e.Reason != reason.LinkRefused {
+				if err := lookUp(); !errors.As(err, &e) || e.Reason != reason.LinkRefused {
 					t.Errorf("a later walk: %v", err)
 				}
 			})

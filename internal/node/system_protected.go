@@ -50,7 +50,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 	case len(items) == 1 && items[0] == noProtectedServices:
 		return nil, nil
 	}
-	var without []string
+	var excluded []string
 	for _, item := range items {
 		name, minus := strings.CutPrefix(item, "-")
 		switch {
@@ -60,7 +60,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 		case item == noProtectedServices:
 			return nil, fmt.Errorf("%q stands alone or not at all", item)
 		case minus:
-			without = append(without, name)
+			excluded = append(excluded, name)
 		default:
 			names = append(names, name)
 		}
@@ -68,7 +68,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 			return nil, err
 		}
 	}
-	for _, name := range without {
+	for _, name := range excluded {
 		kept := slices.DeleteFunc(names, func(one string) bool { return sameService(one, name) })
 		if len(kept) == len(names) {
 			return nil, fmt.Errorf("%q takes away a service that is not in the list; * stands for the default ones", "-"+name)

@@ -34,7 +34,7 @@ func (l *KeyedLocks) Acquire(ctx context.Context, key string) (release func(), e
 	lock.users++
 	l.mu.Unlock()
 
-	leave := func() {
+	stopWaiting := func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if lock.users--; lock.users == 0 {
@@ -43,9 +43,9 @@ func (l *KeyedLocks) Acquire(ctx context.Context, key string) (release func(), e
 	}
 	select {
 	case lock.held <- struct{}{}:
-		return func() { <-lock.held; leave() }, nil
+		return func() { <-lock.held; stopWaiting() }, nil
 	case <-ctx.Done():
-		leave()
+		stopWaiting()
 		return nil, ctx.Err()
 	}
 }

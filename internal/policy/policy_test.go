@@ -212,15 +212,15 @@ func eachRequest(t *testing.T, f func(method string, request protoreflect.Messag
 // A new text in a request must be classified before the method can be called under a policy. Old versions have names of
 // their own for disks, which become numbers before a rule sees the request.
 func TestEveryTextOfEveryRequestIsClassified(t *testing.T) {
-	var look func(method string, m protoreflect.MessageDescriptor)
-	look = func(method string, m protoreflect.MessageDescriptor) {
+	var classify func(method string, m protoreflect.MessageDescriptor)
+	classify = func(method string, m protoreflect.MessageDescriptor) {
 		for i := range m.Fields().Len() {
 			field := m.Fields().Get(i)
 			switch {
 			case (field.IsList() && field.Message() == nil) || field.IsMap():
 				t.Errorf("%s: %s is a list, which no rule lets pass", method, field.FullName())
 			case field.Message() != nil:
-				look(method, field.Message())
+				classify(method, field.Message())
 			case field.Kind() != protoreflect.StringKind && field.Kind() != protoreflect.BytesKind:
 			case field.Name() == "diskID" || field.Name() == "disk_id":
 			case MeaningOf(field.Name()) == 0:
@@ -228,7 +228,7 @@ func TestEveryTextOfEveryRequestIsClassified(t *testing.T) {
 			}
 		}
 	}
-	eachRequest(t, look)
+	eachRequest(t, classify)
 }
 
 // A new method must be classified: it reads, or it changes something.

@@ -36,13 +36,13 @@ func (l Loss) String() string { return l.label }
 
 // Cut cuts the power and calls look while the directory is what the disk holds then. Afterwards the directory is as
 // before, and files that are open in it stay usable. It must not be used during the call.
-func (d *Disk) Cut(loss Loss, look func()) {
-	d.settle()
+func (d *Disk) Cut(loss Loss, inspect func()) {
+	d.noteDurable()
 	live := d.dir + ".live"
 	d.check(os.Rename(d.dir, live))
-	d.leave(loss, live, d.dir)
+	d.loseWrites(loss, live, d.dir)
 	d.looking = true
-	look()
+	inspect()
 	d.looking = false
 	d.check(os.RemoveAll(d.dir))
 	d.check(os.Rename(live, d.dir))
@@ -50,8 +50,8 @@ func (d *Disk) Cut(loss Loss, look func()) {
 
 // Leave makes another directory with what a power cut leaves of this one.
 func (d *Disk) Leave(loss Loss, to string) {
-	d.settle()
-	d.leave(loss, d.dir, to)
+	d.noteDurable()
+	d.loseWrites(loss, d.dir, to)
 }
 
 // tree is a choice of names: of the durable ones, and of those that are there now.
@@ -63,7 +63,7 @@ type tree struct {
 	placed map[file]bool
 }
 
-func (d *Disk) leave(loss Loss, from, to string) {
+func (d *Disk) loseWrites(loss Loss, from, to string) {
 	top, _ := d.identify(from)
 	t := &tree{loss: loss, paths: map[file]string{}, now: map[file]map[string]entry{}, moves: map[file]bool{},
 		placed: map[file]bool{}}

@@ -56,7 +56,7 @@ func (d *Disk) Before(change, path string) error {
 	if d.looking { // an operation of the node after the cut
 		return nil
 	}
-	d.settle()
+	d.noteDurable()
 	if d.At != nil {
 		if err := d.At(change, path); err != nil {
 			return err
@@ -66,8 +66,8 @@ func (d *Disk) Before(change, path string) error {
 	return nil
 }
 
-// settle notes what the last operation made durable.
-func (d *Disk) settle() {
+// noteDurable notes what the last operation made durable.
+func (d *Disk) noteDurable() {
 	change := d.change
 	d.change = ""
 	switch change {

@@ -38,7 +38,7 @@ const (
 
 // A Server serves a set of endpoints, each with its own listener and gRPC server.
 type Server struct {
-	place     transport.Endpoints
+	listeners transport.Endpoints
 	endpoints []Endpoint
 	clients   *limits.Clients
 	draining  context.Context //nolint:containedctx // ends when the server begins to stop
@@ -80,13 +80,13 @@ func (o Options) complete() Options {
 
 // Start opens the listeners of all endpoints, in their order, and serves them. When it returns, every endpoint accepts;
 // when it fails, none is left open.
-func Start(place transport.Endpoints, endpoints []Endpoint, o Options) (*Server, error) {
+func Start(listeners transport.Endpoints, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
-	s := &Server{place: place, endpoints: slices.Clone(endpoints),
+	s := &Server{listeners: listeners, endpoints: slices.Clone(endpoints),
 		clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
-		l, err := place.Listen(e.Name, e.Private)
+		l, err := listeners.Listen(e.Name, e.Private)
 		if err != nil {
 			s.drain()
 			s.unlisten()
@@ -102,7 +102,7 @@ func Start(place transport.Endpoints, endpoints []Endpoint, o Options) (*Server,
 			err := r.grpc.Serve(r.listener)
 			r.accepts.Store(false)
 			if err != nil && !errors.Is(err, grpc.ErrServerStopped) && o.Failed != nil {
-				o.Failed(fmt.Errorf("the endpoint %s stopped accepting: %w", place.Path(r.endpoint.Name), err))
+				o.Failed(fmt.Errorf("the endpoint %s stopped accepting: %w", listeners.Path(r.endpoint.Name), err))
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func (s *Server) Accepts(name string) bool {
 }
 
 // Path returns where clients find an endpoint.
-func (s *Server) Path(e Endpoint) string { return s.place.Path(e.Name) }
+func (s *Server) Path(e Endpoint) string { return s.listeners.Path(e.Name) }
 
 // Stop reports NOT_SERVING to health clients, stops accepting and waits until the running calls are over; when the
 // context ends first, it cuts them off and says so in its error. An operation that a call began on the node may outlive

@@ -242,17 +242,17 @@ func (d *dying) Listen(name string, private bool) (net.Listener, error) {
 }
 
 func TestDeadListenerIsReported(t *testing.T) {
-	place := &dying{SocketDir: openDir(t, t.TempDir())}
+	listeners := &dying{SocketDir: openDir(t, t.TempDir())}
 	failed := make(chan error, 1)
-	s, err := server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}},
+	s, err := server.Start(listeners, []server.Endpoint{{Name: "a"}, {Name: "b"}},
 		server.Options{Failed: func(err error) { failed <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := place.opened[1].Close(); err != nil {
+	if err := listeners.opened[1].Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustSay(t, <-failed, place.Path("b"), "stopped accepting")
+	mustSay(t, <-failed, listeners.Path("b"), "stopped accepting")
 	if !s.Accepts("a") || s.Accepts("b") || s.Accepts("c") {
 		t.Errorf("accepting: got a %t, b %t, c %t, want a alone", s.Accepts("a"), s.Accepts("b"), s.Accepts("c"))
 	}
@@ -262,15 +262,15 @@ func TestDeadListenerIsReported(t *testing.T) {
 }
 
 func TestStartOpensAllOrNone(t *testing.T) {
-	place := openDir(t, t.TempDir())
-	live, err := net.Listen("unix", place.Path("b"))
+	listeners := openDir(t, t.TempDir())
+	live, err := net.Listen("unix", listeners.Path("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = live.Close() }()
-	_, err = server.Start(place, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{})
-	mustSay(t, err, place.Path("b"))
-	if c, err := net.Dial("unix", place.Path("a")); err == nil {
+	_, err = server.Start(listeners, []server.Endpoint{{Name: "a"}, {Name: "b"}}, server.Options{})
+	mustSay(t, err, listeners.Path("b"))
+	if c, err := net.Dial("unix", listeners.Path("a")); err == nil {
 		_ = c.Close()
 		t.Error("the first endpoint is still open")
 	}

@@ -107,8 +107,8 @@ func decodeStruct(n *yaml.Node, to reflect.Value) error {
 }
 
 func unknown(name string, fields []string) error {
-	if meant := similar.Meant(name, fields); meant != "" {
-		return errors.New("there is no such field" + meant)
+	if suggestion := similar.Meant(name, fields); suggestion != "" {
+		return errors.New("there is no such field" + suggestion)
 	}
 	return fmt.Errorf("there is no such field; the fields are %s", strings.Join(fields, ", "))
 }

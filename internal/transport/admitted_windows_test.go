@@ -13,17 +13,17 @@ import (
 // TestPipeSecurityDescriptor: without options, and at private endpoints with any, only SYSTEM and administrators.
 // The descriptor is written out here, so that no change of the constant goes unnoticed.
 func TestPipeSecurityDescriptor(t *testing.T) {
-	const everybody, administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
+	const worldAccess, administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 	for i, test := range []struct {
 		options string
 		private bool
 		want    string
 	}{
-		{"", false, administrators}, {"", true, administrators}, {everybody, false, everybody},
-		{everybody, true, administrators},
+		{"", false, administrators}, {"", true, administrators}, {worldAccess, false, worldAccess},
+		{worldAccess, true, administrators},
 	} {
 		path := fmt.Sprint(pipe(t), i)
-		l, err := place(t, test.options).Listen(name(path), test.private)
+		l, err := openPipes(t, test.options).Listen(name(path), test.private)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,17 +63,17 @@ func listen(t *testing.T) (net.Listener, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	place, err := OpenSocketDir(filepath.Join(dir, "run"))
+	openPipes, err := OpenSocketDir(filepath.Join(dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = place.Close() })
-	l, err := place.Listen("a", false)
+	t.Cleanup(func() { _ = openPipes.Close() })
+	l, err := openPipes.Listen("a", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return l, place.Path("a")
+	return l, openPipes.Path("a")
 }
 
 func accepted(t *testing.T, l net.Listener) Peer {

@@ -96,7 +96,7 @@ func (l *pipeListener) abandon() {
 // begin asks for clients, in the goroutine. Instances that cannot wait are closed, and collect makes others.
 func (l *pipeListener) begin() {
 	l.pipes.listeners[l] = struct{}{}
-	l.free = slices.DeleteFunc(l.free, func(i *instance) bool { return i.await(l.pipes.came) != nil })
+	l.free = slices.DeleteFunc(l.free, func(i *instance) bool { return i.await(l.pipes.connected) != nil })
 }
 
 // explain adds to the error of making an instance what it means.
@@ -125,7 +125,7 @@ func (l *pipeListener) collect() (changed bool) {
 			waiting = append(waiting, i)
 		case i.cancelled(): // its thread ended
 			changed = true
-			if i.await(l.pipes.came) == nil {
+			if i.await(l.pipes.connected) == nil {
 				waiting = append(waiting, i)
 			}
 		default:
@@ -159,7 +159,7 @@ func (l *pipeListener) replenish() (made bool, err error) {
 	for len(l.free) < minIdle && !l.full() {
 		i, err := l.another()
 		if err == nil {
-			err = i.await(l.pipes.came)
+			err = i.await(l.pipes.connected)
 		}
 		if err != nil && !l.failing {
 			klog.Background().Error(err, "the pipe has fewer free instances than it should", "pipe", l.path, "free", len(l.free))

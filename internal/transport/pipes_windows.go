@@ -30,9 +30,9 @@ type pipes struct {
 	security string // SDDL of endpoints that are not private
 	private  string // SDDL of private endpoints
 
-	came  windows.Handle // auto-reset event: a client connected
-	tasks windows.Handle // auto-reset event: there is something to do
-	ended chan struct{}  // closed when the goroutine is gone
+	connected windows.Handle // auto-reset event: a client connected
+	tasks     windows.Handle // auto-reset event: there is something to do
+	ended     chan struct{}  // closed when the goroutine is gone
 
 	mu   sync.Mutex
 	todo []func() // for the goroutine
@@ -54,19 +54,19 @@ func Open(o Options) (Endpoints, error) {
 		}
 		private = user
 	}
-	came, err := windows.CreateEvent(nil, 0, 0, nil)
+	connected, err := windows.CreateEvent(nil, 0, 0, nil)
 	if err != nil {
 		return nil, os.NewSyscallError("CreateEvent", err)
 	}
 	tasks, err := windows.CreateEvent(nil, 0, 0, nil)
 	if err != nil {
-		_ = windows.CloseHandle(came)
+		_ = windows.CloseHandle(connected)
 		return nil, os.NewSyscallError("CreateEvent", err)
 	}
 	p := &pipes{
 		prefix: o.PipePrefix, security: cmp.Or(o.PipeSecurity, private), private: private,
-		came: came, tasks: tasks, ended: make(chan struct{}),
-		listeners: map[*pipeListener]struct{}{}, events: [2]windows.Handle{came, tasks},
+		connected: connected, tasks: tasks, ended: make(chan struct{}),
+		listeners: map[*pipeListener]struct{}{}, events: [2]windows.Handle{connected, tasks},
 	}
 	go p.serve()
 	return p, nil
@@ -109,7 +109,7 @@ func (p *pipes) Close() error {
 	_ = windows.SetEvent(p.tasks)
 	p.mu.Unlock()
 	<-p.ended
-	return errors.Join(windows.CloseHandle(p.came), windows.CloseHandle(p.tasks))
+	return errors.Join(windows.CloseHandle(p.connected), windows.CloseHandle(p.tasks))
 }
 
 // post lets the goroutine run a task soon. It returns false, and runs nothing, when the place is closed.
@@ -185,7 +185,7 @@ func (p *pipes) drop(l *pipeListener) {
 	}
 	for _, i := range l.free {
 		for !i.ready() {
-			_, _ = windows.WaitForSingleObject(p.came, retry)
+			_, _ = windows.WaitForSingleObject(p.connected, retry)
 		}
 		i.close()
 	}

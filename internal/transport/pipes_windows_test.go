@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// patience is how long a test waits for something that must happen; it is not an expectation.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits for something that must happen; it is not an expectation.
+const testTimeout = 30 * time.Second
 
 // pipe returns the name of a test's pipe.
 func pipe(t *testing.T) string {
@@ -30,8 +30,8 @@ func pipe(t *testing.T) string {
 // name returns the endpoint's name in a pipe's path.
 func name(path string) string { return strings.TrimPrefix(path, pipePrefix) }
 
-// place opens a place whose pipes have a security in SDDL.
-func place(t *testing.T, security string) Endpoints {
+// openPipes opens endpoints whose pipes have a security in SDDL.
+func openPipes(t *testing.T, security string) Endpoints {
 	t.Helper()
 	p, err := Open(Options{PipeSecurity: security})
 	if err != nil {
@@ -66,7 +66,7 @@ func tryOpen(path string) (windows.Handle, error) {
 
 func dial(t *testing.T, path string) net.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	c, err := winio.DialPipeContext(ctx, path)
 	if err != nil {
@@ -114,7 +114,7 @@ func talk(c io.ReadWriter, text string) error {
 }
 
 func TestEveryClientIsServed(t *testing.T) {
-	p := place(t, Administrators)
+	p := openPipes(t, Administrators)
 	var dialling sync.WaitGroup
 	for n := range 3 {
 		path := fmt.Sprint(pipe(t), n)
@@ -172,7 +172,7 @@ func burst(t *testing.T, l net.Listener, clients int) (refused error) {
 // TestABurstFindsFreeInstances opens four clients at once before any is accepted, from Listen on and again and again.
 // None may be told that all instances are busy.
 func TestABurstFindsFreeInstances(t *testing.T) {
-	p := place(t, Administrators)
+	p := openPipes(t, Administrators)
 	l := listen(t, p, pipe(t))
 	for round := range 300 {
 		if err := burst(t, l, 4); err != nil {
@@ -183,7 +183,7 @@ func TestABurstFindsFreeInstances(t *testing.T) {
 
 func TestASilentClientCostsItsInstanceOnly(t *testing.T) {
 	path := pipe(t)
-	echo(t, listen(t, place(t, Administrators), path))
+	echo(t, listen(t, openPipes(t, Administrators), path))
 	for range 10 {
 		dial(t, path) // and say nothing
 	}
@@ -194,7 +194,7 @@ func TestASilentClientCostsItsInstanceOnly(t *testing.T) {
 
 func TestClientDisconnectsAtOnce(t *testing.T) {
 	path := pipe(t)
-	echo(t, listen(t, place(t, Administrators), path))
+	echo(t, listen(t, openPipes(t, Administrators), path))
 	for range 50 {
 		h, err := tryOpen(path)
 		if errors.Is(err, windows.ERROR_PIPE_BUSY) {
@@ -212,7 +212,7 @@ func TestClientDisconnectsAtOnce(t *testing.T) {
 
 func TestBothDirectionsAtOnce(t *testing.T) {
 	path := pipe(t)
-	l := listen(t, place(t, Administrators), path)
+	l := listen(t, openPipes(t, Administrators), path)
 	client := dial(t, path)
 	server, err := l.Accept()
 	if err != nil {
@@ -240,7 +240,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 
 func TestDeadlinesAndEnds(t *testing.T) {
 	path := pipe(t)
-	l := listen(t, place(t, Administrators), path)
+	l := listen(t, openPipes(t, Administrators), path)
 	accept := func() (client, server net.Conn) {
 		client = dial(t, path)
 		server, err := l.Accept()
@@ -316,7 +316,7 @@ func TestDeadlinesAndEnds(t *testing.T) {
 func TestClosing(t *testing.T) {
 	t.Run("a listener", func(t *testing.T) {
 		path := pipe(t)
-		p := place(t, Administrators)
+		p := openPipes(t, Administrators)
 		l := listen(t, p, path)
 		other := listen(t, p, path+"-other")
 		ended := make(chan error, 1)
@@ -348,7 +348,7 @@ func TestClosing(t *testing.T) {
 	})
 	t.Run("a place", func(t *testing.T) {
 		path := pipe(t)
-		p := place(t, Administrators)
+		p := openPipes(t, Administrators)
 		l := listen(t, p, path)
 		waiting := dial(t, path) // connected, but never accepted
 		if err := p.Close(); err != nil {
@@ -369,7 +369,7 @@ func TestClosing(t *testing.T) {
 // TestClientKeepsItsEndOpen: such a client does not keep others from serving the pipe's name again.
 func TestClientKeepsItsEndOpen(t *testing.T) {
 	path := pipe(t)
-	first := place(t, Administrators)
+	first := openPipes(t, Administrators)
 	l := listen(t, first, path)
 	held, err := tryOpen(path)
 	if err != nil {
@@ -384,7 +384,7 @@ func TestClientKeepsItsEndOpen(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	echo(t, listen(t, place(t, Administrators), path))
+	echo(t, listen(t, openPipes(t, Administrators), path))
 	if err := talk(dial(t, path), "hello"); err != nil {
 		t.Error(err)
 	}
@@ -393,7 +393,7 @@ func TestClientKeepsItsEndOpen(t *testing.T) {
 // TestNothingIsLeftOpen counts the process's open handles.
 func TestNothingIsLeftOpen(t *testing.T) {
 	path := pipe(t)
-	p := place(t, Administrators)
+	p := openPipes(t, Administrators)
 	round := func() {
 		l := listen(t, p, path)
 		var serving sync.WaitGroup

@@ -52,19 +52,19 @@ func TestAProcessThatEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	place, err := transport.Open(transport.Options{SocketDir: dir, OwnUser: true})
+	openPipes, err := transport.Open(transport.Options{SocketDir: dir, OwnUser: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = place.Close() }()
+	defer func() { _ = openPipes.Close() }()
 	name := fmt.Sprintf("csi-proxy-process-%d", os.Getpid())
-	l, err := place.Listen(name, false)
+	l, err := openPipes.Listen(name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
 
-	end := start(t, place.Path(name))
+	end := start(t, openPipes.Path(name))
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAProcessThatEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // a pipe whose client is gone is not accepted for sure
 	}
-	start(t, place.Path(name))()
+	start(t, openPipes.Path(name))()
 	late, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)

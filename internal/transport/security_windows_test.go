@@ -53,7 +53,7 @@ func TestPipeHasItsSecurityDescriptor(t *testing.T) {
 	}
 	for i, sddl := range []string{Administrators, user} {
 		path := fmt.Sprint(pipe(t), i)
-		if _, err := place(t, sddl).Listen(name(path), false); err != nil {
+		if _, err := openPipes(t, sddl).Listen(name(path), false); err != nil {
 			t.Fatal(err)
 		}
 		h, err := tryOpen(path)
@@ -75,8 +75,8 @@ func TestPipeHasItsSecurityDescriptor(t *testing.T) {
 
 func TestATakenNameIsAnErrorThatNamesItsHolder(t *testing.T) {
 	path := pipe(t)
-	listen(t, place(t, Administrators), path)
-	_, err := place(t, Administrators).Listen(name(path), false)
+	listen(t, openPipes(t, Administrators), path)
+	_, err := openPipes(t, Administrators).Listen(name(path), false)
 	if err == nil {
 		t.Fatal("got no error for a pipe that exists")
 	}
@@ -89,7 +89,7 @@ func TestATakenNameIsAnErrorThatNamesItsHolder(t *testing.T) {
 
 func TestTheClientHasAName(t *testing.T) {
 	path := pipe(t)
-	l := listen(t, place(t, Administrators), path)
+	l := listen(t, openPipes(t, Administrators), path)
 	dial(t, path)
 	c, err := l.Accept()
 	if err != nil {

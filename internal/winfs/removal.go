@@ -20,9 +20,9 @@ import (
 // off keeps its progress, and the next one finishes it.
 type removal struct {
 	*FS
-	levels  []*level // the directory to empty, and open directories below it, each in the one before
-	spare   [][]byte // buffers of levels that are done with
-	flushed map[winpath.VolumeID]bool
+	levels      []*level // the directory to empty, and open directories below it, each in the one before
+	freeBuffers [][]byte // buffers of levels that are done with
+	flushed     map[winpath.VolumeID]bool
 
 	// Of one pass over the tree:
 	entries bool  // the directory to empty has some
@@ -149,7 +149,7 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 		if entry != nil {
 			r.entry(top, entry.Name)
 		} else {
-			r.leave()
+			r.finishLevel()
 		}
 	}
 }
@@ -225,9 +225,9 @@ func (r *removal) moveUp(loc *Location, path fmt.Stringer) bool {
 	return true
 }
 
-// leave closes the last level, whose entries are done, and removes its directory. One that still has entries is left to
-// the next pass.
-func (r *removal) leave() {
+// finishLevel closes the last level, whose entries are done, and removes its directory. One that still has entries is
+// left to the next pass.
+func (r *removal) finishLevel() {
 	top := r.pop()
 	if top.parent == nil {
 		return
@@ -250,8 +250,8 @@ func (r *removal) leave() {
 func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
 func (r *removal) push(l *level) {
-	if last := len(r.spare) - 1; last >= 0 {
-		l.buffer, r.spare = r.spare[last], r.spare[:last]
+	if last := len(r.freeBuffers) - 1; last >= 0 {
+		l.buffer, r.freeBuffers = r.freeBuffers[last], r.freeBuffers[:last]
 	}
 	r.levels = append(r.levels, l)
 }
@@ -265,7 +265,7 @@ func (r *removal) pop() *level {
 
 func (r *removal) closeLevel(l *level) {
 	if l.buffer != nil {
-		r.spare, l.buffer = append(r.spare, l.buffer), nil
+		r.freeBuffers, l.buffer = append(r.freeBuffers, l.buffer), nil
 	}
 	if l.loc != nil { // the directory to empty is its opener's
 		l.loc.Close()

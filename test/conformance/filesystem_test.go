@@ -14,7 +14,7 @@ func fileScenarios() map[string]scenario {
 		"PathExists": {
 			success: func(d *driver) {
 				for at, want := range map[string]bool{
-					d.fresh(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.fresh()): true,
+					d.unusedPath(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.unusedPath()): true,
 					kubelet + `\none\below`: false,
 				} {
 					got, err := d.exists(at)
@@ -36,14 +36,14 @@ func fileScenarios() map[string]scenario {
 		},
 		"Mkdir": {
 			success: func(d *driver) {
-				at := d.fresh() + `\a\b..c`
+				at := d.unusedPath() + `\a\b..c`
 				noError(d.t, d.mkdir(at))
 				if !d.present(at) {
 					d.t.Error("the directory is not there")
 				}
 			},
 			repeat: func(d *driver) {
-				at := d.fresh() + `\a`
+				at := d.unusedPath() + `\a`
 				unchanged(d, func(d *driver) error { return d.mkdir(at) })
 			},
 			failure: func(d *driver) {
@@ -86,7 +86,7 @@ func fileScenarios() map[string]scenario {
 				d.write(at+`\file`, "stays")
 				wantCode(d.t, "a directory with content, without force", d.rmdir(at, false), codes.FailedPrecondition)
 				wantCode(d.t, "a file", d.rmdir(at+`\file`, true), codes.FailedPrecondition)
-				wantCode(d.t, "a missing path, without force", d.rmdir(d.fresh(), false), codes.NotFound)
+				wantCode(d.t, "a missing path, without force", d.rmdir(d.unusedPath(), false), codes.NotFound)
 				wantCode(d.t, "the working directory", d.rmdir(kubelet, true), codes.FailedPrecondition)
 				same(d.t, d.read(at+`\file`), "stays")
 			},
@@ -111,7 +111,7 @@ func fileScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
-				wantCode(d.t, "a missing path", d.rmdirContents(d.fresh()), codes.NotFound)
+				wantCode(d.t, "a missing path", d.rmdirContents(d.unusedPath()), codes.NotFound)
 				wantCode(d.t, "a mount point", d.rmdirContents(mounted), codes.FailedPrecondition)
 				wantCode(d.t, "a link", d.rmdirContents(d.linked(mounted)), codes.FailedPrecondition)
 				wantCode(d.t, "the working directory", d.rmdirContents(kubelet), codes.FailedPrecondition)
@@ -121,7 +121,7 @@ func fileScenarios() map[string]scenario {
 		"CreateSymlink": {
 			success: func(d *driver) {
 				_, _, mounted := d.mounted()
-				link := d.fresh()
+				link := d.unusedPath()
 				noError(d.t, d.link(link, mounted))
 				to, err := d.node.Emulated.Readlink(link)
 				noError(d.t, err)
@@ -129,7 +129,7 @@ func fileScenarios() map[string]scenario {
 				d.intact(link)
 			},
 			repeat: func(d *driver) {
-				link, to := d.fresh(), d.directory()
+				link, to := d.unusedPath(), d.directory()
 				unchanged(d, func(d *driver) error { return d.link(link, to) })
 			},
 			failure: func(d *driver) {
@@ -138,7 +138,7 @@ func fileScenarios() map[string]scenario {
 				noError(d.t, err)
 				wantCode(d.t, "another link there", d.link(link, d.directory()), codes.AlreadyExists)
 				wantCode(d.t, "a directory there", d.link(d.directory(), d.directory()), codes.AlreadyExists)
-				wantCode(d.t, "no parent", d.link(d.fresh()+`\link`, d.directory()), codes.NotFound)
+				wantCode(d.t, "no parent", d.link(d.unusedPath()+`\link`, d.directory()), codes.NotFound)
 				after, err := d.node.Emulated.Readlink(link)
 				noError(d.t, err)
 				same(d.t, after, before)
@@ -149,8 +149,8 @@ func fileScenarios() map[string]scenario {
 				_, _, mounted := d.mounted()
 				for at, want := range map[string]bool{
 					d.directory(): false, mounted: true, d.linked(mounted): true, d.linked(d.directory()): true,
-					d.linked(d.fresh()): false,
-					mounted[len(`C:`):]: true, // kubelet's staging paths have no drive
+					d.linked(d.unusedPath()): false,
+					mounted[len(`C:`):]:      true, // kubelet's staging paths have no drive
 				} {
 					got, err := d.isSymlink(at)
 					noError(d.t, err)
@@ -164,7 +164,7 @@ func fileScenarios() map[string]scenario {
 				twice(d, func(d *driver) (bool, error) { return d.isSymlink(at) })
 			},
 			failure: func(d *driver) {
-				_, err := d.isSymlink(d.fresh())
+				_, err := d.isSymlink(d.unusedPath())
 				wantCode(d.t, "a missing path", err, codes.NotFound)
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
 				_, err = d.isSymlink(pods)

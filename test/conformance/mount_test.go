@@ -20,7 +20,7 @@ func mountScenarios() map[string]scenario {
 		"MountVolume": {
 			success: func(d *driver) {
 				number, id := d.ntfs()
-				at := d.fresh()
+				at := d.unusedPath()
 				noError(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive and need not exist
 				d.write(at+`\data`, "precious")
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
@@ -30,7 +30,7 @@ func mountScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				_, id := d.ntfs()
-				at := d.fresh()
+				at := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.mount(id, at) })
 			},
 			failure: func(d *driver) {
@@ -38,7 +38,7 @@ func mountScenarios() map[string]scenario {
 				_, other := d.ntfs()
 				full := d.directory()
 				d.write(full+`\file`, "stays")
-				wantCode(d.t, "an unknown volume", d.mount(unknownVolume, d.fresh()), codes.NotFound)
+				wantCode(d.t, "an unknown volume", d.mount(unknownVolume, d.unusedPath()), codes.NotFound)
 				wantCode(d.t, "another volume there", d.mount(other, at), codes.FailedPrecondition)
 				wantCode(d.t, "a link there", d.mount(id, d.linked(at)), codes.FailedPrecondition)
 				wantCode(d.t, "a directory with content", d.mount(id, full), codes.FailedPrecondition)
@@ -88,7 +88,7 @@ func mountScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
 				noError(d.t, d.mkdir(mounted+`\inside`))
-				for name, at := range map[string]string{"a missing path": d.fresh(), "a plain directory": d.directory(),
+				for name, at := range map[string]string{"a missing path": d.unusedPath(), "a plain directory": d.directory(),
 					"a directory of a volume": mounted + `\inside`} {
 					_, err := d.volumeAt(at)
 					wantCode(d.t, name, err, codes.NotFound)
@@ -121,7 +121,7 @@ func mountScenarios() map[string]scenario {
 				twice(d, func(d *driver) (string, error) { return d.closestVolume(at) })
 			},
 			failure: func(d *driver) {
-				_, err := d.closestVolume(d.fresh())
+				_, err := d.closestVolume(d.unusedPath())
 				wantCode(d.t, "a missing path", err, codes.NotFound)
 			},
 		},

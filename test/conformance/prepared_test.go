@@ -27,8 +27,8 @@ const (
 	unknownVolume = `\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`
 )
 
-// fresh returns a path that does not exist; its parent does.
-func (d *driver) fresh() string {
+// unusedPath returns a path that does not exist; its parent does.
+func (d *driver) unusedPath() string {
 	*d.made++
 	return fmt.Sprintf(`%s\p%d`, pods, *d.made)
 }
@@ -36,7 +36,7 @@ func (d *driver) fresh() string {
 // directory returns a fresh directory.
 func (d *driver) directory() string {
 	d.t.Helper()
-	at := d.fresh()
+	at := d.unusedPath()
 	_, err := d.node.Filesystem.Mkdir(d.t.Context(), &filesystemapi.MkdirRequest{Path: at})
 	noError(d.t, err)
 	return at
@@ -77,7 +77,7 @@ func (d *driver) ntfs() (number uint32, id string) {
 func (d *driver) mounted() (number uint32, id, at string) {
 	d.t.Helper()
 	number, id = d.ntfs()
-	at = d.fresh()
+	at = d.unusedPath()
 	_, err := d.node.Volume.MountVolume(d.t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: at})
 	noError(d.t, err)
 	d.write(at+`\data`, "precious")
@@ -87,7 +87,7 @@ func (d *driver) mounted() (number uint32, id, at string) {
 // linked makes a link.
 func (d *driver) linked(to string) string {
 	d.t.Helper()
-	at := d.fresh()
+	at := d.unusedPath()
 	_, err := d.node.Filesystem.CreateSymlink(d.t.Context(),
 		&filesystemapi.CreateSymlinkRequest{SourcePath: to, TargetPath: at})
 	noError(d.t, err)

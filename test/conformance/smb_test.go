@@ -37,7 +37,7 @@ func shareScenarios() map[string]scenario {
 	return map[string]scenario{
 		"NewSmbGlobalMapping": {
 			success: func(d *driver) {
-				at := d.fresh()
+				at := d.unusedPath()
 				noError(d.t, d.mapShare(share, at, "csi", "csi-password"))
 				same(d.t, d.mapped(), []string{share})
 				d.write(at+`\file`, "shared")
@@ -45,7 +45,7 @@ func shareScenarios() map[string]scenario {
 				noError(d.t, d.unmapShare(share))
 			},
 			repeat: func(d *driver) {
-				at := d.fresh()
+				at := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "csi-password") })
 				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "another") }) // pods may use it
 				same(d.t, d.mapped(), []string{share})

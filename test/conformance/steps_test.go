@@ -53,7 +53,7 @@ func stepScenarios() map[string]scenario {
 	return map[string]scenario{
 		"StageDisk": {
 			success: func(d *driver) {
-				number, at := d.blank(), d.fresh()
+				number, at := d.blank(), d.unusedPath()
 				r, err := d.call("StageDisk", values{serial: d.treeOf(number).GetSerialNumber(), path: at})
 				noError(d.t, err)
 				same(d.t, uint32(r.get(disk).Uint()), number)
@@ -67,27 +67,27 @@ func stepScenarios() map[string]scenario {
 				d.intact(at)
 			},
 			repeat: func(d *driver) {
-				number, at := d.blank(), d.fresh()
+				number, at := d.blank(), d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.stageDisk(number, at) })
 			},
 			failure: func(d *driver) {
 				other := d.blank()
 				d.scribble(other, 512, "EFI PART")
 				_, _, at := d.mounted()
-				wantCode(d.t, "a disk that is not there", d.stageDisk(unknownDisk, d.fresh()), codes.NotFound)
-				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.fresh()}),
+				wantCode(d.t, "a disk that is not there", d.stageDisk(unknownDisk, d.unusedPath()), codes.NotFound)
+				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.unusedPath()}),
 					codes.FailedPrecondition)
 				wantCode(d.t, "another volume there", d.stageDisk(other, at), codes.FailedPrecondition)
 				wantCode(d.t, "read-only and without a file system",
-					d.do("StageDisk", values{disk: d.blank(), path: d.fresh(), readOnly: true}), codes.FailedPrecondition)
-				wantCode(d.t, "the system disk", d.stageDisk(0, d.fresh()), codes.FailedPrecondition)
-				wantCode(d.t, "a disk with other content", d.stageDisk(other, d.fresh()), codes.FailedPrecondition)
+					d.do("StageDisk", values{disk: d.blank(), path: d.unusedPath(), readOnly: true}), codes.FailedPrecondition)
+				wantCode(d.t, "the system disk", d.stageDisk(0, d.unusedPath()), codes.FailedPrecondition)
+				wantCode(d.t, "a disk with other content", d.stageDisk(other, d.unusedPath()), codes.FailedPrecondition)
 				d.intact(at)
 			},
 		},
 		"StageShare": {
 			success: func(d *driver) {
-				at, second := d.fresh(), d.directory()
+				at, second := d.unusedPath(), d.directory()
 				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
 				noError(d.t, d.stageShare("//FS.emulated/share/", second, "csi", "csi-password"))
 				d.write(at+`\file`, "shared")
@@ -99,21 +99,21 @@ func stepScenarios() map[string]scenario {
 				}
 			},
 			repeat: func(d *driver) {
-				at := d.fresh()
+				at := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.stageShare(share, at, "csi", "csi-password") })
 				noError(d.t, d.unstage(at))
 			},
 			failure: func(d *driver) {
-				wantCode(d.t, "a wrong password", d.stageShare(share, d.fresh(), "csi", "wrong"), codes.Unauthenticated)
-				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.fresh(), "csi", "csi-password"),
+				wantCode(d.t, "a wrong password", d.stageShare(share, d.unusedPath(), "csi", "wrong"), codes.Unauthenticated)
+				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.unusedPath(), "csi", "csi-password"),
 					codes.NotFound)
-				wantCode(d.t, "an unknown server", d.stageShare(`\\none.emulated\share`, d.fresh(), "csi", "csi-password"),
+				wantCode(d.t, "an unknown server", d.stageShare(`\\none.emulated\share`, d.unusedPath(), "csi", "csi-password"),
 					codes.Unavailable)
 				full := d.directory()
 				d.write(full+`\data`, "precious")
 				wantCode(d.t, "a directory with a file", d.stageShare(share, full, "csi", "csi-password"), codes.FailedPrecondition)
 				d.intact(full)
-				at := d.fresh()
+				at := d.unusedPath()
 				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
 				wantCode(d.t, "another share there",
 					d.stageShare(`\\fs.emulated\other`, at, "csi", "csi-password"), codes.AlreadyExists)
@@ -151,7 +151,7 @@ func stepScenarios() map[string]scenario {
 		"Publish": {
 			success: func(d *driver) {
 				_, _, at := d.mounted()
-				link := d.fresh() + `\volumes\mount`
+				link := d.unusedPath() + `\volumes\mount`
 				noError(d.t, d.publish(at, link))
 				d.intact(link)
 				_, _, other := d.mounted()
@@ -164,7 +164,7 @@ func stepScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				link := d.fresh()
+				link := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.publish(at, link) })
 			},
 			failure: func(d *driver) {
@@ -196,7 +196,7 @@ func stepScenarios() map[string]scenario {
 				_, _, at := d.mounted()
 				wantCode(d.t, "more than the disk has", d.expand(at, gib+1), codes.OutOfRange)
 				wantCode(d.t, "a directory", d.expand(d.directory(), 0), codes.NotFound)
-				wantCode(d.t, "a missing path", d.expand(d.fresh(), 0), codes.NotFound)
+				wantCode(d.t, "a missing path", d.expand(d.unusedPath(), 0), codes.NotFound)
 			},
 		},
 		"GetVolume": {
@@ -225,7 +225,7 @@ func stepScenarios() map[string]scenario {
 				twice(d, func(d *driver) (string, error) { return d.volumeState(at) })
 			},
 			failure: func(d *driver) {
-				_, err := d.volumeState(d.fresh())
+				_, err := d.volumeState(d.unusedPath())
 				wantCode(d.t, "a missing path", err, codes.NotFound)
 				_, _, at := d.mounted()
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
@@ -243,7 +243,7 @@ func stepScenarios() map[string]scenario {
 						d.t.Errorf("total, used and available of a volume: %d", of)
 					}
 				}
-				at = d.fresh()
+				at = d.unusedPath()
 				noError(d.t, d.node.Emulated.AddSMBShare("fs.emulated", "usage", nil))
 				noError(d.t, d.node.Emulated.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 0))
 				noError(d.t, d.stageShare(`\\fs.emulated\usage`, at, "csi", "csi-password"))
@@ -265,11 +265,11 @@ func stepScenarios() map[string]scenario {
 				twice(d, func(d *driver) ([3]int64, error) { return d.usage(at) })
 			},
 			failure: func(d *driver) {
-				_, err := d.usage(d.fresh())
+				_, err := d.usage(d.unusedPath())
 				wantCode(d.t, "a missing path", err, codes.NotFound)
 				_, err = d.usage(d.directory())
 				wantCode(d.t, "a directory", err, codes.NotFound)
-				at := d.fresh()
+				at := d.unusedPath()
 				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
 				noError(d.t, d.node.Emulated.StopSMBServer("fs.emulated"))
 				_, err = d.usage(at)

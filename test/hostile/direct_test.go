@@ -67,7 +67,7 @@ func TestSwapDuringCall(t *testing.T) {
 		"volume":   func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
 		"host": func(g *target, path string) {
 			dir, base := path[:strings.LastIndex(path, `\`)], path[strings.LastIndex(path, `\`)+1:]
-			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
+			noError(g.t, os.Symlink(g.unrelatedDir, filepath.Join(g.HostPath(dir), base)))
 		},
 	}
 	rounds := 25

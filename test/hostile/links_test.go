@@ -64,11 +64,11 @@ func workloadLinks(g *target) []planted {
 		{name: "foreign", point: win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("an app execution link")}},
 	}
 	made := filepath.Join(g.t.TempDir(), "link")
-	noError(g.t, os.Symlink(g.spare, made))
+	noError(g.t, os.Symlink(g.unrelatedDir, made))
 	if _, err := os.Lstat(made); err != nil {
 		return links // Wine says that it made one, and did not
 	}
-	return append(links, planted{name: "hostspare", host: g.spare}, planted{name: "hostup", host: "../../.."},
+	return append(links, planted{name: "hostspare", host: g.unrelatedDir}, planted{name: "hostup", host: "../../.."},
 		planted{name: "hoststate", host: g.StateDir}, planted{name: "hostroot", host: "/"},
 		planted{name: "hostdangling", host: "/nowhere"}, planted{name: "hostplain", host: "plain"})
 }
@@ -286,7 +286,7 @@ func linksOnTheWorkingDirectory(t *testing.T, g *target) {
 		{name: "deeploop", point: symlink(`\??\` + pods + `\links\deeploop\x`)},
 		{name: "indirect", point: symlink(`\??\` + pods + `\links\canary`)},
 		{name: "intoplanted", point: symlink(`\??\` + mount + `\planted`)},
-		{name: "host", host: g.spare},
+		{name: "host", host: g.unrelatedDir},
 	} {
 		if l.name == "intoplanted" {
 			g.plant(mount+`\planted`, symlink(`\??\C:\canary`))

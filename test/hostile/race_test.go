@@ -43,7 +43,7 @@ func TestSwappedComponents(t *testing.T) {
 		"volume":    func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
 		"host": func(g *target, path string) {
 			dir, base := path[:strings.LastIndex(path, `\`)], path[strings.LastIndex(path, `\`)+1:]
-			noError(g.t, os.Symlink(g.spare, filepath.Join(g.HostPath(dir), base)))
+			noError(g.t, os.Symlink(g.unrelatedDir, filepath.Join(g.HostPath(dir), base)))
 		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(links)) {
@@ -58,7 +58,7 @@ func TestSwappedComponents(t *testing.T) {
 
 // race swaps a directory of the attacked one while calls go through it. Each is told to meanwhile before.
 func race(t *testing.T, g *target, dir string, link func(g *target, path string), rounds int,
-	meanwhile func(round int)) {
+	concurrently func(round int)) {
 	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
 	g.WriteFile(`C:\victim\inner\file`, "canary")
 	content := g.HostPath(dir)
@@ -85,8 +85,8 @@ func race(t *testing.T, g *target, dir string, link func(g *target, path string)
 	seen := map[codes.Code]int{}
 	for i := range rounds {
 		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
-		if meanwhile != nil {
-			meanwhile(i)
+		if concurrently != nil {
+			concurrently(i)
 		}
 		_, err := g.call(t.Context(), m,
 			m.encode(t, values{"path": path, "force": uint64(1), "source_path": dir + `\source`, "target_path": path}))

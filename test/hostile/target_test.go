@@ -41,12 +41,12 @@ const (
 type target struct {
 	*testnode.Node
 	*wire
-	t      *testing.T
-	volume string // the id of the mounted volume
-	system string // the id of the volume that Windows runs from
-	efi    string // the id of the system disk's EFI volume
-	spare  string // a host directory that is not part of the node
-	admin  *adminclient.Client
+	t            *testing.T
+	volume       string // the id of the mounted volume
+	system       string // the id of the volume that Windows runs from
+	efi          string // the id of the system disk's EFI volume
+	unrelatedDir string // a host directory that is not part of the node
+	admin        *adminclient.Client
 	// follows: the attribute that refuses links is ignored, so what is missing behind one is reported as missing.
 	follows bool
 }
@@ -54,7 +54,7 @@ type target struct {
 func attack(t *testing.T, o testnode.Options) *target {
 	t.Helper()
 	n := testnode.Start(t, o)
-	g := &target{Node: n, wire: dialAll(t, n), t: t, spare: t.TempDir()}
+	g := &target{Node: n, wire: dialAll(t, n), t: t, unrelatedDir: t.TempDir()}
 	g.admin = n.Admin(t)
 
 	_, err := n.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
@@ -76,8 +76,8 @@ func attack(t *testing.T, o testnode.Options) *target {
 	n.WriteFile(canary+`\victim\inner\file`, "canary")
 	g.hostDir(pods + `\peer\victim\inner`)
 	n.WriteFile(pods+`\peer\victim\inner\file`, "canary")
-	noError(t, os.MkdirAll(filepath.Join(g.spare, "victim", "inner"), 0o755))
-	noError(t, os.WriteFile(filepath.Join(g.spare, "victim", "inner", "file"), []byte("canary"), 0o600))
+	noError(t, os.MkdirAll(filepath.Join(g.unrelatedDir, "victim", "inner"), 0o755))
+	noError(t, os.WriteFile(filepath.Join(g.unrelatedDir, "victim", "inner", "file"), []byte("canary"), 0o600))
 	return g
 }
 
@@ -151,7 +151,7 @@ type snapshot map[string]string
 func (g *target) snapshot() snapshot {
 	g.t.Helper()
 	s := snapshot{}
-	for prefix, dir := range map[string]string{"node": g.StateDir, "spare": g.spare} {
+	for prefix, dir := range map[string]string{"node": g.StateDir, "spare": g.unrelatedDir} {
 		noError(g.t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -40,7 +40,7 @@ func TestDisksOnThisMachine(t *testing.T) {
 			l := &diskLife{t: t, disks: disksOf(t), wmi: wmiOf(t), number: uint32(i + 1), reading: run.reading,
 				used: map[string]bool{}}
 			l.disk, l.volume, l.files = l.dial("disk", run.disk), l.dial("volume", run.volume), l.dial("filesystem", run.files)
-			l.arrive()
+			l.attach()
 			l.identify()
 			l.state()
 			l.partition()
@@ -173,8 +173,8 @@ func (l *diskLife) world(more ...string) {
 	}, more...)...)
 }
 
-// arrive attaches the disk, which is seen after a rescan alone.
-func (l *diskLife) arrive() {
+// attach attaches the disk, which is seen after a rescan alone.
+func (l *diskLife) attach() {
 	l.world()
 	locations := l.call(codes.OK, l.disk, "ListDiskLocations", "{}")
 	if strings.Contains(locations, fmt.Sprintf(`"%d":`, l.number)) {

@@ -62,8 +62,8 @@ func (l *iscsiLife) sessions() {
 	for _, portal := range []string{portalA, portalB} { // each by its own portal; none would mean all portals
 		l.wantCall("RemoveIScsiPersistentTargetW "+plain+" "+portal, "3260 = 0x00000000")
 	}
-	if forgotten := l.initiator.calls("RemoveIScsiPersistentTargetW " + mutual + " "); len(forgotten) > 0 {
-		l.t.Errorf("the login to another target was forgotten: %q", forgotten)
+	if removed := l.initiator.calls("RemoveIScsiPersistentTargetW " + mutual + " "); len(removed) > 0 {
+		l.t.Errorf("the login to another target was forgotten: %q", removed)
 	}
 	out := len(l.initiator.calls("LogoutIScsiTarget "))
 	l.disconnect(plain) // again

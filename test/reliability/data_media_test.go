@@ -63,7 +63,7 @@ func (m medium) with(offset int64, bytes string) medium {
 	return m
 }
 
-func (m medium) without(from, to int64) medium {
+func (m medium) trimmed(from, to int64) medium {
 	for offset := range m {
 		if offset >= from && offset < to {
 			delete(m, offset)
@@ -117,8 +117,8 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 			kept, ""},
 		{"LUKS in a partition", table(t, win32.PartitionBasicData).with(mib, "LUKS\xba\xbe\x00\x02"), kept, ""},
 		{"noise in a partition", table(t, win32.PartitionBasicData).with(mib+4096, "somebody's"), kept, ""},
-		{"a GPT in the backup only", table(t, win32.PartitionBasicData).without(0, mib), refused, "GPT"},
-		{"a GPT of Linux in the backup only", table(t, linux).without(0, mib), refused, "GPT"},
+		{"a GPT in the backup only", table(t, win32.PartitionBasicData).trimmed(0, mib), refused, "GPT"},
+		{"a GPT of Linux in the backup only", table(t, linux).trimmed(0, mib), refused, "GPT"},
 		{"an empty GPT with data where the partition would begin",
 			table(t, win32.PartitionMSR).with(9*mib, "somebody's"), refused, "data"},
 		{"an empty GPT with data at the end", table(t).with(-mib, "somebody's"), refused, "data"},

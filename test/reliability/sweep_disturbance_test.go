@@ -28,54 +28,54 @@ type disturbance struct {
 	disk    bool // for examples whose disk may go away
 	named   bool // of these, for those that do not name it by its number
 	// act takes the place of the call.
-	act func(w *world, call kernel.Call, do func() error) error
+	inject func(w *world, call kernel.Call, do func() error) error
 	// repair undoes what was done to the node, after the disturbed attempt; nil: nothing to undo.
 	repair func(w *world)
 }
 
 func disturbances() []disturbance {
 	return []disturbance{
-		{name: "fails", act: func(_ *world, call kernel.Call, _ func() error) error {
+		{name: "fails", inject: func(_ *world, call kernel.Call, _ func() error) error {
 			return failure(call, transient(call))
 		}},
-		{name: "fails after it took effect", act: func(_ *world, call kernel.Call, do func() error) error {
+		{name: "fails after it took effect", inject: func(_ *world, call kernel.Call, do func() error) error {
 			if err := do(); err != nil {
 				return err
 			}
 			return failure(call, transient(call))
 		}},
-		{name: "is refused", act: func(_ *world, call kernel.Call, _ func() error) error {
+		{name: "is refused", inject: func(_ *world, call kernel.Call, _ func() error) error {
 			return failure(call, win32.ERROR_ACCESS_DENIED)
 		}},
-		{name: "agent dies before", revival: restarted, act: dieBefore},
-		{name: "agent dies after", revival: restarted, act: dieAfter},
-		{name: "power lost before", revival: rebooted, act: dieBefore},
-		{name: "power lost after", revival: rebooted, act: dieAfter},
-		{name: "disk pulled before", disk: true, act: func(w *world, _ kernel.Call, do func() error) error {
+		{name: "agent dies before", revival: restarted, inject: dieBefore},
+		{name: "agent dies after", revival: restarted, inject: dieAfter},
+		{name: "power lost before", revival: rebooted, inject: dieBefore},
+		{name: "power lost after", revival: rebooted, inject: dieAfter},
+		{name: "disk pulled before", disk: true, inject: func(w *world, _ kernel.Call, do func() error) error {
 			w.pulled = w.pull()
 			return do()
 		}, repair: reattach},
-		{name: "disk pulled after", disk: true, act: func(w *world, _ kernel.Call, do func() error) error {
+		{name: "disk pulled after", disk: true, inject: func(w *world, _ kernel.Call, do func() error) error {
 			err := do()
 			w.pulled = w.pull()
 			return err
 		}, repair: reattach},
-		{name: "disk replaced by one with data", disk: true, act: func(w *world, _ kernel.Call, do func() error) error {
+		{name: "disk replaced by one with data", disk: true, inject: func(w *world, _ kernel.Call, do func() error) error {
 			w.replace(map[int64]string{1024 + 56: "\x53\xef", 5 << 20: "somebody's"}) // ext4 without a partition table
 			return do()
 		}, repair: takeBack},
-		{name: "disk replaced by a blank one after", disk: true, act: func(w *world, _ kernel.Call, do func() error) error {
+		{name: "disk replaced by a blank one after", disk: true, inject: func(w *world, _ kernel.Call, do func() error) error {
 			err := do()
 			w.replace(nil)
 			return err
 		}, repair: takeBack},
 		{name: "disk replaced by one that could grow, before", disk: true, named: true,
-			act: func(w *world, _ kernel.Call, do func() error) error {
+			inject: func(w *world, _ kernel.Call, do func() error) error {
 				w.replaceByLike()
 				return do()
 			}, repair: takeBack},
 		{name: "disk replaced by one that could grow, after", disk: true, named: true,
-			act: func(w *world, _ kernel.Call, do func() error) error {
+			inject: func(w *world, _ kernel.Call, do func() error) error {
 				err := do()
 				w.replaceByLike()
 				return err
@@ -113,7 +113,7 @@ func reattach(w *world) {
 // replace pulls the disk and attaches another one, which gets its number and its address.
 func (w *world) replace(marks map[int64]string) {
 	w.t.Helper()
-	w.meant = marks == nil && w.byNumber && !w.around.asked(theDisk)
+	w.intended = marks == nil && w.byNumber && !w.around.asked(theDisk)
 	w.pulled = w.pull()
 	spec := theDiskSpec(w.image(marks))
 	spec.SerialNumber = "intruder"
@@ -124,7 +124,7 @@ func (w *world) replace(marks map[int64]string) {
 // replaceByLike does as replace, with a disk that has a volume at the same place, and free space behind it.
 func (w *world) replaceByLike() {
 	w.t.Helper()
-	w.meant = w.byNumber && !w.around.asked(theDisk)
+	w.intended = w.byNumber && !w.around.asked(theDisk)
 	w.pulled = w.pull()
 	spec := theDiskSpec("")
 	spec.SerialNumber, spec.Formatted = "intruder", true
@@ -148,7 +148,7 @@ func takeBack(w *world) {
 	if w.pulled == "" {
 		return
 	}
-	if got := w.diskAsItIs(); !w.meant && got != w.intruder {
+	if got := w.diskAsItIs(); !w.intended && got != w.intruder {
 		w.t.Errorf("the call changed a disk that came while it was running: %s, was %s", got, w.intruder)
 	}
 	w.pull()

@@ -17,23 +17,23 @@ type injector struct {
 	mu     sync.Mutex
 	calls  []kernel.Call
 	target int                                           // the call that is disturbed, counted from the last watch
-	act    func(call kernel.Call, do func() error) error // in place of it; nil: nothing is disturbed
+	inject func(call kernel.Call, do func() error) error // in place of it; nil: nothing is disturbed
 	met    bool
 	dead   bool
 }
 
 // watch forgets the calls so far and disturbs the target-th from here; with a nil act it disturbs none.
-func (d *injector) watch(target int, act func(kernel.Call, func() error) error) {
+func (d *injector) watch(target int, inject func(kernel.Call, func() error) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.calls, d.target, d.act, d.met = nil, target, act, false
+	d.calls, d.target, d.inject, d.met = nil, target, inject, false
 }
 
 // watched ends the watch and returns the calls and whether the target was reached.
 func (d *injector) watched() (calls []kernel.Call, met bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.act = nil
+	d.inject = nil
 	return d.calls, d.met
 }
 
@@ -57,15 +57,15 @@ func (d *injector) intercept(_ context.Context, call kernel.Call, do func() erro
 	call.Input = nil // may not be kept
 	number := len(d.calls)
 	d.calls = append(d.calls, call)
-	act, dead := d.act, d.dead
-	hit := act != nil && number == d.target
+	inject, dead := d.inject, d.dead
+	hit := inject != nil && number == d.target
 	d.met = d.met || hit
 	d.mu.Unlock()
 	switch {
 	case dead: // a dead process does not run the code on its way out
 		return failure(call, win32.ERROR_OPERATION_ABORTED)
 	case hit:
-		return act(call, do)
+		return inject(call, do)
 	}
 	return do()
 }

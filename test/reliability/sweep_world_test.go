@@ -56,7 +56,7 @@ type world struct {
 	pulled    string // the image of the detached disk
 	intruder  string // the disk that came in its place
 	byNumber  bool   // the step names the disk by its number, and means the disk that it finds there
-	meant     bool   // the intruder came before the step had looked, so it is the one that is meant
+	intended  bool   // the intruder came before the step had looked, so it is the one that is meant
 
 	Disk       diskapi.DiskClient
 	Filesystem filesystemapi.FilesystemClient

@@ -349,7 +349,7 @@ func (l *life) compare(where string) {
 		l.snapshots[where] = s
 		return
 	}
-	settled, left := s.settle(want, l.disk, staging)
+	settled, left := s.splitLeftovers(want, l.disk, staging)
 	if diff := cmp.Diff(want, settled, cmpopts.EquateEmpty()); diff != "" {
 		l.t.Errorf("%s (-want +got):\n%s", where, diff)
 	}

@@ -93,8 +93,8 @@ func (o *observer) list(t testing.TB, paths map[string]string, directory, host s
 	}
 }
 
-// settle removes from a snapshot its leftovers compared with the wanted one, and returns them.
-func (s snapshot) settle(want snapshot, disk uint32, staging string) (snapshot, leftover) {
+// splitLeftovers removes from a snapshot its leftovers compared with the wanted one, and returns them.
+func (s snapshot) splitLeftovers(want snapshot, disk uint32, staging string) (snapshot, leftover) {
 	var l leftover
 	s.Disks = slices.Clone(s.Disks)
 	same := func(d node.TreeDisk) bool { return d.Number == disk }

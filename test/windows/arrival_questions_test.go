@@ -38,7 +38,7 @@ func askVolumesReady(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return answers, err
 	}
-	look := func(when string) error {
+	ask := func(when string) error {
 		if answers[when], err = awaitReady(s, d); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func askVolumesReady(t testing.TB, s Subject) (any, error) {
 		answers[when+", the volume"] = fmt.Sprintf("came after another %v", time.Since(start).Round(time.Millisecond))
 		return err
 	}
-	if err := look("new partition"); err != nil {
+	if err := ask("new partition"); err != nil {
 		return answers, err
 	}
 	h, err := openDisk(s, d)
@@ -69,7 +69,7 @@ func askVolumesReady(t testing.TB, s Subject) (any, error) {
 	if err := setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
 		return answers, err
 	}
-	return answers, look("online again")
+	return answers, ask("online again")
 }
 
 // awaitReady asks a disk whether its volumes are ready. The call blocks its synchronous handle, so it has one of its
@@ -161,26 +161,26 @@ func arrival(t testing.TB, s Subject) (map[string]string, error) {
 	answer := map[string]string{"volume": "came, and tells its extents"}
 	volume, err := volumeAt(s, d, p.StartingOffset)
 	if errors.Is(err, errNoVolume) {
-		var came []string
-		if came, err = s.Kernel.VolumeNames(); err != nil {
+		var appeared []string
+		if appeared, err = s.Kernel.VolumeNames(); err != nil {
 			return nil, err
 		}
-		came = slices.DeleteFunc(came, func(name string) bool { return slices.Contains(before, name) })
-		if len(came) != 1 {
-			answer["volume"] = fmt.Sprintf("none is known to lie there, and %d came", len(came))
+		appeared = slices.DeleteFunc(appeared, func(name string) bool { return slices.Contains(before, name) })
+		if len(appeared) != 1 {
+			answer["volume"] = fmt.Sprintf("none is known to lie there, and %d came", len(appeared))
 			return answer, nil
 		}
-		volume, answer["volume"] = came[0], "came, and does not tell its extents"
+		volume, answer["volume"] = appeared[0], "came, and does not tell its extents"
 	}
 	if err != nil {
 		return nil, err
 	}
-	look := func(when string) {
+	ask := func(when string) {
 		fileSystem, err := s.Kernel.VolumeInformation(volume)
 		answer[when+", GetVolumeInformationW"] = fmt.Sprintf("%q %s", fileSystem, verdict(err))
 		queryVolume(s, volume, when, answer)
 	}
-	look("arrived")
+	ask("arrived")
 	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
 	if err != nil {
 		answer["IOCTL_VOLUME_ONLINE"] = "not tried: opened, " + verdict(err)
@@ -188,7 +188,7 @@ func arrival(t testing.TB, s Subject) (map[string]string, error) {
 	}
 	answer["IOCTL_VOLUME_ONLINE"] = verdict(send(h, win32.IOCTL_VOLUME_ONLINE, nil))
 	_ = h.Close()
-	look("then")
+	ask("then")
 	attempts, _ := s.format(volume)
 	answer["format"] = strings.Join(attempts, ", ")
 	return answer, nil

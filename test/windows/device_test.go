@@ -71,8 +71,8 @@ func createGPT(h kernel.Handle) error {
 	return send(h, win32.IOCTL_DISK_CREATE_DISK, request.Bytes())
 }
 
-// settle asks until a condition holds or its time is over, and reports whether it holds.
-func (s Subject) settle(holds func() (bool, error)) (bool, error) {
+// pollUntil asks until a condition holds or its time is over, and reports whether it holds.
+func (s Subject) pollUntil(holds func() (bool, error)) (bool, error) {
 	deadline := time.Now().Add(s.Timeout)
 	for {
 		ok, err := holds()
@@ -89,7 +89,7 @@ var errNoVolume = errors.New("the partition has no volume")
 
 // volumeAt returns the name of the volume that begins on a disk at an offset.
 func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
-	found, err := s.settle(func() (bool, error) {
+	found, err := s.pollUntil(func() (bool, error) {
 		names, err := s.Kernel.VolumeNames()
 		for _, name := range names {
 			h, err := s.Kernel.OpenDevice(name[:len(name)-1], 0)
@@ -131,7 +131,7 @@ func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, err
 	// A reserved partition may come. How long that takes is R6; a disk without one is as good.
 	brief := s
 	brief.Timeout = min(s.Timeout, 2*time.Second)
-	if _, err := brief.settle(func() (bool, error) {
+	if _, err := brief.pollUntil(func() (bool, error) {
 		l,
 			err := layoutOf(h)
 		return len(l.Partitions) > 0, err
@@ -189,7 +189,7 @@ func (s Subject) format(volume string) (attempts []string, err error) {
 // attempt makes a call until it results in success or the time is over.
 func (s Subject) attempt(call func() (result string)) (attempts []string) {
 	start, last := time.Now(), ""
-	_, _ = s.settle(func() (bool, error) {
+	_, _ = s.pollUntil(func() (bool, error) {
 		after := time.Since(start).Round(time.Millisecond)
 		result := call()
 		if result != last {

@@ -201,7 +201,7 @@ func askReserved(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	answer, start, reads := reserved{}, time.Now(), 0
-	answer.Comes, err = s.settle(func() (bool, error) {
+	answer.Comes, err = s.pollUntil(func() (bool, error) {
 		layout, err := layoutOf(h)
 		if err != nil || len(layout.Partitions) == 0 {
 			reads++
@@ -285,7 +285,7 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	answer := usableLength{BackupHeader: map[string]bool{}}
-	look := func(step string, into *int64) error {
+	ask := func(step string, into *int64) error {
 		h, err := openDisk(s, d) // reopened: growing may have pulled it
 		if err != nil {
 			return err
@@ -311,30 +311,30 @@ func askUsableLength(t testing.TB, s Subject) (any, error) {
 		_, err = h.DeviceIoControl(code, in, out)
 		return err
 	}
-	if err := look("before", &answer.Before); err != nil {
+	if err := ask("before", &answer.Before); err != nil {
 		return answer, err
 	}
 	if answer.How, err = d.Grow(2 * gib); err != nil {
 		return answer, err
 	}
-	if err := look("grown", &answer.Grown); err != nil {
+	if err := ask("grown", &answer.Grown); err != nil {
 		return answer, err
 	}
 	if err := do(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
 		return answer, err
 	}
-	if err := look("size updated", &answer.SizeUpdated); err != nil {
+	if err := ask("size updated", &answer.SizeUpdated); err != nil {
 		return answer, err
 	}
 	if err := do(win32.IOCTL_DISK_UPDATE_PROPERTIES, nil, nil); err != nil {
 		return answer, err
 	}
-	if err := look("properties updated", &answer.PropertiesUpdated); err != nil {
+	if err := ask("properties updated", &answer.PropertiesUpdated); err != nil {
 		return answer, err
 	}
 	answer.Grow = verdict(do(win32.IOCTL_DISK_GROW_PARTITION,
 		win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes(), nil))
-	return answer, look("partition grown", &answer.PartitionGrown)
+	return answer, ask("partition grown", &answer.PartitionGrown)
 }
 
 func askIdentifiers(t testing.TB, s Subject) (any, error) {

@@ -59,7 +59,7 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	answer.FirstGrow = verdict(grow())
 	answer.Grow = answer.FirstGrow
 	if answer.Grow != "success" {
-		if _, err := s.settle(func() (bool, error) {
+		if _, err := s.pollUntil(func() (bool, error) {
 			answer.Grow = verdict(grow())
 			return answer.Grow == "success",
 				nil
@@ -94,7 +94,7 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 		return answer, err
 	}
 	answer.ExtendAtOnce = verdict(send(v, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionBytes/512)))
-	answer.LengthFollows, err = s.settle(length)
+	answer.LengthFollows, err = s.pollUntil(length)
 	answer.LengthAfter = time.Since(start).Round(time.Millisecond).String()
 	return answer, err
 }

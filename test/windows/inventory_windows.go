@@ -16,15 +16,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
 )
 
-// providers asks Windows' own providers, as witnesses beside the calls that the agent makes.
-var providers wmi.Client
+// wmiClient asks Windows' own providers, as witnesses beside the calls that the agent makes.
+var wmiClient wmi.Client
 
 // BIOSSerial returns the serial number of Win32_BIOS. Its provider, cimwin32.dll, reads the SMBIOS tables itself, while
 // the agent reads them by GetSystemFirmwareTable: they have only the tables in common. The registry has no serial
 // number (HARDWARE\DESCRIPTION\System\BIOS), and mssmbios' copy of the tables would need our own parser.
 // https://learn.microsoft.com/windows/win32/cimwin32prov/win32-bios
 func BIOSSerial() (serial string, err error) {
-	err = providers.Each(`ROOT\CIMV2`, "SELECT SerialNumber FROM Win32_BIOS",
+	err = wmiClient.Each(`ROOT\CIMV2`, "SELECT SerialNumber FROM Win32_BIOS",
 		func(bios wmi.Instance) (done bool, err error) {
 			serial, err = bios.String("SerialNumber")
 			return true, err

@@ -15,7 +15,7 @@ import (
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
 func formatVolume(volume string) (returned string, err error) {
 	returned = "not listed"
-	err = providers.Each(`ROOT\Microsoft\Windows\Storage`, "SELECT * FROM MSFT_Volume",
+	err = wmiClient.Each(`ROOT\Microsoft\Windows\Storage`, "SELECT * FROM MSFT_Volume",
 		func(object wmi.Instance) (done bool, err error) {
 			path, err := object.String("Path")
 			if err != nil || !strings.EqualFold(path, volume) {

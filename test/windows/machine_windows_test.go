@@ -91,14 +91,14 @@ func TestDisks(t *testing.T) {
 	t.Logf("it grew %s", how)
 	s := Subject{Kernel: kernel.New(), Timeout: time.Minute}
 	// Windows learns the size when it is told, and a moment later.
-	if _, err := s.settle(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
+	if _, err := s.pollUntil(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
 		t.Errorf("the disk has %d bytes, want 2 GiB; %v", size(), err)
 	}
 	number := d.Number()
 	if err := d.Detach(); err != nil {
 		t.Fatal(err)
 	}
-	gone, _ := s.settle(func() (bool, error) {
+	gone, _ := s.pollUntil(func() (bool, error) {
 		h, err := openDisk(s, numbered(number))
 		if err == nil {
 			_ = h.Close()

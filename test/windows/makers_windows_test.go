@@ -63,7 +63,7 @@ func TestServices(t *testing.T) {
 	subject := Subject{Kernel: k, Timeout: time.Minute}
 	is := func(name string, state uint32) {
 		t.Helper()
-		reached, err := subject.settle(func() (bool, error) { s, err := k.QueryService(name); return s.State == state, err })
+		reached, err := subject.pollUntil(func() (bool, error) { s, err := k.QueryService(name); return s.State == state, err })
 		if err != nil || !reached {
 			t.Fatalf("the service does not get to state %d: %v", state, err)
 		}

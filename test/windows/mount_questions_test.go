@@ -43,12 +43,12 @@ func askPathNames(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	answers := map[string]int{} // how many
-	look := func(when string) error {
+	ask := func(when string) error {
 		paths, err := s.Kernel.VolumePathNames(volume)
 		answers[when] = len(paths)
 		return err
 	}
-	if err := look("never mounted"); err != nil {
+	if err := ask("never mounted"); err != nil {
 		return answers, err
 	}
 	for _, remove := range []struct {
@@ -68,13 +68,13 @@ func askPathNames(t testing.TB, s Subject) (any, error) {
 		if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
 			return answers, err
 		}
-		if err := look("mounted, before " + remove.how); err != nil {
+		if err := ask("mounted, before " + remove.how); err != nil {
 			return answers, err
 		}
 		if err := remove.do(); err != nil {
 			return answers, err
 		}
-		if err := look("after " + remove.how); err != nil {
+		if err := ask("after " + remove.how); err != nil {
 			return answers, err
 		}
 	}

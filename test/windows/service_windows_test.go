@@ -28,7 +28,7 @@ func TestService(t *testing.T) {
 	}
 	is := func(state uint32) {
 		t.Helper()
-		reached, err := subject.settle(func() (bool, error) {
+		reached, err := subject.pollUntil(func() (bool, error) {
 			s, err := subject.Kernel.QueryService(name)
 			return s.State == state, err
 		})

@@ -65,7 +65,7 @@ func askMappingFailures(t testing.TB, s Subject) (any, error) {
 		return answers, err
 	}
 	refused, result, begun := win32.ERROR_SESSION_CREDENTIAL_CONFLICT.Name(), "", time.Now()
-	_, err = s.settle(func() (bool, error) { result = another(); return result != refused, nil })
+	_, err = s.pollUntil(func() (bool, error) { result = another(); return result != refused, nil })
 	answers["another share as another user, the first one not mapped any more"] = result
 	answers["which it was after"] = time.Since(begun).Round(time.Second).String()
 	answers["a user name without its machine"] = create(share.Remote,

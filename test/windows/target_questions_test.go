@@ -33,7 +33,7 @@ func startInitiator(t testing.TB, s Subject) error {
 	if err := s.Kernel.StartService(initiatorService); err != nil && !errors.Is(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
 		return err
 	}
-	running, err := s.settle(func() (bool, error) {
+	running, err := s.pollUntil(func() (bool, error) {
 		info, err := s.Kernel.QueryService(initiatorService)
 		return info.State == win32.SERVICE_RUNNING, err
 	})
@@ -143,7 +143,7 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 	}
 	const noNumber = 0xFFFFFFFF
 	disk := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
-	found, err := s.settle(func() (bool, error) {
+	found, err := s.pollUntil(func() (bool, error) {
 		devices, count, err := s.Kernel.DevicesForISCSISession(session)
 		if err != nil && !errors.Is(err, win32.ISDSC_SESSION_BUSY) || count == 0 {
 			return false, err

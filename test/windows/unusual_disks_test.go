@@ -157,7 +157,7 @@ func grownAndPulled(t *testing.T, s Subject, n *node.Node, sector uint32) {
 		t.Helper()
 		var volumes []string
 		var failure error
-		_, err := s.settle(func() (bool, error) {
+		_, err := s.pollUntil(func() (bool, error) {
 			volumes, failure = n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
 			return failure == nil, nil
 		})

@@ -111,18 +111,18 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	answers := map[string]freeSpace{}
-	look := func(name string) {
+	ask := func(name string) {
 		total, free, err := s.Kernel.DiskFreeSpace(volume)
 		answer := freeSpace{Call: verdict(err), Total: total, Free: free}
 		fileSystem, err := s.Kernel.VolumeInformation(volume)
 		answer.FileSystem, answer.Information = fileSystem, verdict(err)
 		answers[name] = answer
 	}
-	look("raw")
+	ask("raw")
 	if _, err := s.format(volume); err != nil {
 		return answers, err
 	}
-	look(fmt.Sprintf("NTFS on a partition of %d bytes", p.Length))
+	ask(fmt.Sprintf("NTFS on a partition of %d bytes", p.Length))
 	return answers, nil
 }
 

@@ -111,27 +111,27 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 // makeDisk makes the directory of a disk, apart from the node as a bundle. It appears under its name only when it is
 // complete. The result is the volume of a disk that is formatted.
 func (h *host) makeDisk(home string, r diskState, apart bool) (id guid.GUID, err error) {
-	making := home + newSuffix
-	if err := h.removeAll(making); err != nil { // an earlier try
+	temporary := home + newSuffix
+	if err := h.removeAll(temporary); err != nil { // an earlier try
 		return id, err
 	}
-	if err := h.mkdirAll(filepath.Join(making, volumesDir), 0o700); err != nil {
+	if err := h.mkdirAll(filepath.Join(temporary, volumesDir), 0o700); err != nil {
 		return id, err
 	}
-	if err := h.createImage(filepath.Join(making, bundleImage), r); err != nil {
+	if err := h.createImage(filepath.Join(temporary, bundleImage), r); err != nil {
 		return id, err
 	}
 	if bool(r.Formatted) || r.System {
-		if id, err = h.createNTFSDisk(making, r); err != nil {
+		if id, err = h.createNTFSDisk(temporary, r); err != nil {
 			return id, err
 		}
 	}
 	if apart {
-		if err := h.writeBundleInfo(making, &r, int64(r.SizeBytes)); err != nil {
+		if err := h.writeBundleInfo(temporary, &r, int64(r.SizeBytes)); err != nil {
 			return id, err
 		}
 	}
-	return id, h.rename(making, home)
+	return id, h.rename(temporary, home)
 }
 
 // ErrAttachedElsewhere means that another node has a bundle attached.

@@ -81,12 +81,12 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	home, volume := bundled(t, n)
 	id, err := guid.FromString(strings.TrimSuffix(strings.TrimPrefix(volume, `\\?\Volume{`), `}\`))
 	must(t, err)
-	volumes, aside, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
+	volumes, detached, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
 	precious := filepath.Join(outside, id.String(), "precious")
 	dropped := filepath.Join(outside, droppedPrefix+"not")
 	must(t, errors.Join(os.MkdirAll(precious, 0o700), os.Mkdir(dropped, 0o700)))
-	swap := func() { must(t, errors.Join(os.Rename(volumes, aside), os.Symlink(outside, volumes))) }
-	back := func() { must(t, errors.Join(os.Remove(volumes), os.Rename(aside, volumes))) }
+	swap := func() { must(t, errors.Join(os.Rename(volumes, detached), os.Symlink(outside, volumes))) }
+	back := func() { must(t, errors.Join(os.Remove(volumes), os.Rename(detached, volumes))) }
 	damaged := new(*DamagedStateError)
 
 	swap()

@@ -78,7 +78,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 }
 
 // below returns the place of a path below an open directory, or as next the path to which a link leads.
-func (h *fileHandle) below(p ntPath, follow bool) (at *place, next *ntPath, err error) {
+func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.server, c.share.share)
@@ -94,7 +94,7 @@ func (h *fileHandle) below(p ntPath, follow bool) (at *place, next *ntPath, err 
 		return nil, nil, err
 	}
 	p.noLink = p.noReparse && c.node.state.Switches.LinksRefused == LinksRefusedEverywhere
-	at = &place{content: c, dir: dir, above: slices.Clip(h.names)}
+	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
 	if err = isLink(dir); err == nil {
 		next, err = at.descend(p, follow)
 	}
@@ -118,7 +118,7 @@ func isLink(dir *os.Root) error {
 }
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
-func (p *place) open(object string, how kernel.OpenOptions) (h *fileHandle, err error) {
+func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, err error) {
 	c := p.content
 	defer func() {
 		if err != nil {
@@ -172,7 +172,7 @@ func (c *content) admits(h *fileHandle) error {
 }
 
 // find returns the entry at the place, and creates it if how asks for that.
-func (p *place) find(how kernel.OpenOptions) (entry, error) {
+func (p *location) find(how kernel.OpenOptions) (entry, error) {
 	switch {
 	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
 		return entry{}, win32.ERROR_ALREADY_EXISTS

@@ -17,9 +17,9 @@ import (
 // https://learn.microsoft.com/windows/win32/fileio/reparse-points
 const maxReparse = 63
 
-// place is the end of a path: a directory of a volume, and a name in it. The directory is open; the holder of the place
-// closes it.
-type place struct {
+// location is the end of a path: a directory of a volume, and a name in it. The directory is open; the location's
+// holder closes it.
+type location struct {
 	content *content
 	dir     *os.Root // nil for the root directory itself
 	above   []string // host names from the root to dir
@@ -27,14 +27,14 @@ type place struct {
 	entry   *entry   // nil while the name is missing
 }
 
-func (p *place) close() {
+func (p *location) close() {
 	if p.dir != nil {
 		_ = p.dir.Close() // a directory handle holds no data
 	}
 }
 
 // names returns the names from the root of the volume to the place.
-func (p *place) names() []string {
+func (p *location) names() []string {
 	if p.dir == nil {
 		return nil
 	}
@@ -45,13 +45,13 @@ func (p *place) names() []string {
 }
 
 // hostPath returns the path of the place on the host.
-func (p *place) hostPath() string {
+func (p *location) hostPath() string {
 	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
 }
 
 // resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
 // last name is not an error; a missing name before it is ERROR_PATH_NOT_FOUND.
-func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
+func (n *Node) resolve(p ntPath, follow bool) (*location, error) {
 	for followed := 0; ; followed++ {
 		if followed > maxReparse {
 			return nil, win32.ERROR_CANT_RESOLVE_FILENAME
@@ -66,20 +66,20 @@ func (n *Node) resolve(p ntPath, follow bool) (*place, error) {
 
 // walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
 // instead.
-func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) {
+func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err error) {
 	c, p, err := n.fileSystemOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(p.names) == 0 {
-		return &place{content: c}, nil, nil
+		return &location{content: c}, nil, nil
 	}
 	p.noLink = p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere
 	dir, err := c.root.OpenRoot(".")
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &place{content: c, dir: dir}
+	at = &location{content: c, dir: dir}
 	if next, err = at.descend(p, follow); err != nil || next != nil {
 		at.close()
 		return nil, next, err
@@ -88,7 +88,7 @@ func (n *Node) walk(p ntPath, follow bool) (at *place, next *ntPath, err error) 
 }
 
 // descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
-func (p *place) descend(path ntPath, follow bool) (next *ntPath, err error) {
+func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
 	for i, name := range path.names {
 		last := i == len(path.names)-1
 		e, err := lookup(p.dir, name)
@@ -124,7 +124,7 @@ func (p *place) descend(path ntPath, follow bool) (next *ntPath, err error) {
 }
 
 // follow returns the path to which a reparse point, the i-th name of p, leads.
-func (c *content) follow(at *place, e entry, p ntPath, i int) (*ntPath, error) {
+func (c *content) follow(at *location, e entry, p ntPath, i int) (*ntPath, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
@@ -207,7 +207,7 @@ func (n *Node) HostPath(winPath string) (string, error) {
 	})
 }
 
-func (n *Node) lookUp(winPath string, follow bool) (*place, error) {
+func (n *Node) lookUp(winPath string, follow bool) (*location, error) {
 	p, err := parseWin32(winPath)
 	if err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
 // retireGone retires the contents of volumes that are gone or have changed, and of shares that are out of reach.
 func (n *Node) retireGone() {
 	n.retire(errShareGone, func(c *content) bool {
-		return c.isShare() && n.state.SMB.reach(c.share.server, c.share.share) != nil
+		return c.isShare() && n.state.SMB.connectable(c.share.server, c.share.share) != nil
 	})
 	n.retire(errVolumeGone, func(c *content) bool {
 		v, ok := n.volume(c.id)

@@ -42,20 +42,20 @@ func (n *Node) save(to string, clone bool) error {
 
 // copyTo copies the node of a state into a directory, which gets its name when it is complete.
 func (n *Node) copyTo(to string, saved state) error {
-	making := to + savingSuffix
-	if err := n.host.removeAll(making); err != nil { // an earlier try
+	temporary := to + savingSuffix
+	if err := n.host.removeAll(temporary); err != nil { // an earlier try
 		return err
 	}
-	if err := n.host.mkdirAll(making, 0o700); err != nil {
+	if err := n.host.mkdirAll(temporary, 0o700); err != nil {
 		return err
 	}
-	if err := n.copyState(making, saved.Disks); err != nil {
+	if err := n.copyState(temporary, saved.Disks); err != nil {
 		return err
 	}
-	if err := n.host.saveState(making, saved); err != nil {
+	if err := n.host.saveState(temporary, saved); err != nil {
 		return err
 	}
-	return n.host.rename(making, to)
+	return n.host.rename(temporary, to)
 }
 
 // newSystemSerial returns the serial number of a machine that is like no other.

@@ -41,16 +41,16 @@ func losses(t *testing.T) []powercut.Loss {
 	return powercut.Losses(seed, 1)
 }
 
-// tally counts the power cuts of a test, and those that it would make without a sample.
-type tally struct{ cuts, all int }
+// cutCount counts the power cuts of a test, and those that it would make without a sample.
+type cutCount struct{ cuts, all int }
 
-func (c tally) String() string {
+func (c cutCount) String() string {
 	return fmt.Sprintf("%d of %d power cuts (CSI_PROXY_LONG=all tries all)", c.cuts, c.all)
 }
 
 // cut cuts the power in each way and checks what is left: the state before or after the change, or the one that is
 // wanted.
-func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powercut.Loss, want string, count *tally) {
+func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powercut.Loss, want string, count *cutCount) {
 	t.Helper()
 	for _, loss := range losses {
 		disk.Cut(loss, func() {
@@ -73,7 +73,7 @@ func (c crashCase) cut(t *testing.T, n *Node, disk *powercut.Disk, losses []powe
 // the last one. A change whose success was reported is never lost.
 func TestEveryChangeSurvivesAPowerLoss(t *testing.T) {
 	sampled := stride() > 1
-	var count tally
+	var count cutCount
 	for i, c := range crashCases() {
 		t.Run(c.name, func(t *testing.T) {
 			n, disk := c.prepared(t)
@@ -148,13 +148,13 @@ func TestCreationSurvivesAPowerLoss(t *testing.T) {
 		}
 		must(t, restarted.Close())
 	})
-	t.Log(tally{cuts, (step + 1) * len(losses)})
+	t.Log(cutCount{cuts, (step + 1) * len(losses)})
 }
 
 // TestObservedStateSurvivesAPowerLoss: an operation of the host fails, or the process dies before it, the driver tries
 // again, and then the host loses its power. No answered call is lost.
 func TestObservedStateSurvivesAPowerLoss(t *testing.T) {
-	var count tally
+	var count cutCount
 	tried := 0
 	for i, c := range crashCases() {
 		steps := 0
@@ -184,7 +184,7 @@ func TestObservedStateSurvivesAPowerLoss(t *testing.T) {
 }
 
 // tryAgain disturbs one step of a change, tries again, and cuts the power.
-func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *tally) {
+func (c crashCase) tryAgain(t *testing.T, target int, dies bool, count *cutCount) {
 	t.Helper()
 	n, disk := c.prepared(t)
 	failure := hostFailures[target%len(hostFailures)]

@@ -60,7 +60,7 @@ func parse(name string, text []byte, s Scenario) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	s.leaveOut(file)
+	s.setDefaults(file)
 	if err := s.Check(); err != nil {
 		return Scenario{}, file.Error(err)
 	}
@@ -68,8 +68,8 @@ func parse(name string, text []byte, s Scenario) (Scenario, error) {
 	return s, nil
 }
 
-// leaveOut sets the defaults in elements of lists that are not zero values, and fields that are negated in files.
-func (s *Scenario) leaveOut(file *strictyaml.Document) {
+// setDefaults sets the defaults in elements of lists that are not zero values, and fields that are negated in files.
+func (s *Scenario) setDefaults(file *strictyaml.Document) {
 	for i := range s.Disks {
 		s.Disks[i].LUNAuto = file.Has("disks", i) && !file.Has("disks", i, "lun")
 	}

@@ -78,19 +78,20 @@ func (all services) find(name string) *NodeService {
 	return find(all, func(s *NodeService) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
 }
 
-// needs returns the existing services on which s depends directly. If one is missing, Windows refuses to start s.
-func (all services) needs(s *NodeService) (needed []*NodeService, missing bool) {
+// dependencies returns the existing services on which s depends directly. If one is missing, Windows refuses to start
+// s.
+func (all services) dependencies(s *NodeService) (dependencies []*NodeService, missing bool) {
 	for _, name := range s.Dependencies {
 		if strings.HasPrefix(name, "+") {
 			continue
 		}
 		if d := all.find(name); d != nil {
-			needed = append(needed, d)
+			dependencies = append(dependencies, d)
 		} else {
 			missing = true
 		}
 	}
-	return needed, missing
+	return dependencies, missing
 }
 
 // above returns the services that depend on s, directly or not, each before those on which it depends itself.
@@ -100,7 +101,7 @@ func (all services) above(s *NodeService) (found []*NodeService) {
 	visit = func(s *NodeService) {
 		for i := range all {
 			d := &all[i]
-			if needed, _ := all.needs(d); seen[d] || !slices.Contains(needed, s) {
+			if dependencies, _ := all.dependencies(d); seen[d] || !slices.Contains(dependencies, s) {
 				continue
 			}
 			seen[d] = true

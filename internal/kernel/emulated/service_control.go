@@ -75,8 +75,8 @@ func (n *Node) describeService(all services, s *NodeService) kernel.Service {
 func (n *Node) passService(all services, s *NodeService) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
-		needed, _ := all.needs(s)
-		for _, d := range needed {
+		dependencies, _ := all.dependencies(s)
+		for _, d := range dependencies {
 			n.passService(all, d)
 			if d.State == win32.SERVICE_STOPPED {
 				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
@@ -128,11 +128,11 @@ func (n *Node) launchService(all services, s *NodeService) error {
 	if s.StartType == win32.SERVICE_DISABLED {
 		return win32.ERROR_SERVICE_DISABLED
 	}
-	needed, missing := all.needs(s)
+	dependencies, missing := all.dependencies(s)
 	if missing {
 		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
 	}
-	for _, d := range needed {
+	for _, d := range dependencies {
 		if d.State == win32.SERVICE_STOPPED && n.launchService(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
@@ -195,8 +195,8 @@ func (all services) boot(s *NodeService) bool {
 	if s.State == win32.SERVICE_RUNNING {
 		return true
 	}
-	needed, missing := all.needs(s)
-	if missing || s.StartType == win32.SERVICE_DISABLED || !allOf(needed, all.boot) {
+	dependencies, missing := all.dependencies(s)
+	if missing || s.StartType == win32.SERVICE_DISABLED || !allOf(dependencies, all.boot) {
 		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
 		return false
 	}

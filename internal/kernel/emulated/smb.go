@@ -108,10 +108,10 @@ func (n *Node) SMBContactsWithoutMapping() int {
 	return n.unmapped
 }
 
-// reach returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping the
-// node logs on by its computer's account, which the servers here do not know.
+// connectable returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping
+// the node logs on by its computer's account, which the servers here do not know.
 // https://learn.microsoft.com/windows/win32/services/localsystem-account
-func (s *smbState) reach(serverName, shareName string) error {
+func (s *smbState) connectable(serverName, shareName string) error {
 	server := s.server(serverName)
 	if server == nil || server.Stopped {
 		return win32.ERROR_BAD_NETPATH
@@ -190,7 +190,7 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 // it is made again.
 func (n *Node) shareContent(serverName, share string) (*content, error) {
 	n.meet(serverName, share)
-	if err := n.state.SMB.reach(serverName, share); err != nil {
+	if err := n.state.SMB.connectable(serverName, share); err != nil {
 		return nil, err
 	}
 	server := n.state.SMB.server(serverName)

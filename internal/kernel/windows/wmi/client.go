@@ -170,7 +170,7 @@ func (s *session) close() {
 // inNamespace runs f with a connection to a namespace. A cached connection that has died is replaced; f is repeated
 // only if repeatable allows it.
 func (s *session) inNamespace(namespace string, repeatable func() bool, f func(services *ole.IDispatch) error) error {
-	services, fresh, err := s.connect(namespace)
+	services, isNew, err := s.connect(namespace)
 	if err != nil {
 		return failure(err)
 	}
@@ -180,7 +180,7 @@ func (s *session) inNamespace(namespace string, repeatable func() bool, f func(s
 	}
 	services.Release()
 	delete(s.services, namespace)
-	if fresh || !repeatable() {
+	if isNew || !repeatable() {
 		return failure(err)
 	}
 	if services, _, err = s.connect(namespace); err == nil {
@@ -191,7 +191,7 @@ func (s *session) inNamespace(namespace string, repeatable func() bool, f func(s
 
 // connect returns the connection to a namespace (SWbemLocator.ConnectServer).
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemlocator-connectserver
-func (s *session) connect(namespace string) (services *ole.IDispatch, fresh bool, err error) {
+func (s *session) connect(namespace string) (services *ole.IDispatch, isNew bool, err error) {
 	if s.unusable != nil {
 		return nil, false, s.unusable
 	}
