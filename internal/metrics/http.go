@@ -38,11 +38,10 @@ func (m *Metrics) scrape(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	families, err := m.registry.Gather()
-	format := expfmt.NewFormat(expfmt.TypeTextPlain)
-	w.Header().Set("Content-Type", string(format))
-	encoder := expfmt.NewEncoder(w, format)
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	for _, family := range families {
-		err = errors.Join(err, encoder.Encode(family))
+		_, bad := expfmt.MetricFamilyToText(w, family)
+		err = errors.Join(err, bad)
 	}
 	if err != nil {
 		m.health.log.Info("Metrics are missing", "why", err)
