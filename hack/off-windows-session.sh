@@ -30,7 +30,7 @@ fi
 
 # The directories of the node's drive C become the program's, beside those that Wine has. The agent's further working
 # directories are made: on a node they are there before a driver is.
-for files in node/volumes/*; do
+for files in node/disks/*.disk/volumes/*; do
 	[ -d "$files/Windows" ] || continue
 	for flag in "${agent[@]}"; do
 		if [[ $flag =~ ^--?working-dir=[Cc]:(.*) ]]; then mkdir -p "$files${BASH_REMATCH[1]//\\//}"; fi

@@ -29,8 +29,14 @@ func (n *Node) setMountPoint(path, name string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	if _, err := n.volumeWith(id); err != nil {
+	v, err := n.volumeWith(id)
+	if err != nil {
 		return err
+	}
+	if v.mounted() == nil { // the host has the directory of what is mounted
+		if _, err := n.mount(content{id: v.id, path: v.disk.image.files(v.id)}); err != nil {
+			return err
+		}
 	}
 	if len(p.names) == 0 {
 		return n.setLetter(p, id)

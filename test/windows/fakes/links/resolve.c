@@ -31,25 +31,49 @@ static BOOL set(struct walk *w, const WCHAR *a, size_t na, const WCHAR *b, size_
 	return TRUE;
 }
 
-// make makes the directory of a volume's files, which the node leaves to the first who looks for one.
-static void make(WCHAR *path, size_t length)
+static void attributes_of(OBJECT_ATTRIBUTES *attributes, UNICODE_STRING *name, WCHAR *path)
 {
-	UNICODE_STRING name = {(USHORT)(length * sizeof *path), (USHORT)(length * sizeof *path), path};
-	OBJECT_ATTRIBUTES attributes;
-	IO_STATUS_BLOCK status;
-	HANDLE h;
-	InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE, NULL, NULL);
+	name->Buffer = path;
+	name->Length = name->MaximumLength = (USHORT)(wcslen(path) * sizeof *path);
+	InitializeObjectAttributes(attributes, name, OBJ_CASE_INSENSITIVE, NULL, NULL);
+}
+
+// files_of writes where the files of a volume are: in the directory of its disk, one of base. The node makes it before it
+// mounts a volume.
+static BOOL files_of(WCHAR *base, size_t most, const WCHAR *guid, size_t guid_length)
+{
 	const ULONG share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-	if (old_create(&h, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &attributes, &status, NULL, 0, share, FILE_OPEN_IF, FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT, NULL, 0) >= 0)
-		NtClose(h);
+	enum { NAMES = 12 }; // FileNamesInformation
+	struct entry {
+		ULONG next, index, size;
+		WCHAR name[MAX_PATH];
+	} e;
+	OBJECT_ATTRIBUTES attributes;
+	UNICODE_STRING name;
+	IO_STATUS_BLOCK status;
+	BYTE information[40]; // FILE_BASIC_INFORMATION
+	BOOL found = FALSE;
+	HANDLE disks;
+	attributes_of(&attributes, &name, base);
+	if (old_open(&disks, FILE_LIST_DIRECTORY | SYNCHRONIZE, &attributes, &status, share, FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT) < 0)
+		return FALSE;
+	const size_t n = wcslen(base);
+	for (BOOLEAN restart = TRUE; !found && old_list(disks, NULL, NULL, NULL, &status, &e, sizeof e, NAMES, TRUE, NULL, restart) >= 0; restart = FALSE) {
+		if (_snwprintf(base + n, most - n, L"\\%.*ls\\volumes\\%.*ls", (int)(e.size / sizeof *e.name), e.name, (int)guid_length, guid) < 0)
+			break;
+		attributes_of(&attributes, &name, base);
+		found = old_attributes(&attributes, information) >= 0;
+	}
+	NtClose(disks);
+	return found;
 }
 
 // enter goes from the name of a share or of a volume to the directory of its files in the node's state directory.
 static BOOL enter(struct walk *w)
 {
-	static const WCHAR unc[] = L"\\??\\UNC\\", volume[] = L"\\??\\Volume{", shares[] = L"\\shares\\", volumes[] = L"\\volumes\\";
+	static const WCHAR unc[] = L"\\??\\UNC\\", volume[] = L"\\??\\Volume{", shares[] = L"\\shares\\", disks[] = L"\\disks";
 	enum { GUID_LENGTH = 36 };
-	WCHAR base[MAX_PATH + 16];
+	WCHAR base[2 * MAX_PATH];
 	if (w->root || !*node_files) // the names of a machine's own volumes are other hands'
 		return TRUE;
 	wcscpy(base, node_files);
@@ -60,11 +84,9 @@ static BOOL enter(struct walk *w)
 	}
 	const size_t n = ARRAYSIZE(volume) - 1;
 	if (starts_with(w->text, w->length, volume) && w->length > n + GUID_LENGTH) {
-		wcscat(base, volumes);
+		wcscat(base, disks);
 		size_t rest = n + GUID_LENGTH + 1;
-		if (!set(w, base, wcslen(base), w->text + n, GUID_LENGTH, w->text + rest, w->length - rest))
-			return FALSE;
-		make(w->text, wcslen(base) + GUID_LENGTH);
+		return files_of(base, ARRAYSIZE(base), w->text + n, GUID_LENGTH) && set(w, base, wcslen(base), w->text + rest, w->length - rest, NULL, 0);
 	}
 	return TRUE;
 }
@@ -80,7 +102,7 @@ static size_t first(const struct walk *w)
 		return w->length; // a share's links are its server's
 	if (!*node_files && starts_with(w->text, w->length, volume))
 		return ARRAYSIZE(volume) - 1 + REST;
-	if (*node_files && starts_with(w->text, w->length, node_files)) // the state directory and volumes\GUID are no links
+	if (*node_files && starts_with(w->text, w->length, node_files)) // the state directory and what leads to a volume's files are no links
 		return wcslen(node_files) + 1;
 	return wcslen(L"\\??\\C:\\");
 }
