@@ -110,6 +110,8 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 		case err == nil && slices.Contains(now.states, want):
 			found = now.found
 			return true, nil
+		case err == nil && now.states[0] == stateGone:
+			last = "it is not there"
 		case err == nil:
 			last = "it is " + strings.Join(now.states, ", ")
 		case ctx.Err() == nil && !isTransient(err):
