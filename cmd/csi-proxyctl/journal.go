@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,9 +34,15 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	flags.BoolVar(&r.Failed, "failed", false, "only calls that failed")
 	api := flags.Bool("api", false, "only API calls")
 	since := flags.String("since", "", "only calls that began at this `time` or later: 30s ago, or 2026-01-31T12:00:00Z")
-	tail := flags.Int("tail", -1, "only the last `number` of the entries that exist (default: all)")
+	tail := flags.Int("tail", 0, "only the last `number` of the entries that exist (default: all)")
 	follow := followFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case !flags.Changed("tail"):
+			*tail = -1
+		case *tail < 0:
+			return errors.New("--tail must not be negative")
+		}
 		if *since != "" {
 			at, err := parseTime(*since)
 			if err != nil {
