@@ -82,6 +82,9 @@ func (b *bundle) addMissing(what string, err error) {
 func (a *connection) writeBundle(ctx context.Context, file string, logs []string, facts doctor.Facts,
 	findings []doctor.Finding, missing []string) (files int, err error) {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("%s is there already, and no file is replaced; name a new one", file)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -65,6 +65,8 @@ func (n *Node) placeDisk(spec DiskSpec, b *lockedBundle) (record diskState, err 
 func (s *DiskSpec) completeFromImage() error {
 	info, err := os.Lstat(s.ImagePath)
 	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the image %s: %w", s.ImagePath, os.ErrNotExist)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
