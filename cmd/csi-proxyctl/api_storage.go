@@ -58,18 +58,26 @@ func stageCommand(a *connection) *cobra.Command {
 What holds anything is neither partitioned nor formatted. --allow adds to the access list of the root directory of a
 volume that holds nothing yet, and prints whether the entries are in it. ContainerUser is S-1-5-93-2-2.`
 	c.Example = `  csi-proxyctl disk stage 'C:\var\lib\kubelet\plugins\mnt' --disk 1 --allow S-1-5-93-2-2=modify`
-	number := c.Flags().Uint32("disk", 0, "`number` of the disk")
+	disk := c.Flags().String(diskFlag, "", "the `number` or serial number of the disk")
+	completeWith(c, diskFlag, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.completeKind(c, kinds()["DISK"], nil)
+	})
 	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS` on an empty volume: read, modify or full; may be repeated")
-	required(c, "disk")
+	required(c, diskFlag)
 	return prepared(c, func([]string) error {
-		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: *number}
 		for _, text := range *allow {
 			sid, rights, _ := strings.Cut(text, "=")
 			known := nodestepsapi.AccessRights_value["ACCESS_RIGHTS_"+strings.ToUpper(rights)]
+			if known == 0 {
+				return fmt.Errorf("--allow %s: the rights %q are unknown%s", text, rights,
+					didYouMean(rights, words(nodestepsapi.AccessRights(0).Descriptor())))
+			}
 			request.Access = append(request.Access, &nodestepsapi.AccessEntry{Sid: sid,
 				Rights: nodestepsapi.AccessRights(known)})
 		}
-		return nil
+		number, err := a.diskNumber(c.Context(), *disk)
+		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: diskOf([]string{number})}
+		return err
 	})
 }
 

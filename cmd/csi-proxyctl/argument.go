@@ -91,17 +91,18 @@ func (a *connection) command(name, short string, takes ...string) *cobra.Command
 func (a *connection) checkArguments(c *cobra.Command, args []string) error {
 	takes := a.takes[c]
 	if len(args) > len(takes) {
-		return fmt.Errorf("%s takes %d arguments; %q is one too many", c.CommandPath(), len(takes), args[len(takes)])
+		return fmt.Errorf("%s takes %d %s; %q is one too many", c.CommandPath(), len(takes),
+			choose(len(takes) == 1, "argument", "arguments"), args[len(takes)])
 	}
-	var missing, meanings []string
-	for _, of := range takes[len(args):] {
+	var needed, meanings []string // all: it is not always the last one that is missing
+	for _, of := range takes {
 		if !of.optional {
-			missing = append(missing, of.name)
+			needed = append(needed, of.name)
 			meanings = append(meanings, "\n  "+of.name+": "+of.means+of.listing())
 		}
 	}
-	if len(missing) > 0 {
-		return errors.New(c.CommandPath() + " needs " + strings.Join(missing, " and ") + strings.Join(meanings, ""))
+	if len(args) < len(needed) {
+		return errors.New(c.CommandPath() + " needs " + strings.Join(needed, " and ") + strings.Join(meanings, ""))
 	}
 	return nil
 }
@@ -147,13 +148,8 @@ func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error)
 	for i, of := range a.takes[c][:len(args)] {
 		var err error
 		switch {
-		case of.name == "DISK" && !isNumber(args[i]):
-			var number uint32
-			list, failed := a.diskIDs(c.Context())
-			if err = failed; err == nil {
-				number, err = diskIn(list, args[i])
-			}
-			args[i] = fmt.Sprint(number)
+		case of.name == "DISK":
+			args[i], err = a.diskNumber(c.Context(), args[i])
 		case of.name == "VOLUME" && isPath(args[i]):
 			args[i], err = a.volumeAt(c.Context(), args[i])
 		case of.name == "DIR":
@@ -175,6 +171,19 @@ func (a *connection) volumeAt(ctx context.Context, path string) (string, error) 
 	return r.GetVolumeId(), err
 }
 
+// diskNumber returns the number of the disk that has a number or a serial number.
+func (a *connection) diskNumber(ctx context.Context, text string) (string, error) {
+	if isNumber(text) {
+		return text, nil
+	}
+	list, err := a.diskIDs(ctx)
+	if err != nil {
+		return "", err
+	}
+	number, err := diskIn(list, text)
+	return fmt.Sprint(number), err
+}
+
 // diskIDs returns the identifiers of the disks by number.
 func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs, error) {
 	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
@@ -184,22 +193,20 @@ func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs,
 // diskIn returns the number of the disk in a list that has a serial number.
 func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 	var found []uint32
-	var serials []string
+	var names []string
 	for _, number := range slices.Sorted(maps.Keys(list)) {
 		of := list[number].GetSerialNumber()
 		if of == serial {
 			found = append(found, number)
 		}
-		if of != "" {
-			serials = append(serials, of)
-		}
+		names = append(names, cmp.Or(of, fmt.Sprint(number)))
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
 		return 0, failedWith(codes.NotFound,
-			fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, serials))
+			fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, names))
 	}
 	return 0, failedWith(codes.FailedPrecondition,
 		fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial))

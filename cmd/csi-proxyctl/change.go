@@ -24,6 +24,7 @@ import (
 const (
 	dryRunFlag = "dry-run"
 	yesFlag    = "yes"
+	diskFlag   = "disk"   // names a disk, as a DISK argument does
 	effect     = "effect" // annotation of a destructive command: what the user loses
 )
 
@@ -99,6 +100,14 @@ func (a *connection) describe(c *cobra.Command, args []string) (lines []string, 
 			return nil, err
 		}
 		lines = append(lines, more...)
+	}
+	if disk := c.Flags().Lookup(diskFlag); disk != nil {
+		number, err := a.diskNumber(ctx, disk.Value.String())
+		if err != nil {
+			return nil, err
+		}
+		more, err := describeDisk(ctx, a, []string{number})
+		return append(lines, more...), err
 	}
 	return lines, nil
 }
@@ -202,7 +211,13 @@ func (a *connection) plannedChange(c *cobra.Command) string {
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != dryRunFlag && f.Name != yesFlag && c.InheritedFlags().Lookup(f.Name) == nil {
-			parts = append(parts, "--"+f.Name+" "+f.Value.String())
+			values := []string{f.Value.String()}
+			if list, is := f.Value.(pflag.SliceValue); is {
+				values = list.GetSlice()
+			}
+			for _, value := range values {
+				parts = append(parts, "--"+f.Name+" "+value)
+			}
 		}
 	})
 	if len(parts) == 0 {

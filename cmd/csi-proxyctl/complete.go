@@ -33,7 +33,11 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 	if len(args) >= len(takes) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	next := takes[len(args)]
+	return a.completeKind(c, takes[len(args)].kind, args)
+}
+
+// completeKind completes an object of a kind, from the arguments before it.
+func (a *connection) completeKind(c *cobra.Command, next kind, args []string) ([]string, cobra.ShellCompDirective) {
 	switch {
 	case next.file:
 		return nil, cobra.ShellCompDirectiveDefault
@@ -51,8 +55,11 @@ func (a *connection) completeArguments(c *cobra.Command, args []string, _ string
 
 // complete completes a flag with fixed values. It panics if there is no such flag.
 func complete(c *cobra.Command, flag string, values ...string) {
-	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	completeWith(c, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func completeWith(c *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(err)
 	}
 }
@@ -221,9 +228,12 @@ func subcommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%s; there are: %s", text, strings.Join(names, ", "))
 }
 
-// unknownFlag adds similar flags to the error of an unknown flag.
-func unknownFlag(c *cobra.Command, err error) error {
-	unknown := (*pflag.NotExistError)(nil)
+// flagError adds similar flags to the error of an unknown flag, and examples to that of a duration.
+func flagError(c *cobra.Command, err error) error {
+	unknown, invalid := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil)
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
+		return fmt.Errorf("--%s %q is not a duration such as 30s or 5m", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	if !errors.As(err, &unknown) {
 		return err
 	}

@@ -85,7 +85,7 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	root.SilenceErrors, root.SilenceUsage = true, true
 	// A version template of our own would link text/template, 3 MB.
 	root.Version = buildversion.String()
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
 		a.running, a.args = c, args
 		if a.output.form == outputNPD && c.Name() != "doctor" {
@@ -97,7 +97,7 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
 	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE; npd for doctor")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute,
-		"limit of the command, a `duration`; the agent completes a change that has begun")
+		"limit of the command, a `duration` such as 30s (0: no limit); the agent completes a change that has begun")
 	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Inspect an agent and its node:"},

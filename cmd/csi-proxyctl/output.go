@@ -266,7 +266,10 @@ func plainValue(field protoreflect.FieldDescriptor, value protoreflect.Value) an
 	case protoreflect.Message:
 		return message{v.Interface()}
 	case protoreflect.EnumNumber:
-		return enumWord(field.Enum(), v)
+		if word := enumWord(field.Enum(), v); word != "unspecified" {
+			return word
+		}
+		return nil
 	default:
 		return v
 	}

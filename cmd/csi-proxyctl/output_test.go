@@ -35,7 +35,7 @@ func TestMessagesAsJSON(t *testing.T) {
 			"enums are words, times are texts",
 			message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING,
 				PendingTime: durationpb.New(time.Second)}},
-			`{"name":"x","state":"start-pending","start":"unspecified","pendingQueries":0,"pendingTime":"1s"}`,
+			`{"name":"x","state":"start-pending","start":null,"pendingQueries":0,"pendingTime":"1s"}`,
 		},
 		{
 			"of several kinds only the one that there is", message{&admin.JournalEntry{
