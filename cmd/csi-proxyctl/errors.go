@@ -139,7 +139,7 @@ const (
 const exitCodesText = `Exit codes:
   0  done
   1  failed; doctor: it found a problem or a warning
-  2  wrong usage: a command, a flag or an argument; for doctor -o npd also: not known
+  2  wrong usage: a command, a flag or an argument, also one that the agent finds wrong; for doctor -o npd also: not known
   3  no agent is reachable, or a system that it depends on does not answer
   4  the named object does not exist
   5  refused because of the state of the node, a rule or wrong credentials
@@ -185,7 +185,7 @@ func exitCode(err error) int {
 // exitCodes has the exit codes for calls that failed.
 var exitCodes = map[codes.Code]int{
 	codes.Unavailable: exitUnavailable, codes.NotFound: exitNotFound, codes.Unimplemented: exitUnsupported,
-	codes.DeadlineExceeded: exitTimeout, codes.InvalidArgument: exitRefused, codes.FailedPrecondition: exitRefused,
+	codes.DeadlineExceeded: exitTimeout, codes.InvalidArgument: exitUsage, codes.FailedPrecondition: exitRefused,
 	codes.AlreadyExists: exitRefused, codes.OutOfRange: exitRefused, codes.PermissionDenied: exitRefused,
 	codes.Unauthenticated: exitRefused,
 }

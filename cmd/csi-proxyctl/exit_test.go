@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{failure{status.Error(codes.NotFound, "")}, 4},
 		{failure{status.Error(codes.FailedPrecondition, "")}, 5},
 		{failure{status.Error(codes.AlreadyExists, "")}, 5},
-		{failure{status.Error(codes.InvalidArgument, "")}, 5},
+		{failure{status.Error(codes.InvalidArgument, "")}, 2},
 		{failure{status.Error(codes.Unauthenticated, "")}, 5},
 		{failure{status.Error(codes.PermissionDenied, "")}, 5},
 		{failure{status.Error(codes.OutOfRange, "")}, 5},

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	code := exitCode(err)
 	switch {
 	case err == nil || err.Error() == "":
-	case code == exitUsage:
+	case !errors.As(err, new(failure)):
 		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n",
 			printable.Text(strings.TrimPrefix(err.Error(), root.Name()+" ")), command.CommandPath())
 	default:
