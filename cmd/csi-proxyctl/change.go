@@ -5,7 +5,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -190,6 +194,11 @@ func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 		return err
 	}
 	for i, of := range a.takes[c][:len(args)] {
+		if c.Name() == "restore" {
+			if _, err := os.Stat(filepath.Join(args[i], "node.json")); errors.Is(err, fs.ErrNotExist) {
+				return failedWith(codes.NotFound, "there is no saved node in "+args[i])
+			}
+		}
 		if of.onNode == "" {
 			continue
 		}

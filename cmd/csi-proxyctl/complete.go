@@ -72,16 +72,30 @@ func completeCalls(c *cobra.Command) {
 
 // The completers below ignore errors, which a shell cannot show. A description follows a tab.
 
-// completeServices returns the services that storage needs, and all of an emulated node.
+// completeServices returns the services that storage needs, or all of an emulated node, where the agent is none.
 func completeServices(ctx context.Context, a *connection, _ []string) []string {
 	list := []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
-	r, _ := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	r, err := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	if err == nil {
+		list = slices.DeleteFunc(list, func(known string) bool { return strings.HasPrefix(known, "csiproxy\t") })
+	}
 	for _, s := range r.GetServices() {
 		if !slices.ContainsFunc(list, func(known string) bool { return strings.HasPrefix(known, s.GetName()+"\t") }) {
 			list = append(list, s.GetName())
 		}
 	}
 	return list
+}
+
+// plainUsages takes the backquotes, which mark a value's name in the help, out of the usages of all flags. Cobra
+// completes flags with their usages as they are.
+func plainUsages(c *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	c.Flags().VisitAll(plain)
+	c.PersistentFlags().VisitAll(plain)
+	for _, sub := range c.Commands() {
+		plainUsages(sub)
+	}
 }
 
 func completeDisks(ctx context.Context, a *connection, _ []string) (list []string) {

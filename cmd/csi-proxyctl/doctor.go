@@ -53,13 +53,17 @@ and the exit code is 2 if something could not be looked at.`
 		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
 	reasons := c.Flags().StringSlice("reason", nil,
 		"with -o npd, look only for findings with this `reason`; may be repeated")
-	complete(c, "reason", doctor.Reasons()...)
+	all, notes := doctor.Reasons()
+	complete(c, "reason", all...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if len(*reasons) > 0 && a.output.form != outputNPD {
 			return errors.New("--reason needs -o npd")
 		}
 		for _, reason := range *reasons {
-			if all := doctor.Reasons(); !slices.Contains(all, reason) {
+			if slices.Contains(notes, reason) {
+				return fmt.Errorf("%s is only ever a note, which is no problem for node-problem-detector", reason)
+			}
+			if !slices.Contains(all, reason) {
 				return fmt.Errorf("no finding has the reason %q%s", reason, didYouMean(reason, all))
 			}
 		}

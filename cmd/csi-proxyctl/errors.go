@@ -100,7 +100,6 @@ func (a *connection) serves() bool {
 var advice = map[string]string{
 	reason.DiskNotFound:      "; csi-proxyctl disk list lists the disks",
 	reason.VolumeNotFound:    "; csi-proxyctl volume list lists the volumes",
-	reason.DiskOffline:       "; csi-proxyctl disk online DISK brings it online",
 	reason.ServiceNotRunning: "; csi-proxyctl system service list shows which services run",
 	reason.Policy:            "; csi-proxyctl policy test FILE shows which rule refuses it",
 	reason.NotAnswering:      "; csi-proxyctl doctor shows what hangs",
@@ -139,7 +138,7 @@ const (
 const exitCodesText = `Exit codes:
   0  done
   1  failed; doctor: it found a problem or a warning
-  2  wrong usage: a command, a flag or an argument, also one that the agent finds wrong; for doctor -o npd also: not known
+  2  wrong usage: a command, a flag or an argument, also if the agent finds it wrong; for doctor -o npd also: not known
   3  no agent is reachable, or a system that it depends on does not answer
   4  the named object does not exist
   5  refused because of the state of the node, a rule or wrong credentials

@@ -35,6 +35,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root, a := commands()
 	root.SetArgs(doubleDashes(args))
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsages(root)
+	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
@@ -119,5 +122,8 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 			root.AddCommand(c)
 		}
 	}
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Args, completion.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
 	return root, a
 }

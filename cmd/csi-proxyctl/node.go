@@ -268,12 +268,14 @@ func removeFaultCommand(a *connection) *cobra.Command {
 }
 
 func diskCommand(a *connection) *cobra.Command {
+	detached := a.runs(a.command("detached",
+		"List the disks that were pulled out, with the command that attaches each again"), a.listDetached)
+	detached.Long = detached.Short + ". Bundles that are kept\nelsewhere than in the node's directory are not listed."
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
 		change(a, "detach", "Detach a disk, even if it is in use; prints the path of its image, in the bundle's directory",
 			nodeClient.DetachDisk, "DISK"),
-		a.runs(a.command("detached", "List the disks that were pulled out, with the command that attaches each again"),
-			a.listDetached),
+		detached,
 		growCommand(a),
 		change(a, "offline", "Take a disk offline", nodeClient.SetDiskState, "DISK"),
 		changeWith(a, "online", "Bring a disk online", &admin.SetDiskStateRequest{Online: true}, nodeClient.SetDiskState,

@@ -111,5 +111,9 @@ func Explain(err error) error {
 	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
 		return &Error{Text: "the agent has no emulated node, and this command does not change a real one", Err: err}
 	}
+	// gRPC's own message, which no agent sends.
+	if s.Code() == codes.Unavailable && strings.HasPrefix(s.Message(), "error reading from server") {
+		return &Error{Text: "the agent ended during the call", Err: err}
+	}
 	return &Error{Text: s.Message(), Err: err}
 }

@@ -21,14 +21,22 @@ const (
 // maxNPDLine is how much of a plugin's line node-problem-detector keeps unless it is configured otherwise, in bytes.
 const maxNPDLine = 80
 
-// Reasons returns the reasons of all findings there are.
-func Reasons() (reasons []string) {
+// onlyNotes are the checks whose findings are never worse than a note.
+const onlyNotes = "active-fault group-off old-version service-wrapped slow-operation volume-not-mounted " +
+	"staged-not-published disk-not-of-kubernetes several-drivers"
+
+// Reasons returns the reasons of all findings that can be a problem or a warning, and of those that are only notes.
+func Reasons() (reasons, notes []string) {
 	for _, l := range (Facts{}).checks() {
 		for check := range strings.FieldsSeq(l.checks) {
-			reasons = append(reasons, reason(check))
+			if slices.Contains(strings.Fields(onlyNotes), check) {
+				notes = append(notes, reason(check))
+			} else {
+				reasons = append(reasons, reason(check))
+			}
 		}
 	}
-	return reasons
+	return reasons, notes
 }
 
 // NPD returns what a custom plugin of node-problem-detector prints, and its exit code, about the findings that have one
