@@ -7,7 +7,9 @@
 //	func TestSanity(t *testing.T) {
 //		node := csiproxytest.Start(t, csiproxytest.Options{})
 //		plugin := newPlugin(node.Client(), "node-1") // registers the plugin's identity and node services
-//		csisanity.Run(t, csisanity.Suite{Plugin: csisanity.Serve(t, plugin.register), Node: node, Volumes: csisanity.Disks()})
+//		csisanity.Run(t, csisanity.Suite{
+//			Plugin: csisanity.Serve(t, plugin.register), Node: node, Volumes: csisanity.Disks(),
+//		})
 //	}
 //
 // The plugin's GetPluginCapabilities must have CONTROLLER_SERVICE, because csi-sanity otherwise skips what needs

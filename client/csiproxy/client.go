@@ -10,7 +10,8 @@
 //
 //	client := csiproxy.New(csiproxy.Options{})
 //	defer client.Close()
-//	answer, err := client.Volume.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+//	answer, err := client.Volume.GetVolumeIDFromTargetPath(ctx,
+//		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 //	if errors.Is(err, csiproxy.ErrNotMounted) {
 //		…
 //	}

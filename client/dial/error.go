@@ -24,11 +24,11 @@ type Error struct {
 
 // Error names the endpoint, the cause, and what to do about it.
 func (e *Error) Error() string {
-	endpoints := e.Name
+	endpoint := e.Name
 	if e.Address != e.Name {
-		endpoints += " (unix socket " + e.Address + ")"
+		endpoint += " (unix socket " + e.Address + ")"
 	}
-	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", endpoints, e.Err, advice(e.Err))
+	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", endpoint, e.Err, advice(e.Err))
 }
 
 // Unwrap returns the cause.

@@ -230,7 +230,7 @@ func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) 
 	return "", err
 }
 
-// unstageRecord returns the volume that a file records as being unstaged, or "" if there is no such file.
+// unstageRecord returns the volume that a file records as being unstaged; without such a file, "".
 func (r records) unstageRecord(ctx context.Context, file string) (string, error) {
 	var l unstageRecord
 	err := r.lockedAll(ctx, func() error { return loadJSON(file, &l) })

@@ -96,20 +96,20 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 	return false, err
 }
 
-// A mounted is what is mounted at a path.
-type mounted struct {
+// A mount is what a path leads to.
+type mount struct {
 	Device      // without a volume, or a path, the zero value
 	gone   bool // the volume or its disk is not present
 }
 
 // at returns the volume that a path leads to.
-func (m *Mounter) at(ctx context.Context, path string) (mounted, error) {
+func (m *Mounter) at(ctx context.Context, path string) (mount, error) {
 	device, err := m.DeviceOf(ctx, path)
 	gone := device.Volume != "" && errors.Is(err, calls.ErrDiskNotFound)
 	if gone || isAny(err, calls.ErrNotMounted, calls.ErrLink, calls.ErrVolumeNotFound) {
 		err = nil
 	}
-	return mounted{device, gone}, err
+	return mount{device, gone}, err
 }
 
 func isAny(err error, kinds ...error) bool {

@@ -46,8 +46,8 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	return agent.Start(ctx, c)
 }
 
-// recordsDir makes and returns the directory for the records of shares in use. It returns "" if there is no safe place;
-// then no share is staged in one call.
+// recordsDir makes and returns the directory for the records of shares in use. Without a safe directory it returns "",
+// and no share is staged in one call.
 func recordsDir(logger klog.Logger) string {
 	data := os.Getenv("ProgramData")
 	if data == "" {

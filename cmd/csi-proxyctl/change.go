@@ -196,7 +196,7 @@ func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
 	for i, of := range a.takes[c][:len(args)] {
 		if c.Name() == "restore" {
 			if _, err := os.Stat(filepath.Join(args[i], "node.json")); errors.Is(err, fs.ErrNotExist) {
-				return failedWith(codes.NotFound, "there is no saved node in "+args[i])
+				return failedWith(codes.NotFound, args[i]+" holds no saved node: name a directory that node save wrote")
 			}
 		}
 		if of.onNode == "" {

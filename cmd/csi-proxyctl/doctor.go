@@ -61,7 +61,7 @@ and the exit code is 2 if something could not be looked at.`
 		}
 		for _, reason := range *reasons {
 			if slices.Contains(notes, reason) {
-				return fmt.Errorf("%s is only ever a note, which is no problem for node-problem-detector", reason)
+				return fmt.Errorf("%s is always a note, and notes set no node condition: leave it out", reason)
 			}
 			if !slices.Contains(all, reason) {
 				return fmt.Errorf("no finding has the reason %q%s", reason, didYouMean(reason, all))

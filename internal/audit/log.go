@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit records who asked the agent for what, and with which outcome: one JSON object on a line for each call,
+// Package audit records each call to the agent: its client, its request and its outcome, as one JSON object on a line,
 // in the order in which calls end. The fields are a contract, described in docs/security.md.
 package audit
 

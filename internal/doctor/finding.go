@@ -71,7 +71,7 @@ func (f Facts) checks() []check {
 		}
 		return missing
 	}
-	noAgent := unless(slices.ContainsFunc(f.Endpoints, Endpoint.Exists), "there is no agent to ask")
+	noAgent := unless(slices.ContainsFunc(f.Endpoints, Endpoint.Exists), "no agent serves this node")
 	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
 	noTree := unless(f.Tree != nil, "the agent did not list the disks")
 	notInspected := func(part string) string { // the agent's inspection was not made, or lacks the part

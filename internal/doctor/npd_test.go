@@ -40,7 +40,7 @@ func TestNPD(t *testing.T) {
 			"DanglingMountPoint: the disk of a mounted volume is gone (and 1 more)", doctor.NPDProblem},
 		"of another":    {sick, []string{"DiskOffline"}, "nothing is wrong", doctor.NPDOK},
 		"no agent":      {none, []string{"NoAgent"}, "NoAgent: no agent serves the storage API here", doctor.NPDProblem},
-		"nobody to ask": {none, []string{"SanPolicy"}, "not known: there is no agent to ask", doctor.NPDUnknown},
+		"nobody to ask": {none, []string{"SanPolicy"}, "not known: no agent serves this node", doctor.NPDUnknown},
 		"not inspected": {doctor.Facts{Endpoints: answers}, []string{"DanglingMountPoint"},
 			"not known: the agent's admin endpoint did not answer", doctor.NPDUnknown},
 		"disks not listed": {doctor.Facts{Endpoints: answers}, []string{"DiskOffline"},

@@ -33,7 +33,7 @@ func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) 
 		})
 }
 
-// path parses a path argument of the filesystem group, in which / is no separator.
+// path parses a path argument of the filesystem group, in which / does not separate names.
 func (n *Node) path(text string) (winpath.Path, error) {
 	return n.policy.ParsePath(text, winpath.Options{})
 }

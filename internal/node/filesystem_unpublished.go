@@ -13,7 +13,7 @@ import (
 )
 
 // Unpublished is a volume or a share that is staged for a CSI driver, and to which no path of a pod leads. A volume
-// between its stage and its publish is no different from one that kubelet left behind.
+// between its stage and its publish looks the same as one that kubelet left behind.
 type Unpublished struct {
 	Path   string
 	Target string // a volume id or a share

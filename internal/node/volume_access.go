@@ -5,7 +5,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -60,7 +59,7 @@ func ParseAccess(access []Access) ([]win32.AccessEntry, error) {
 			return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
 				"the entry for %s in the access list has no rights: use read, modify or full", sid)
 		}
-		entries = append(slices.Clone(entries), win32.NewAccessEntry(sid, a.Mask))
+		entries = append(entries, win32.NewAccessEntry(sid, a.Mask))
 	}
 	return entries, nil
 }
