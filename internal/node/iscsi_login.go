@@ -44,8 +44,8 @@ const (
 )
 
 // ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is
-// already connected is success, whatever the credentials. Its disks arrive with the call or soon after, offline and
-// read-only.
+// already connected is success, whatever the credentials. Its disks arrive with the call or soon after: new ones
+// offline and read-only, others as Windows remembers the disk at their address.
 func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
 	p, name, err := parseTarget(at, target)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -168,4 +169,19 @@ func TestDropISCSISession(t *testing.T) {
 		t.Errorf("again: got %v", err)
 	}
 	logIn(t, n, openLogin())
+}
+
+// The attributes of a disk stay with its address, for whichever disk is there after the next login.
+func TestAttributesStayWithTheAddress(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	for i, login := range []kernel.ISCSILogin{openLogin(), openLogin(), chapLogin("chap-secret-123")} {
+		id := logIn(t, n, login)
+		d := n.disks[3]
+		if known := i > 0; d.record.Offline == known || d.record.ReadOnly == known {
+			t.Errorf("login %d: offline %v, read-only %v", i, d.record.Offline, d.record.ReadOnly)
+		}
+		must(t, d.setAttributes(false, false))
+		must(t, n.LogoutISCSITarget(id))
+	}
 }

@@ -26,6 +26,9 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 			return iscsiSession{}, err
 		}
 		record.Image = lun.Image
+		if was := n.state.ISCSI.remembered(address, lun.LUN); was != nil {
+			record.Offline, record.ReadOnly = was.Offline, was.ReadOnly
+		}
 		if _, err := os.Lstat(record.home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
 			if _, err := n.host.makeDisk(record.home(n.dir), record, false); err != nil {
 				return iscsiSession{}, err
@@ -62,10 +65,16 @@ func (n *Node) closeSession(session iscsiSession) error {
 	return n.endSession(session, func(*state) {})
 }
 
-// endSession is closeSession with one more change of the state.
+// endSession is closeSession with one more change of the state. The places of its disks keep their attributes.
 func (n *Node) endSession(session iscsiSession, change func(*state)) error {
-	return n.pull(n.sessionDisks(session), func(s *state) {
+	disks := n.sessionDisks(session)
+	return n.pull(disks, func(s *state) {
 		change(s)
+		for _, d := range disks {
+			at := d.record.DiskSpec
+			s.ISCSI.Places = slices.DeleteFunc(s.ISCSI.Places, func(p iscsiPlace) bool { return p.is(at.Target, at.LUN) })
+			s.ISCSI.Places = append(s.ISCSI.Places, iscsiPlace{at.Target, at.LUN, at.Offline, at.ReadOnly})
+		}
 		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
 	})
 }
@@ -147,26 +156,14 @@ func (n *Node) reconnectSessions(name portalName) error {
 	})
 }
 
-// reopenSession makes a session again, unless its portal is cut off, its target is gone or it is there already. It
-// brings the disks online that were so before. Windows keeps that for a disk that comes back:
-// https://docs.ceph.com/en/latest/rbd/rbd-windows/ (SAN policy), which names iSCSI disks, too.
+// reopenSession makes a session again, unless its portal is cut off, its target is gone or it is there already.
 func (n *Node) reopenSession(l iscsiLost) error {
 	portal := n.state.ISCSI.reachable(l.Portal)
 	if portal == nil || portal.target(l.Target) == nil || n.sessionWith(l.Target) != nil {
 		return nil
 	}
-	session, err := n.openSession(portal.target(l.Target), l.Portal, false)
-	if err != nil {
-		return err
-	}
-	for _, d := range n.sessionDisks(session) {
-		if was := find(l.Disks, func(b *lostDisk) bool { return b.Image == d.record.Image }); was != nil {
-			if err := d.setAttributes(was.Offline, was.ReadOnly); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := n.openSession(portal.target(l.Target), l.Portal, false)
+	return err
 }
 
 func (n *Node) sessionWith(target string) *iscsiSession {
@@ -186,9 +183,6 @@ func (n *Node) expireSessions() error {
 			continue
 		}
 		lost := iscsiLost{iscsiKnown: session.Known, ID: session.ID}
-		for _, d := range n.sessionDisks(session) {
-			lost.Disks = append(lost.Disks, lostDisk{d.record.Image, d.record.Offline, d.record.ReadOnly})
-		}
 		if err := n.endSession(session, func(s *state) { s.ISCSI.Lost = append(s.ISCSI.Lost, lost) }); err != nil {
 			return err
 		}

@@ -53,8 +53,8 @@ type ISCSILUNSpec struct {
 	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 }
 
-// disk returns the disk of a logical unit in a session. It arrives offline and read-only, according to Windows' SAN
-// policy.
+// disk returns the disk of a logical unit in a session. At a new address it arrives offline and read-only, according to
+// Windows' SAN policy.
 func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
 	return DiskSpec{
 		SizeBytes: l.SizeBytes, SerialNumber: l.SerialNumber, Identifiers: l.Identifiers, BusType: win32.BusTypeiScsi,
@@ -73,6 +73,7 @@ type iscsiState struct {
 	Mutual     *saltedSecret     `json:"mutual,omitempty"`
 	Outages    []iscsiOutage     `json:"outages,omitempty"` // portals that are cut off
 	Lost       []iscsiLost       `json:"lost,omitempty"`    // sessions whose disks an outage took, to make again after it
+	Places     []iscsiPlace      `json:"places,omitempty"`
 }
 
 // iscsiKnown is a target and the portal at which it was found, or by which it was logged in to.
@@ -86,16 +87,23 @@ func (k iscsiKnown) of(target string) bool { return strings.EqualFold(k.Target, 
 // iscsiLost is a session without its disks.
 type iscsiLost struct {
 	iscsiKnown
-	ID    uint64     `json:"id,omitempty"`
-	Disks []lostDisk `json:"disks,omitempty"`
+	ID uint64 `json:"id,omitempty"`
 }
 
-// lostDisk is what Windows remembers of a disk that may come back.
-type lostDisk struct {
-	Image    string `json:"image"`
-	Offline  bool   `json:"offline,omitempty"`
-	ReadOnly bool   `json:"readOnly,omitempty"`
+// iscsiPlace is what Windows remembers of the disk that was last at an address of the adapter, for the one that comes
+// there next: with each device of the registry, not with the disk's identity.
+//
+//   - https://docs.ceph.com/en/latest/rbd/rbd-windows/ (Automatically mounted disks), which names iSCSI
+//   - Google's sysprep.ps1 (GoogleCloudPlatform/compute-image-windows) deletes it: Device Parameters\Partmgr
+//   - https://learn.microsoft.com/windows/win32/api/vds/ne-vds-vds_san_policy: the policy is for newly discovered disks
+type iscsiPlace struct {
+	Target   uint8 `json:"target"`
+	LUN      uint8 `json:"lun"`
+	Offline  bool  `json:"offline,omitempty"`
+	ReadOnly bool  `json:"readOnly,omitempty"`
 }
+
+func (p iscsiPlace) is(target, lun uint8) bool { return p.Target == target && p.LUN == lun }
 
 type iscsiSession struct {
 	Known  iscsiKnown `json:"known"`
@@ -133,6 +141,11 @@ func (s iscsiState) check() error {
 		}
 	}
 	return nil
+}
+
+// remembered returns what Windows remembers of an address, nil if no disk was there.
+func (s iscsiState) remembered(target, lun uint8) *iscsiPlace {
+	return find(s.Places, func(p *iscsiPlace) bool { return p.is(target, lun) })
 }
 
 // reachable returns the portal of a name, nil if it is cut off.
