@@ -5,7 +5,6 @@ package transport
 import (
 	"net"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -22,7 +21,7 @@ func identified(c net.Conn, peer Peer) Peer {
 	if !ok || peer.PID == 0 {
 		return peer
 	}
-	begin := time.Now()
+	begin := now()
 	// Wine's IsProcessInJob needs more than PROCESS_QUERY_LIMITED_INFORMATION; SYSTEM has it for all but protected
 	// processes.
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.SYNCHRONIZE, false, peer.PID)
@@ -74,14 +73,23 @@ func programOf(process windows.Handle) string {
 	return ""
 }
 
+// now returns the precise time. Go's clock is that of the last tick, up to 16 ms ago, and a client connects sooner after
+// its creation than that.
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemtimepreciseasfiletime
+func now() (t windows.Filetime) {
+	windows.GetSystemTimePreciseAsFileTime(&t)
+	return t
+}
+
 // wasThere reports whether a process began before that time and has not ended.
-func wasThere(process windows.Handle, at time.Time) bool {
+func wasThere(process windows.Handle, at windows.Filetime) bool {
 	var created, exited, inKernel, inUser windows.Filetime
 	if err := windows.GetProcessTimes(process, &created, &exited, &inKernel, &inUser); err != nil {
 		return false
 	}
 	state, err := windows.WaitForSingleObject(process, 0)
-	return err == nil && state == uint32(windows.WAIT_TIMEOUT) && created.Nanoseconds() <= at.UnixNano()
+	return err == nil && state == uint32(windows.WAIT_TIMEOUT) && created.Nanoseconds() <= at.Nanoseconds()
 }
 
 // isOpen reports whether the other end of a pipe is open.

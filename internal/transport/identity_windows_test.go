@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	winio "github.com/Microsoft/go-winio"
@@ -155,16 +154,24 @@ func TestNoIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = windows.CloseHandle(handle) }()
-	if !wasThere(handle, time.Now()) {
+	if !wasThere(handle, now()) {
 		t.Error("a running process was not there")
 	}
-	if wasThere(handle, time.Now().Add(-time.Hour)) {
+	var created, exited, inKernel, inUser windows.Filetime
+	if err := windows.GetProcessTimes(handle, &created, &exited, &inKernel, &inUser); err != nil {
+		t.Fatal(err)
+	}
+	const unit = 100 // nanoseconds
+	if !wasThere(handle, created) {
+		t.Error("a process that connected within the tick of its creation is not taken for its client")
+	}
+	if wasThere(handle, windows.NsecToFiletime(created.Nanoseconds()-unit)) {
 		t.Error("a process that began after the connection is taken for its client")
 	}
 	// As long as the handle is open, the number is not another process's.
 	_ = tell.Close()
 	_ = process.Wait()
-	if wasThere(handle, time.Now()) {
+	if wasThere(handle, now()) {
 		t.Error("a process that has ended is there")
 	}
 	if got := identified(c.Conn, Peer{PID: uint32(process.Process.Pid)}); got.Identity != (Identity{}) {
