@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -48,12 +49,16 @@ func serve(t *testing.T) net.Addr {
 	if err != nil {
 		t.Fatal(err)
 	}
+	endpoints := make([]Endpoint, 2000) // an answer larger than what the system keeps
+	for i := range endpoints {
+		endpoints[i] = Endpoint{strconv.Itoa(i), true}
+	}
 	m := New(Watched{
 		Node:      func() *node.Node { return nil },
-		Endpoints: func() []Endpoint { return []Endpoint{{"a", true}} },
+		Endpoints: func() []Endpoint { return endpoints },
 		Failed:    func() error { return nil },
 	}, false, klog.Background())
-	t.Cleanup(m.Serve(l))
+	t.Cleanup(m.Serve(shortBuffers{l}))
 	return l.Addr()
 }
 
@@ -80,6 +85,52 @@ func TestIdleConnections(t *testing.T) {
 			t.Fatalf("connection %d of %d is still open: %v", i, opened, err)
 		}
 	}
+}
+
+// Clients that do not read what they asked for keep neither a probe nor another scraper out.
+func TestUnreadAnswers(t *testing.T) {
+	address := serve(t)
+	for i := range webserver.MaxConnections + 50 {
+		unread(t, address)
+		if i%50 == 0 {
+			probe(t, address)
+		}
+	}
+	probe(t, address)
+	response, err := http.Get("http://" + address.String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("another scraper: got %s, %v", response.Status, err)
+	}
+}
+
+// unread leaves a connection whose answer has begun to come, and does not fit into what the system keeps.
+func unread(t *testing.T, address net.Addr) {
+	t.Helper()
+	c, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.(*net.TCPConn).SetReadBuffer(1) //nolint:forcetypeassert // of the network tcp
+	_, _ = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: unread\r\n\r\n"))
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shortBuffers makes the system keep little of what was not sent yet.
+type shortBuffers struct{ net.Listener }
+
+func (l shortBuffers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(1) //nolint:forcetypeassert // of the network tcp
+	}
+	return c, err
 }
 
 func probe(t *testing.T, address net.Addr) {

@@ -13,9 +13,9 @@ import (
 // MaxConnections is how many connections a server may have open. Scrapes, probes and browsers need a handful.
 const MaxConnections = 256
 
-// limitConns sets a server's handler and keeps at most MaxConnections open. Beyond that it closes the connection
-// without a complete request for longest. So a client with many half-sent requests loses those, and never blocks a
-// probe.
+// limitConns sets a server's handler and keeps at most MaxConnections open. Beyond that it closes the connection that
+// has waited for its client for longest: for a complete request, or to take an answer. So a client with many half-sent
+// requests or unread answers loses those, and never blocks a probe.
 func limitConns(s *http.Server, handler http.Handler) {
 	c := &connections{waiting: list.New(), elements: map[net.Conn]*list.Element{}}
 	s.ConnState = c.note
@@ -25,21 +25,23 @@ func limitConns(s *http.Server, handler http.Handler) {
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _ := r.Context().Value(connKey{}).(net.Conn)
 		c.note(conn, stateAnswering)
-		defer c.note(conn, http.StateIdle)
-		handler.ServeHTTP(w, r)
+		a := &answer{ResponseWriter: w, status: http.StatusOK}
+		handler.ServeHTTP(a, r)
+		c.note(conn, http.StateIdle)
+		a.send()
 	})
 }
 
 type connKey struct{}
 
-// stateAnswering is the state of a connection whose request has come whole.
+// stateAnswering is the state of a connection whose request has come whole, and whose answer is being made.
 const stateAnswering http.ConnState = -1
 
 // connections are those of one server.
 type connections struct {
 	mu       sync.Mutex
-	waiting  *list.List                 // those without a whole request, the first one for longest
-	elements map[net.Conn]*list.Element // all that are open; nil for those that are answered
+	waiting  *list.List                 // those that wait for their clients, the first one for longest
+	elements map[net.Conn]*list.Element // all that are open; nil for those that do not
 }
 
 func (c *connections) note(conn net.Conn, state http.ConnState) {
