@@ -177,6 +177,11 @@ func (l *iscsiLife) failures() {
 	// A Win32 code as an HRESULT, once, for a list whose buffer then need not grow.
 	l.initiator.world(network("once GetIScsiSessionListW 0x8007007A")...)
 	l.disconnect(plain)
+	// Both lists want a buffer of no bytes, for a moment (common-host-libs): there are targets, and there are no logins.
+	l.initiator.world(network("empty ReportIScsiTargetsW 122")...)
+	l.wantTargets(portalA, plain, chap, mutual)
+	l.initiator.world(network("empty ReportIScsiPersistentLoginsW 122")...)
+	l.disconnect(plain)
 	// iscsierr.h calls some codes warnings: the list is there, and the secret is set.
 	l.initiator.world(network("lost ReportIScsiTargetsW 0xAFFF002E")...)
 	l.wantTargets(portalA, plain, chap, mutual)

@@ -70,13 +70,11 @@ func TestGrown(t *testing.T) {
 		"counts what fits": {late(900, 0), 2700, nil},
 		"never has room": {func(*uint32, []byte) error { return win32.ERROR_INSUFFICIENT_BUFFER }, 0,
 			win32.ERROR_INSUFFICIENT_BUFFER},
-		"nothing, as a full buffer": {func(n *uint32, _ []byte) error { *n = 0; return win32.ERROR_INSUFFICIENT_BUFFER }, 0,
-			nil},
-		"nothing, iSCSI": {func(n *uint32, _ []byte) error { *n = 0; return win32.ISDSC_BUFFER_TOO_SMALL }, 0,
-			nil},
-		"nothing, as a HRESULT": {func(n *uint32, _ []byte) error { *n = 0; return win32.ISCSIStatus(0x8007007A) }, 0,
-			nil},
-		"goes meanwhile": {gone(), 0, nil},
+		"needs none": {func(n *uint32, _ []byte) error { *n = 0; return win32.ERROR_INSUFFICIENT_BUFFER }, 0,
+			win32.ERROR_INSUFFICIENT_BUFFER},
+		"needs none, iSCSI": {func(n *uint32, _ []byte) error { *n = 0; return win32.ISDSC_BUFFER_TOO_SMALL }, 0,
+			win32.ERROR_INSUFFICIENT_BUFFER},
+		"goes meanwhile": {gone(), 0, win32.ERROR_INSUFFICIENT_BUFFER},
 		"a null pointer is not passed": {func(n *uint32, b []byte) error {
 			if *n = 0; len(b) == 0 {
 				return win32.ERROR_NOACCESS
@@ -100,6 +98,20 @@ func TestGrown(t *testing.T) {
 		got, err := grown(3, test.call)
 		if len(got) != test.size || !errors.Is(err, test.err) {
 			t.Errorf("%s: got %d bytes, %v, want %d, %v", name, len(got), err, test.size, test.err)
+		}
+	}
+}
+
+// TestNoLogins: a buffer that is too small and needs no bytes means that there are no logins, and nothing else does.
+func TestNoLogins(t *testing.T) {
+	const hresult = 0x8007007A
+	tooSmall := uint32(win32.ERROR_INSUFFICIENT_BUFFER)
+	for _, test := range []struct{ needed, status, want uint32 }{
+		{0, tooSmall, 0}, {0, hresult, 0}, {0, uint32(win32.ISDSC_BUFFER_TOO_SMALL), 0},
+		{1, tooSmall, tooSmall}, {0, 0, 0}, {0, uint32(win32.ISDSC_SERVICE_NOT_RUNNING), uint32(win32.ISDSC_SERVICE_NOT_RUNNING)},
+	} {
+		if got := noLogins(test.needed, test.status); got != test.want {
+			t.Errorf("status 0x%X with %d bytes: got 0x%X, want 0x%X", test.status, test.needed, got, test.want)
 		}
 	}
 }

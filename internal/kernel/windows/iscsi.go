@@ -161,7 +161,8 @@ func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byt
 func (Kernel) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	var n uint32
 	logins, err = grownISCSI("ReportIScsiPersistentLoginsW", "", 1, func(size *uint32, buffer *byte) uint32 {
-		return winapi.ReportIScsiPersistentLogins(&n, buffer, size)
+		status := winapi.ReportIScsiPersistentLogins(&n, buffer, size)
+		return noLogins(*size, status)
 	})
 	if len(logins) == 0 {
 		n = 0

@@ -148,7 +148,7 @@ BOOL control_answer(CONTROL *control, const char *keyword, const char *name, con
 		if (line->words < 3 || !concerns(line, name, object))
 			continue;
 		*answer = strtoul(line->word[2], NULL, 0);
-		if (!strcmp(keyword, "once") || !strcmp(keyword, "lost"))
+		if (!strcmp(keyword, "once") || !strcmp(keyword, "lost") || !strcmp(keyword, "empty"))
 			control_change(control, line, NULL);
 		return TRUE;
 	}

@@ -35,7 +35,7 @@ BOOL control_is(const CONTROL *control, const char *keyword, const char *value);
 // control_change writes the file without one line, or with another text in its place, which holds from the next call on.
 void control_change(CONTROL *control, LINE *line, const char *text);
 
-// control_answer reports whether there is a line "KEYWORD NAME NUMBER [on OBJECT]". Lines with once and lost serve one call.
+// control_answer reports whether there is a line "KEYWORD NAME NUMBER [on OBJECT]". Lines with once, lost and empty serve one call.
 BOOL control_answer(CONTROL *control, const char *keyword, const char *name, const char *object, ULONG *answer);
 
 // control_after lets the line of the first "after NAME LINE" hold, once such a call was made.

@@ -147,6 +147,9 @@ API ReportIScsiPersistentLoginsW(ULONG *Count, PERSISTENT_ISCSI_LOGIN_INFOW *Per
 			needed += sizeof *PersistentLoginInfo + login->options.fixed.UsernameLength;
 		}
 	*BufferSizeInBytes = needed;
+	ULONG empty = needed ? 0 : answer_to(&call, "empty");
+	if (empty)
+		return leave(&call, empty, "room=%lu of 0", room);
 	if (needed > room)
 		return leave(&call, ERROR_INSUFFICIENT_BUFFER, "room=%lu of %lu", room, needed);
 	FillMemory(PersistentLoginInfo, room, 0xAB);

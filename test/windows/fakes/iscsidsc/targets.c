@@ -35,6 +35,11 @@ static ISDSC_STATUS put_list(CALL *call, const WCHAR *list, ULONG length, PULONG
 	ULONG room = buffer ? *size : 0;
 	if (buffer && !is_writable(buffer, (SIZE_T)room * sizeof(WCHAR)))
 		return leave(call, refuse(call, ERROR_INVALID_PARAMETER, "the buffer has no %lu characters", room), "refused");
+	ULONG empty = answer_to(call, "empty");
+	if (empty) {
+		*size = 0;
+		return leave(call, empty, "room=%lu of 0", room);
+	}
 	if (length > room) {
 		if (gives_size)
 			*size = length;
