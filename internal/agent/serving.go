@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"net"
 
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
@@ -33,7 +34,12 @@ func (a *Agent) serve() error {
 	if a.metrics != nil {
 		o.Metrics, observe = a.metrics.Calls, a.metrics.Operations.Observe
 	}
+	resolve := net.DefaultResolver.LookupNetIP
+	if a.config.Emulation != nil {
+		resolve = nil // its servers have no addresses
+	}
 	n, err := node.New(a.config.Kernel, node.Config{
+		Resolve:     resolve,
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
 		OwnService: a.config.OwnService,

@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -24,6 +25,9 @@ type Config struct {
 	WorkingDirs []string
 	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
 	Interceptor kernel.Interceptor
+	// Resolve returns the addresses of a host for the network "ip", as net.Resolver.LookupNetIP does; nil: shares of any
+	// name are mapped, whatever its address.
+	Resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	// RequirePrivacy demands encryption for SMB global mappings; a server that cannot encrypt is refused.
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
@@ -54,6 +58,7 @@ type Node struct {
 
 	kernel         kernel.Kernel
 	around         kernel.Interceptor
+	resolve        func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	requirePrivacy bool
 	eraseOnFormat  bool
 	records        string
@@ -87,7 +92,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	}
 	n := &Node{
 		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
-		policy: policy, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
+		policy: policy, resolve: c.Resolve, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
 		protectedServices: protected, service: c.OwnService, records: c.Records,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,

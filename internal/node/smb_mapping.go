@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 				"the share %s is not mapped yet and needs a user name and a password", key)
 		}
+		if err := o.refuseThisMachine(key); err != nil {
+			return err
+		}
 		err = o.mapAnew(key, userName, password)
 		if err == nil {
 			o.node.mapped.Store(key, o.Request.Credentials)
@@ -48,6 +52,24 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		}
 		return o.notMapped(key, err)
 	}
+}
+
+// resolveTime is how long the addresses of a file server are waited for.
+const resolveTime = 5 * time.Second
+
+// refuseThisMachine refuses a share if its server's name leads to a loopback address, by the hosts file or another way.
+// A name without an address is Windows' to refuse.
+func (o *op) refuseThisMachine(key string) error {
+	if o.node.resolve == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(o.Context, resolveTime)
+	defer cancel()
+	addresses, _ := o.node.resolve(ctx, "ip", serverOf(key))
+	if i := slices.IndexFunc(addresses, winfs.ThisMachine); i >= 0 {
+		return invalidRemote(key, "%s is this machine: its address is %s", serverOf(key), addresses[i])
+	}
+	return nil
 }
 
 // unreachable reports whether a code means that the server does not answer now, for whatever reason.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -233,7 +234,10 @@ func TestNoFileShare(t *testing.T) {
 		`127.9.9.9\share`: true,
 		`127.1\share`:     true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true,
 		`0.0.0.0\share`: true, `0\share`: true,
-		`--1.ipv6-literal.net\share`: true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true,
+		`loopback\share`: true, `ip6-localhost\share`: true, `IP6-Loopback\share`: true, `loopback.example.com\share`: false,
+		"localhost\u3002\\share": true, "LoopBack\uFF0E\uFF61\\share": true, "127.0.0.1\u3002\\share": true,
+		"--1.ipv6-literal.net\uFF61\\share": true,
+		`--1.ipv6-literal.net\share`:        true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true,
 		`--1s1.ipv6-literal.net\share`:            true,
 		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
 		`--ffff-0-0.ipv6-literal.net\share`: true,
@@ -241,6 +245,42 @@ func TestNoFileShare(t *testing.T) {
 		server, share, _ := strings.Cut(name, `\`)
 		if why := winfs.NotFileShare(server, share); (why != "") != refused {
 			t.Errorf(`\\%s: got %q`, name, why)
+		}
+	}
+}
+
+// A server whose name leads to this machine is refused, wherever that is written.
+func TestResolvesToThisMachine(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	var addresses []netip.Addr
+	n, err := New(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`},
+		Resolve: func(_ context.Context, _, host string) ([]netip.Addr, error) {
+			if host != "fs.emulated" {
+				t.Errorf("resolves %s", host)
+			}
+			return addresses, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ addresses, want string }{
+		{"192.0.2.5 127.0.0.2", reason.InvalidRemotePath}, {"::1", reason.InvalidRemotePath},
+		{"::ffff:127.0.0.1", reason.InvalidRemotePath}, {"0.0.0.0", reason.InvalidRemotePath},
+		{"192.0.2.5 2001:db8::1", ""},
+		{"127.0.0.1", ""}, // is mapped, and stays so
+	} {
+		addresses = nil
+		for text := range strings.FieldsSeq(test.addresses) {
+			addresses = append(addresses, netip.MustParseAddr(text))
+		}
+		err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
+		var e *errdefs.Error
+		if errors.As(err, &e); (err != nil || test.want != "") && (e == nil || e.Reason != test.want) {
+			t.Errorf("%s: got %v, want %q", test.addresses, err, test.want)
 		}
 	}
 }

@@ -51,12 +51,22 @@ func NeverShare(server, share string) (why string) {
 // isLoopback reports whether a server's name means the machine itself, as one of the names or addresses that every
 // machine has.
 func isLoopback(server string) bool {
-	name := plainHost(server)
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") || strings.HasPrefix(name, "localhost.") {
+	name := strings.TrimRight(plainHost(server), ".")
+	switch name {
+	case "localhost", "loopback", "ip6-localhost", "ip6-loopback":
+		return true
+	}
+	if strings.HasSuffix(name, ".localhost") || strings.HasPrefix(name, "localhost.") {
 		return true
 	}
 	address, ok := addressOf(name)
-	return ok && (address.IsLoopback() || address.IsUnspecified())
+	return ok && ThisMachine(address)
+}
+
+// ThisMachine reports whether an address is that of whichever machine uses it.
+func ThisMachine(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsUnspecified()
 }
 
 // plainHost returns a host's name as a resolver of international names reads it: in lower case, with full-width and
