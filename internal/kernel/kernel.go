@@ -125,8 +125,9 @@ type Handle interface {
 	FinalPath(volumeName uint32) (string, error)
 
 	// Information fills out with an information class of the file (GetFileInformationByHandleEx). Directory classes
-	// return the next entries at each call and ERROR_NO_MORE_FILES at the end. Whether entries that are made meanwhile are
-	// among them is left open; one that was returned may be deleted without losing any that was not.
+	// return the next entries at each call and ERROR_NO_MORE_FILES at the end, or ERROR_FILE_NOT_FOUND if there are
+	// none. Whether entries that are made meanwhile are among them is left open; one that was returned may be deleted
+	// without losing any that was not.
 	Information(class uint32, out []byte) error
 
 	// SetInformation sets an information class (SetFileInformationByHandle).

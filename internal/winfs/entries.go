@@ -38,7 +38,9 @@ func (s *Entries) Next() (*win32.DirectoryEntry, error) {
 		}
 		clear(s.buffer)
 		err := s.Directory.Information(class, s.buffer)
-		if errdefs.HasCode(err, win32.ERROR_NO_MORE_FILES) {
+		// The root directory of a volume has neither . nor ..: an empty one has no such file (MS-FSA 2.1.5.6.3).
+		// https://github.com/golang/go/issues/61159
+		if errdefs.HasCode(err, win32.ERROR_NO_MORE_FILES) || !s.begun && errdefs.HasCode(err, win32.ERROR_FILE_NOT_FOUND) {
 			return nil, nil //nolint:nilnil // the end is an answer
 		}
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -50,6 +52,29 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 		noError(t, formatVolume(t, n, id))
 		if formats(n) != 1 {
 			t.Errorf("erase=%t: formatted %d times", erase, formats(n))
+		}
+	}
+}
+
+// TestEmptyRootDirectory: the first listing of a root directory without entries fails on Windows, and the volume is
+// empty all the same.
+func TestEmptyRootDirectory(t *testing.T) {
+	for _, notFound := range []string{"true", "false"} {
+		n := testnode.Start(t, testnode.Options{})
+		noError(t, n.Emulated.SetSwitch("emptyRootNotFound", notFound))
+		n.FailAfter(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, "ERROR_BUSY") // and is looked at again
+		id := formatted(t, n, 1)
+		noError(t, formatVolume(t, n, id))
+		if formats(n) != 1 {
+			t.Errorf("not found: %s: formatted %d times", notFound, formats(n))
+		}
+		for _, want := range []stepwise.AccessResult{stepwise.AccessAdded, stepwise.AccessPresent} {
+			staged, err := kit.New(n.Client()).StageDisk(t.Context(), stepwise.ByNumber(1), staging, stepwise.StageOptions{
+				Access: []stepwise.Access{{SID: "S-1-5-93-2-2", Rights: stepwise.RightsModify}}})
+			noError(t, err)
+			if staged.Access != want {
+				t.Errorf("not found: %s: the access list: %v, want %v", notFound, staged.Access, want)
+			}
 		}
 	}
 }

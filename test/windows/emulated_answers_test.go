@@ -108,6 +108,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[5].(map[string]any)["zeroed"], any(described{"RAW", 0, 0}))
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen}, []any{true, 0})
+			same(t, answers[11].(map[string]freeSpace)["formatted"].Listing, "ERROR_FILE_NOT_FOUND")
 			refreshed := answers[12].(usableLength)
 			same(t, []bool{refreshed.PropertiesUpdated > refreshed.Grown,
 				refreshed.PartitionGrown > refreshed.PropertiesUpdated}, []bool{true, false})
@@ -151,6 +152,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen > 0}, []any{true, true})
+			same(t, answers[11].(map[string]freeSpace)["formatted"].Listing, "ERROR_NO_MORE_FILES")
 			refreshed := answers[12].(usableLength)
 			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
 			same(t, answers[28].(map[string]int)["after FSCTL_DELETE_REPARSE_POINT"], 0)

@@ -4,10 +4,12 @@ package windows
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -16,8 +18,8 @@ func volumeQuestions() []Question {
 		{7, "Does a data partition get a letter with attribute 0x8000000000000000, and without it?", askLetter},
 		{10, "What do a name look-up, a flush and a removal of the mount point come to after a surprise removal?",
 			askSurprise},
-		{11, "What do GetDiskFreeSpaceExW and GetVolumeInformationW report about a formatted and a raw volume?",
-			askFreeSpace},
+		{11, "What do GetDiskFreeSpaceExW, GetVolumeInformationW and the first listing of the root directory report about " +
+			"a raw and a newly formatted volume?", askFreeSpace},
 		{25, "Does FSCTL_EXTEND_VOLUME take all sectors of the partition, or one less, with sectors of 512 and of " +
 			"4096 bytes?", askExtend},
 	}
@@ -91,10 +93,12 @@ func askSurprise(t testing.TB, s Subject) (any, error) {
 }
 
 type freeSpace struct {
+	Partition   int64 // bytes
 	Call        string
 	Total, Free uint64
 	FileSystem  string
 	Information string
+	Listing     string
 }
 
 func askFreeSpace(t testing.TB, s Subject) (any, error) {
@@ -113,16 +117,22 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 	answers := map[string]freeSpace{}
 	ask := func(name string) {
 		total, free, err := s.Kernel.DiskFreeSpace(volume)
-		answer := freeSpace{Call: verdict(err), Total: total, Free: free}
+		answer := freeSpace{Partition: p.Length, Call: verdict(err), Total: total, Free: free}
 		fileSystem, err := s.Kernel.VolumeInformation(volume)
 		answer.FileSystem, answer.Information = fileSystem, verdict(err)
+		root, err := s.Kernel.OpenFile(nil, volume, kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
+			Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE})
+		if err == nil {
+			err = errors.Join(root.Information(win32.FileFullDirectoryRestartInfo, make([]byte, 4096)), root.Close())
+		}
+		answer.Listing = verdict(err)
 		answers[name] = answer
 	}
 	ask("raw")
 	if _, err := s.format(volume); err != nil {
 		return answers, err
 	}
-	ask(fmt.Sprintf("NTFS on a partition of %d bytes", p.Length))
+	ask("formatted")
 	return answers, nil
 }
 

@@ -229,7 +229,8 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 		// MS-FSA: STATUS_INFO_LENGTH_MISMATCH; one that only the name is too long for is ERROR_MORE_DATA
 		return win32.ERROR_BAD_LENGTH
 	}
-	if restart || !h.listing.begun {
+	first := restart || !h.listing.begun
+	if first {
 		if err := h.beginListing(); err != nil {
 			return err
 		}
@@ -240,6 +241,10 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 		}
 	}
 	if len(h.listing.entries) == 0 {
+		n := h.content.node
+		if first && h.parent == nil && !h.content.isShare() && n.state.Switches.EmptyRootNotFound {
+			return win32.ERROR_FILE_NOT_FOUND // MS-FSA 2.1.5.6.3: STATUS_NO_SUCH_FILE
+		}
 		return win32.ERROR_NO_MORE_FILES
 	}
 	b, used := deviceside.DirectoryEntries(h.listing.entries, len(out))

@@ -90,6 +90,7 @@ type Switches struct {
 	MountManagerNotices        bool         `yaml:"mountManagerNotices"`
 	MappingsOutliveReboot      bool         `yaml:"mappingsOutliveReboot"`
 	MappingStatusDelayed       bool         `yaml:"mappingStatusDelayed"`
+	EmptyRootNotFound          bool         `yaml:"emptyRootNotFound"`
 	LinksRefused               string       `yaml:"linksRefused" form:"onTheWay, everywhere, never"`
 	LostSessions               string       `yaml:"lostSessions" form:"disconnected, connected, unlisted"`
 	Timing                     string       `yaml:"timing" form:"none, windows"`

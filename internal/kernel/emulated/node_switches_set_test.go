@@ -38,6 +38,7 @@ func TestSetSwitch(t *testing.T) {
 		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false",
 		"mountPointCallsDelete": "false",
 		"mappingStatusDelayed":  "false",
+		"emptyRootNotFound":     "true",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -53,6 +54,7 @@ func TestSetSwitch(t *testing.T) {
 		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true",
 		"mountPointCallsDelete": "true",
 		"mappingStatusDelayed":  "true",
+		"emptyRootNotFound":     "false",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

@@ -45,6 +45,7 @@ switches:
   mountManagerNotices: true
   mappingsOutliveReboot: false
   mappingStatusDelayed: true
+  emptyRootNotFound: false
   linksRefused: never
   lostSessions: connected
   sanPolicy: OfflineAll
