@@ -149,6 +149,31 @@ func TestDeepTrees(t *testing.T) {
 	}
 }
 
+// A removal reads no file: what nobody may read goes too.
+func TestRemovalReadsNoFile(t *testing.T) {
+	n, _, host := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Function == "OpenFile" && strings.HasSuffix(call.Object, `\file`) {
+			how := call.Parameters[0].(kernel.OpenOptions) //nolint:forcetypeassert // it is
+			if how.Access&winfs.OpenContents != 0 {
+				t.Errorf("%s is opened with the rights %#x", call.Object, how.Access)
+			}
+		}
+		return do()
+	})
+	deepTree(t, host, 2)
+	for _, file := range []string{"a/file", "b/b/file"} {
+		if err := os.Chmod(filepath.Join(host, file), 0o200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(host); !os.IsNotExist(err) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+}
+
 // An object that cannot be removed does not keep the others.
 func TestUnremovableObjectDoesNotKeepOthers(t *testing.T) {
 	var stays atomic.Bool

@@ -50,7 +50,9 @@ func (b below) String() string { return b.directory.String() + `\` + b.name }
 const (
 	// OpenContents is the access to list a directory and to open what is in it.
 	OpenContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
-	openRemoval  = win32.DELETE | OpenContents | win32.FILE_WRITE_ATTRIBUTES
+	// openRemoval asks for no right to read: it would make scanners look into each file, and what may not be read would
+	// stay.
+	openRemoval = win32.DELETE | win32.FILE_WRITE_ATTRIBUTES
 
 	// MaxOpenLevels is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated
 	// node, each takes three handles of the host.

@@ -35,6 +35,9 @@ const (
 
 func (e entry) isDir() bool { return e.info.IsDir() }
 
+// unreadable reports whether the host's mode of a file lets nobody read it.
+func (e entry) unreadable() bool { return e.info.Mode().IsRegular() && e.info.Mode().Perm()&0o444 == 0 }
+
 // attributes returns the FILE_ATTRIBUTE_ bits. A link or mount point of the node is a directory; a symbolic link of the
 // host is a file with a tag that Win32 does not follow.
 func (e entry) attributes() (bits uint32) {

@@ -144,6 +144,9 @@ func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, e
 	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.spec().ClosedRoot:
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
+	if e.unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
 	h.info = e.info
 	if p.dir != nil {
 		h.name, h.names = e.name, append(slices.Clone(p.above), e.name)
