@@ -23,6 +23,14 @@ type FileBasic struct {
 // Bytes encodes a FILE_BASIC_INFO, 40 bytes.
 func (f FileBasic) Bytes() []byte { return cstruct.Encode(f) }
 
+// SizeofFileBasic is the size in bytes of a FILE_BASIC_INFO.
+const SizeofFileBasic = 40
+
+// ParseFileBasic decodes a FILE_BASIC_INFO.
+func ParseFileBasic(in []byte) (FileBasic, error) {
+	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, SizeofFileBasic)
+}
+
 // FileStandard is FILE_STANDARD_INFO.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
 type FileStandard struct {

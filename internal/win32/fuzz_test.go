@@ -42,7 +42,7 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, deviceside.ParseGrowPartition)
 		roundTripBy(t, in, ParseVolumeDiskExtents, deviceside.VolumeDiskExtents)
 		roundTrip(t, in, ParseNTFSVolumeData)
-		roundTrip(t, in, deviceside.ParseFileBasic)
+		roundTrip(t, in, ParseFileBasic)
 		roundTrip(t, in, ParseFileStandard)
 		roundTrip(t, in, ParseFileAttributeTag)
 		roundTrip(t, in, ParseFileID)

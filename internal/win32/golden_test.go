@@ -202,7 +202,7 @@ var goldenValues = []goldenValue{
 	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`},
 		deviceside.ParseVolumeMountPoint),
 	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
-		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, deviceside.ParseFileBasic),
+		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
 	is("file_standard_pending", FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
 		NumberOfLinks: 0x31323334, DeletePending: true}, ParseFileStandard),
 	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),

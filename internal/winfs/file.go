@@ -69,28 +69,34 @@ func (fs *FS) Stat(path winpath.Path, links *int) (Stat, error) {
 
 // LookAt examines the object that a handle is open on.
 func LookAt(h kernel.Handle) (*File, error) {
-	tag, err := attributeTag(h)
+	var buffer [win32.SizeofFileBasic]byte
+	if err := h.Information(win32.FileBasicInfo, buffer[:]); err != nil {
+		return nil, err
+	}
+	basic, err := win32.ParseFileBasic(buffer[:])
 	if err != nil {
 		return nil, err
 	}
-	reparse, err := reparseData(h, tag)
+	reparse, err := reparseData(h, basic.Attributes)
 	if err != nil {
 		return nil, err
 	}
-	return &File{Handle: h, Stat: Stat{Attributes: tag.Attributes, Reparse: reparse}}, nil
+	return &File{Handle: h, Stat: Stat{Attributes: basic.Attributes, Reparse: reparse}}, nil
 }
 
-func attributeTag(h kernel.Handle) (win32.FileAttributeTag, error) {
+// reparseData reads what a reparse point is. File systems without any, FAT and exFAT, do not know the information class.
+// https://github.com/microsoft/STL/issues/2373
+func reparseData(h kernel.Handle, attributes uint32) (*win32.ReparsePoint, error) {
+	if attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
+		return nil, nil //nolint:nilnil // not a reparse point is an answer
+	}
 	var buffer [8]byte
 	if err := h.Information(win32.FileAttributeTagInfo, buffer[:]); err != nil {
-		return win32.FileAttributeTag{}, err
+		return nil, err
 	}
-	return win32.ParseFileAttributeTag(buffer[:])
-}
-
-func reparseData(h kernel.Handle, tag win32.FileAttributeTag) (*win32.ReparsePoint, error) {
-	if tag.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
-		return nil, nil //nolint:nilnil // not a reparse point is an answer
+	tag, err := win32.ParseFileAttributeTag(buffer[:])
+	if err != nil || tag.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 { // removed after it was seen
+		return nil, err
 	}
 	if tag.ReparseTag != win32.IO_REPARSE_TAG_MOUNT_POINT && tag.ReparseTag != win32.IO_REPARSE_TAG_SYMLINK {
 		return &win32.ReparsePoint{Tag: tag.ReparseTag}, nil

@@ -130,9 +130,7 @@ func (r *removal) openMountPoint(loc *Location) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	tag := win32.FileAttributeTag{Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT,
-		ReparseTag: win32.IO_REPARSE_TAG_MOUNT_POINT}
-	point, err := reparseData(h, tag)
+	point, err := ReadReparsePoint(h)
 	if err != nil {
 		loc.Release(h)
 		return nil, err

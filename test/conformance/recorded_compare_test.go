@@ -157,7 +157,7 @@ var (
 		win32.StorageDeviceIdProperty: as(win32.ParseStorageDeviceID),
 	}
 	classes = map[uint32]decoder{
-		win32.FileBasicInfo:                as(deviceside.ParseFileBasic),
+		win32.FileBasicInfo:                as(win32.ParseFileBasic),
 		win32.FileStandardInfo:             as(win32.ParseFileStandard),
 		win32.FileAttributeTagInfo:         as(win32.ParseFileAttributeTag),
 		win32.FileIdInfo:                   as(win32.ParseFileID),

@@ -9,6 +9,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -17,6 +20,41 @@ func rmdir(t *testing.T, n *testnode.Node, path string, force bool) error {
 	t.Helper()
 	_, err := n.Filesystem.Rmdir(t.Context(), &fs.RmdirRequest{Path: path, Force: force})
 	return err
+}
+
+// FAT and exFAT know no reparse points and no POSIX deletion. A volume that was formatted elsewhere is walked all the
+// same.
+func TestVolumeWithoutReparsePoints(t *testing.T) {
+	s, err := emulated.ParseScenario("disk", []byte("disks: [{size: 1GiB, content: formatted, fileSystem: exFAT}]"))
+	noError(t, err)
+	n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
+	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+	noError(t, err)
+	wantReason(t, formatVolume(t, n, volumes.GetVolumeIds()[0]), codes.FailedPrecondition, "VOLUME_NOT_BLANK", "exFAT")
+	_, err = n.Volume.MountVolume(t.Context(),
+		&volume.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0], TargetPath: staging})
+	noError(t, err)
+	mkdir(t, n, staging+`\a\b\c`)
+	n.WriteFile(staging+`\a\b\file`, "x")
+	n.WriteFile(staging+`\a\fixed`, "x")
+	noError(t, os.Chmod(n.HostPath(staging+`\a\fixed`), 0o400))
+	if !exists(t, n, staging+`\a\b\file`) || exists(t, n, staging+`\a\missing`) || isSymlink(t, n, staging+`\a\b`) {
+		t.Error("what is there, and what is not, is not told")
+	}
+	usage, err := kit.New(n.Client()).Usage(t.Context(), staging)
+	noError(t, err)
+	if usage.Total < 900<<20 || usage.Used != 2<<12 {
+		t.Errorf("the usage is %+v, want two clusters", usage)
+	}
+	wantCode(t, rmdir(t, n, staging+`\a\b`, false), codes.FailedPrecondition)
+	noError(t, rmdir(t, n, staging+`\a\b\c`, false))
+	noError(t, rmdir(t, n, staging+`\a`, true))
+	if exists(t, n, staging+`\a`) {
+		t.Error("a directory is still there")
+	}
+	_, err = n.Volume.UnmountVolume(t.Context(),
+		&volume.UnmountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0], TargetPath: staging})
+	noError(t, err)
 }
 
 // On a file system without POSIX deletion, such as FAT and many servers, a file goes when it is closed, and a read-only

@@ -122,7 +122,7 @@ func (h *host) makeDisk(home string, r diskState, apart bool) (id guid.GUID, err
 		return id, err
 	}
 	if bool(r.Formatted) || r.System {
-		if id, err = h.createNTFSDisk(temporary, r); err != nil {
+		if id, err = h.createFormattedDisk(temporary, r); err != nil {
 			return id, err
 		}
 	}

@@ -29,8 +29,9 @@ type DiskSpec struct {
 	Offline    bool   `yaml:"offline" json:"offline"`
 	ReadOnly   bool   `yaml:"readOnly" json:"readOnly"`
 
-	// Formatted gives a new disk a GPT with one NTFS volume, like a disk that has been in use; not with ImagePath.
-	Formatted Formatted `yaml:"content" json:"-"`
+	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
+	Formatted  Formatted  `yaml:"content" json:"-"`
+	FileSystem FileSystem `yaml:"fileSystem" json:"-"` // of that volume
 
 	// Table is the partition table of the system disk or of a formatted one. An MBR has no reserved partition.
 	Table Table `yaml:"table" json:"-"`
@@ -114,8 +115,8 @@ func (s *DiskSpec) check() error {
 		return errors.New("a disk to boot from needs at least 256 MiB")
 	case len(s.Letter) > 1 || s.Letter != "" && (!bool(s.Formatted) || s.Letter < "D" || s.Letter > "Z"):
 		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
-	case s.Boot && !bool(s.Formatted):
-		return errors.New("a disk to boot from needs content: formatted")
+	case (s.Boot || s.FileSystem != fileSystemNTFS) && !bool(s.Formatted):
+		return errors.New("a disk to boot from, and one with a fileSystem, needs content: formatted")
 	case len(s.SerialNumber) > 255 ||
 		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
 		return errors.New("the serial number must be at most 255 printable ASCII characters")

@@ -13,6 +13,8 @@ import (
 func (h *fileHandle) Information(class uint32, out []byte) error {
 	return h.using("GetFileInformationByHandleEx", false, func() error {
 		switch class {
+		case win32.FileBasicInfo:
+			return h.basic(out)
 		case win32.FileAttributeTagInfo:
 			return h.attributeTag(out)
 		case win32.FileStandardInfo:
@@ -37,17 +39,39 @@ func fill(out, b []byte) error {
 	return nil
 }
 
-func (h *fileHandle) attributeTag(out []byte) error {
+// described returns the entry of a handle that may read attributes. Out must have room for size bytes, which is seen
+// before the rights are.
+func (h *fileHandle) described(out []byte, size int) (entry, error) {
 	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
-	if size := len(win32.FileAttributeTag{}.Bytes()); len(out) < size { // seen before the rights are
-		return win32.ERROR_BAD_LENGTH
+	if len(out) < size {
+		return entry{}, win32.ERROR_BAD_LENGTH
 	}
 	if !h.has(read) {
-		return win32.ERROR_ACCESS_DENIED
+		return entry{}, win32.ERROR_ACCESS_DENIED
 	}
-	e, err := h.entry()
+	return h.entry()
+}
+
+// basic gives the host's time of modification for every time.
+func (h *fileHandle) basic(out []byte) error {
+	e, err := h.described(out, win32.SizeofFileBasic)
 	if err != nil {
 		return err
+	}
+	const since1601 = 11644473600 * 1e7 // of 1970, in units of 100 ns
+	time := e.info.ModTime().UnixNano()/100 + since1601
+	return fill(out, win32.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time, ChangeTime: time,
+		Attributes: e.attributes()}.Bytes())
+}
+
+// attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
+func (h *fileHandle) attributeTag(out []byte) error {
+	e, err := h.described(out, len(win32.FileAttributeTag{}.Bytes()))
+	switch {
+	case err != nil:
+		return err
+	case !h.content.knowsReparsePoints():
+		return win32.ERROR_INVALID_PARAMETER
 	}
 	return fill(out, win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}.Bytes())
 }
@@ -96,7 +120,7 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
-			basic, err := deviceside.ParseFileBasic(in)
+			basic, err := win32.ParseFileBasic(in)
 			if err != nil {
 				return win32.ERROR_BAD_LENGTH
 			}

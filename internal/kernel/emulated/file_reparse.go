@@ -37,8 +37,17 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 	return n, err
 }
 
+// knowsReparsePoints is false on FAT and exFAT.
+func (c *content) knowsReparsePoints() bool {
+	v, ok := c.node.volume(c.id)
+	return !ok || v.boot.fileSystem == "NTFS" || v.boot.fileSystem == "ReFS" // of a share: the server's file system
+}
+
 // getReparse returns as much as fits, and ERROR_MORE_DATA if that is not all.
 func (h *fileHandle) getReparse(out []byte) (int, error) {
+	if !h.content.knowsReparsePoints() {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
 	e, err := h.entry()
 	if err != nil {
 		return 0, err
@@ -71,11 +80,11 @@ func (h *fileHandle) changingReparse() (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	v, ok := h.content.node.volume(h.content.id)
+	_, ok := h.content.node.volume(h.content.id)
 	switch {
 	case !ok && !h.content.isShare():
 		return entry{}, errVolumeGone
-	case ok && v.boot.fileSystem != "NTFS" && v.boot.fileSystem != "ReFS":
+	case !h.content.knowsReparsePoints():
 		return entry{}, win32.ERROR_INVALID_FUNCTION
 	case h.parent == nil:
 		return entry{}, win32.ERROR_INVALID_PARAMETER // a root directory

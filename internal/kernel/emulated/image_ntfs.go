@@ -5,6 +5,7 @@ package emulated
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -104,7 +105,31 @@ func newNTFS(sectorSize, offset, length int64) []gpt.Block {
 	}
 }
 
-// newBootSector returns the first sector of a file system.
+// newFileSystem returns the blocks of an empty file system of a new disk.
+func (r diskState) newFileSystem(offset, length int64) []gpt.Block {
+	if r.FileSystem == fileSystemExFAT {
+		return []gpt.Block{{Offset: offset, Data: newExFAT(int64(r.SectorSize), offset, length)}}
+	}
+	return newNTFS(int64(r.SectorSize), offset, length)
+}
+
+// newExFAT returns the main boot sector of an exFAT, by which Windows recognises one. Nothing mounts it.
+// https://learn.microsoft.com/windows/win32/fileio/exfat-specification
+func newExFAT(sectorSize, offset, length int64) []byte {
+	s, le := make([]byte, sectorSize), binary.LittleEndian
+	copy(s, "\xEB\x76\x90EXFAT   ")
+	le.PutUint64(s[64:], uint64(offset/sectorSize))
+	le.PutUint64(s[72:], uint64(length/sectorSize))
+	le.PutUint32(s[100:], uint32(newSerial()))
+	le.PutUint16(s[104:], 0x0100) // the revision
+	s[108] = uint8(bits.TrailingZeros64(uint64(sectorSize)))
+	s[109] = uint8(bits.TrailingZeros64(uint64(clusterSize / sectorSize)))
+	s[110] = 1 // FAT
+	s[510], s[511] = 0x55, 0xAA
+	return s
+}
+
+// newBootSector returns the first sector of an NTFS.
 // https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2003/cc781134(v=ws.10)
 func newBootSector(sectorSize, hidden, sectors, mft int64) []byte {
 	s, le := make([]byte, sectorSize), binary.LittleEndian
@@ -178,9 +203,9 @@ const (
 	minBootBytes      = 256 << 20 // and after the partition to boot from
 )
 
-// createNTFSDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
+// createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
 // empty file system in the data partition at the end. It returns that partition's volume.
-func (h *host) createNTFSDisk(home string, record diskState) (guid.GUID, error) {
+func (h *host) createFormattedDisk(home string, record diskState) (guid.GUID, error) {
 	im, err := h.openImage(home)
 	if err != nil {
 		return guid.GUID{}, err
@@ -223,31 +248,32 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 		return guid.GUID{}, err
 	}
 	last := t.Partitions[len(t.Partitions)-1]
-	blocks := newNTFS(int64(sector), int64(last.First*sector), int64(last.Sectors()*sector))
+	blocks := record.newFileSystem(int64(last.First*sector), int64(last.Sectors()*sector))
 	return last.ID, im.write(append(t.Encode(), blocks...))
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
-// for data; both are NTFS.
+// for data.
 func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
 	m := mbr{signature: uint32(newSerial()) | 1} // 0 would mean none
 	var blocks []gpt.Block
-	add := func(from, to int64, active bool) guid.GUID {
+	add := func(from, to int64, active bool, fileSystem []gpt.Block) guid.GUID {
 		m.partitions = append(m.partitions, mbrPartition{
 			slot: len(m.partitions), boot: active, kind: ifs, first: uint32(from / sector),
 			sectors: uint32((to - from) / sector),
 		})
-		blocks = append(blocks, newNTFS(sector, from, to-from)...)
+		blocks = append(blocks, fileSystem...)
 		return mbrVolumeID(m.signature, from)
 	}
 	from := int64(mib)
 	if record.System || record.Boot {
-		add(mib, 101*mib, true)
+		add(mib, 101*mib, true, newNTFS(sector, mib, 100*mib))
 		from = 101 * mib
 	}
-	id := add(from, min(im.size/mib, 2<<20)*mib, false) // an MBR ends at 2 TiB
+	to := min(im.size/mib, 2<<20) * mib // an MBR ends at 2 TiB
+	id := add(from, to, false, record.newFileSystem(from, to-from))
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.encode(make([]byte, sector))})
 	return id, im.write(blocks)
 }

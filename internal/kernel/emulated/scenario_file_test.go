@@ -80,6 +80,7 @@ disks:
     offline: true
     readOnly: true
     content: formatted
+    fileSystem: exfat
   - size: 256MiB
     content: formatted
     table: mbr
@@ -150,7 +151,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			{SizeBytes: 3 << 29},
 			{
 				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
-				SectorSize: 512, Offline: true, ReadOnly: true, Formatted: true,
+				SectorSize: 512, Offline: true, ReadOnly: true, Formatted: true, FileSystem: fileSystemExFAT,
 				Identifiers: []win32.StorageIdentifier{
 					{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
 						Identifier: []byte{0x60, 0, 0xC2, 0x9A}},

@@ -107,6 +107,19 @@ func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
 	return err
 }
 
+// FileSystem is what the volume of a formatted disk has: ntfs or exfat.
+type FileSystem uint8
+
+const (
+	fileSystemNTFS FileSystem = iota
+	fileSystemExFAT
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (f *FileSystem) UnmarshalYAML(decode func(any) error) error {
+	return decodeWord(f, decode, "NTFS", "exFAT")
+}
+
 // Table is the partition table of a disk that is made with partitions: gpt or mbr.
 type Table uint8
 

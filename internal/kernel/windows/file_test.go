@@ -283,6 +283,14 @@ func TestInformation(t *testing.T) {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 
+	out = make([]byte, win32.SizeofFileBasic)
+	must(t, sub.Information(win32.FileBasicInfo, out))
+	basic, err := win32.ParseFileBasic(out)
+	must(t, err)
+	if basic.Attributes&^windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED != win32.FILE_ATTRIBUTE_DIRECTORY {
+		t.Errorf("a directory has the attributes %#x", basic.Attributes)
+	}
+
 	out = make([]byte, 8)
 	must(t, sub.Information(win32.FileAttributeTagInfo, out))
 	tag, err := win32.ParseFileAttributeTag(out)

@@ -74,11 +74,6 @@ func ParseExtendVolume(in []byte) (sectors int64, err error) {
 	return cstruct.Parse[int64]("LARGE_INTEGER", in, 8)
 }
 
-// ParseFileBasic decodes a FILE_BASIC_INFO.
-func ParseFileBasic(in []byte) (win32.FileBasic, error) {
-	return cstruct.Parse[win32.FileBasic]("FILE_BASIC_INFO", in, 40)
-}
-
 // ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
 func ParseFileDisposition(in []byte) (remove bool, err error) {
 	return cstruct.Parse[bool]("FILE_DISPOSITION_INFO", in, 1)
