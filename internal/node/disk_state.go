@@ -81,13 +81,19 @@ func (o *op) bringOnline(d *disk) error {
 	return err
 }
 
-// makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY in the same step if it
-// can, because a file system mounted between two steps would be mounted read-only; if that fails, the disk is online
-// and the returned state shows READ_ONLY.
+// makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY before: Windows gives a
+// clone beside its original a new identity only while it can write to it, and otherwise keeps it offline. If READ_ONLY
+// can be cleared neither before nor in the same step, the disk is online and the returned state shows it.
+//
+// https://github.com/kubernetes-csi/csi-proxy/issues/287
 func (o *op) makeOnline(d *disk) (diskState, error) {
 	state, err := d.state()
 	if err != nil || state.online {
 		return state, err
+	}
+	if !state.writable && d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY) == nil {
+		state.writable = true
+		_ = d.updateProperties() // an offline disk may refuse it
 	}
 	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
 		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {

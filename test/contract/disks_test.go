@@ -159,6 +159,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 	answers := map[string]func(*emulated.Switches){
 		"attributes version 16":          func(s *emulated.Switches) { s.AttributesVersion = 16 },
 		"CREATE_DISK clears":             func(s *emulated.Switches) { s.CreateDiskClears = true },
+		"clones come online read-only":   func(s *emulated.Switches) { s.ClonesNeedWritable = false },
 		"offline disks are read-only":    func(s *emulated.Switches) { s.OfflineDisksReadOnly = true },
 		"a zeroed disk reads as MBR":     func(s *emulated.Switches) { s.ZeroedDiskIsMBR = true },
 		"the reserved partition is late": func(s *emulated.Switches) { s.MSR = emulated.MSRDelayed },
@@ -246,7 +247,8 @@ func TestDiskNumbersAreReused(t *testing.T) {
 	}
 }
 
-// A clone of a disk comes online as a disk of its own, with the data.
+// A clone of a disk comes online as a disk of its own, with the data, although Windows lets it only while it is
+// writable.
 func TestCloneOfADisk(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	original := attach(t, n, emulated.DiskSpec{SizeBytes: 64 << 20})
@@ -257,7 +259,7 @@ func TestCloneOfADisk(t *testing.T) {
 	noError(t, err)
 	copied := n.StateDir + "/clone.img"
 	noError(t, os.WriteFile(copied, content, 0o600))
-	number := attach(t, n, emulated.DiskSpec{ImagePath: copied, Offline: true})
+	number := attach(t, n, emulated.DiskSpec{ImagePath: copied})
 	noError(t, setState(t, n, number, true))
 	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 	noError(t, err)

@@ -32,6 +32,7 @@ func switchDoubts() map[string]settlement {
 		"AttributesVersion":          by(3),
 		"CreateDiskClears":           by(4),
 		"OfflineDisksReadOnly":       by(4),
+		"ClonesNeedWritable":         {why: "the kit copies no disk"},
 		"SANPolicy":                  {why: "it is a setting of the machine"},
 		"ZeroedDiskIsMBR":            by(5),
 		"MSR":                        by(6),

@@ -127,6 +127,7 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 			must(t, os.CopyFS(clone, os.DirFS(home)))
 			attachedAs(t, n, DiskSpec{BundlePath: home})
 			number = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: test.offline})
+			must(t, n.SetDiskReadOnly(number, false))
 			must(t, n.SetDiskOnline(number, true))
 			own := n.disks[number].volumes[0].name()
 			if own == v {

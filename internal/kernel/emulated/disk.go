@@ -126,7 +126,7 @@ func (d *disk) writable() error {
 }
 
 // setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of an
-// online one gets a new identity, as clones do on Windows.
+// online one gets a new identity, as clones do on Windows, if it was writable before.
 func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.System && offline {
 		return ErrSystemDisk
@@ -137,6 +137,9 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	var changes []change
 	if d.record.Offline && !offline {
 		changes = d.leaveIdentities()
+		if len(changes) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
+			return win32.ERROR_INVALID_PARAMETER
+		}
 	}
 	err := d.node.update(func(s *state) {
 		r := s.disk(d.record.Image)

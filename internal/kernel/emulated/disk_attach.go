@@ -11,7 +11,7 @@ import (
 )
 
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
-// otherwise. A clone of an online disk comes online with a new identity.
+// otherwise. A clone of an online disk arrives offline and read-only, or with a new identity: see ClonesNeedWritable.
 func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 	b, err := n.findBundle(&spec)
 	if err != nil {
@@ -137,9 +137,15 @@ func (n *Node) addDisks(records []diskState, also func(*state)) error {
 				return err
 			}
 			disks = append(disks, d)
-			if !r.Offline {
-				changes = append(changes, d.leaveIdentities()...)
+			if r.Offline {
+				continue
 			}
+			left := d.leaveIdentities()
+			if len(left) > 0 && n.state.Switches.ClonesNeedWritable {
+				d.record.Offline, d.record.ReadOnly = true, true
+				continue
+			}
+			changes = append(changes, left...)
 		}
 		return n.update(func(s *state) {
 			for _, d := range disks {

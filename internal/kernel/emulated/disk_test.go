@@ -308,6 +308,14 @@ func TestClonesGetNewIdentities(t *testing.T) {
 	image, err := n.DiskImage(1)
 	must(t, err)
 	attachedAs(t, n, DiskSpec{ImagePath: image})
+	if c := n.disks[3].record; !c.Offline || !c.ReadOnly {
+		t.Error("the clone did not arrive offline and read-only")
+	}
+	if err := n.SetDiskOnline(3, true); !errors.Is(err, win32.ERROR_INVALID_PARAMETER) {
+		t.Errorf("read-only, it came online: %v", err)
+	}
+	must(t, n.SetDiskReadOnly(3, false))
+	must(t, n.SetDiskOnline(3, true))
 	one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)
 	if one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID ||
 		one.Partitions[1].Length != clone.Partitions[1].Length {

@@ -101,6 +101,8 @@ func TestClonedNode(t *testing.T) {
 	// When the twins meet, one gets another identity, and keeps its files.
 	writeOn(t, clone, own, "of the clone")
 	twin := attachedAs(t, n, DiskSpec{ImagePath: detached(t, clone, 1)})
+	must(t, n.SetDiskReadOnly(twin, false))
+	must(t, n.SetDiskOnline(twin, true))
 	other := n.disks[twin].volumes[0].name()
 	if other == own {
 		t.Fatal("twins have one id")

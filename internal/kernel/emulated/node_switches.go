@@ -69,6 +69,7 @@ type Switches struct {
 	CreateDiskClears           bool         `yaml:"createDiskClears"`
 	SANPolicy                  string       `yaml:"sanPolicy" form:"OfflineShared, OfflineAll"`
 	OfflineDisksReadOnly       bool         `yaml:"offlineDisksReadOnly"`
+	ClonesNeedWritable         bool         `yaml:"clonesNeedWritable"`
 	ZeroedDiskIsMBR            bool         `yaml:"zeroedDiskIsMBR"`
 	MSR                        string       `yaml:"msr" form:"immediate, delayed, late, never"`
 	MSRAfterReads              int          `yaml:"msrAfterReads" form:"1 or more"`

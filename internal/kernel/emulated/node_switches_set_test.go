@@ -39,6 +39,7 @@ func TestSetSwitch(t *testing.T) {
 		"mountPointCallsDelete": "false",
 		"mappingStatusDelayed":  "false",
 		"emptyRootNotFound":     "true",
+		"clonesNeedWritable":    "true",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -55,6 +56,7 @@ func TestSetSwitch(t *testing.T) {
 		"mountPointCallsDelete": "true",
 		"mappingStatusDelayed":  "true",
 		"emptyRootNotFound":     "false",
+		"clonesNeedWritable":    "false",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

@@ -27,6 +27,7 @@ switches:
   attributesVersion: 16
   createDiskClears: true
   offlineDisksReadOnly: true
+  clonesNeedWritable: false
   zeroedDiskIsMBR: true
   msr: Delayed
   msrAfterReads: 7
