@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -146,48 +147,58 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 	return state, nil
 }
 
-// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use.
-// The lock flushes, and nothing mounts the volume again until release is called. A volume that is in use is only
-// flushed.
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. A
+// lock flushes, and nothing mounts the volume again until release is called. All are locked first, so that a volume in
+// use does not find another one dismounted. A volume that stays in use is only flushed.
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 // https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
 func (o *op) dismountVolumes(d *disk) (release func()) {
-	handles := map[winpath.VolumeID]kernel.Handle{}
+	type opened struct {
+		kernel.Handle
+		id    winpath.VolumeID
+		inUse error
+	}
+	var all []opened
+	log := klog.FromContext(o.Context)
 	for _, v := range o.presentVolumes(d) {
-		if handles[v.id] != nil {
+		if slices.ContainsFunc(all, func(a opened) bool { return a.id == v.id }) {
 			continue // another extent of it
 		}
 		h, err := o.Kernel.OpenDevice(v.id.Device(), readWrite)
-		if err == nil {
-			handles[v.id] = h
-			err = o.dismountOrFlush(h, v.id)
-		}
 		if err != nil {
-			klog.FromContext(o.Context).Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+			log.Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+			continue
+		}
+		all = append(all, opened{h, v.id, o.lockVolume(h)})
+	}
+	for _, v := range all {
+		if v.inUse == nil {
+			_, v.inUse = v.DeviceIoControl(win32.FSCTL_DISMOUNT_VOLUME, nil, nil)
+		}
+		if v.inUse == nil {
+			continue
+		}
+		log.Info("A volume is in use while its disk goes offline: later writes are lost", "volume", v.id, "err", v.inUse)
+		if err := v.Flush(); err != nil && !errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+			log.Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
 		}
 	}
 	return func() {
-		for _, h := range handles {
-			_ = h.Close() // it has written nothing
+		for _, v := range all {
+			_ = v.Close() // it has written nothing
 		}
 	}
 }
 
-func (o *op) dismountOrFlush(h kernel.Handle, id winpath.VolumeID) error {
-	_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
-	if err == nil {
-		_, err = h.DeviceIoControl(win32.FSCTL_DISMOUNT_VOLUME, nil, nil)
+// lockVolume locks an open volume, for which it waits while another program has something on it open.
+func (o *op) lockVolume(h kernel.Handle) error {
+	for {
+		_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !o.WaitShared() {
+			return err
+		}
 	}
-	if err == nil {
-		return nil
-	}
-	klog.FromContext(o.Context).Info("A volume is in use while its disk goes offline: later writes are lost",
-		"volume", id, "err", err)
-	if err = h.Flush(); errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
-		return nil
-	}
-	return err
 }
 
 // flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk

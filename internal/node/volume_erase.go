@@ -41,20 +41,16 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 		return errdefs.Errorf(err, "opening volume %s to lock it", id)
 	}
 	defer h.Close()
-	for {
-		_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
-		if err == nil {
-			return nil
-		}
-		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
-			return errdefs.Errorf(err, "locking volume %s to erase it", id)
-		}
-		if !o.WaitShared() {
-			return errdefs.FailedPrecondition.WrapErrorf(err, reason.VolumeInUse,
-				"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
-					"does not lock it (%s). End the program that uses it and try again", id, err)
-		}
+	err = o.lockVolume(h)
+	if errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
+		return errdefs.FailedPrecondition.WrapErrorf(err, reason.VolumeInUse,
+			"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
+				"does not lock it (%s). End the program that uses it and try again", id, err)
 	}
+	if err != nil {
+		return errdefs.Errorf(err, "locking volume %s to erase it", id)
+	}
+	return nil
 }
 
 // holdsFiles reports whether the root of a volume's file system has an entry that Windows does not make by itself.
