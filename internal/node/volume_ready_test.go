@@ -3,6 +3,7 @@
 package node
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"sync"
@@ -10,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -129,7 +133,7 @@ func TestWhenVolumesAreAwaited(t *testing.T) {
 }
 
 // TestWaitForVolumesIsNoHangOfTheDisk: where Windows never says that volumes are ready, the disk can be read and
-// changed as before, and no second call is left behind.
+// changed as before, no second call is left behind, and the log has no error.
 func TestWaitForVolumesIsNoHangOfTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
@@ -140,7 +144,9 @@ func TestWaitForVolumesIsNoHangOfTheDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		must(n.Disks.PartitionDisk(t.Context(), 1))
+		var log bytes.Buffer
+		ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+		must(n.Disks.PartitionDisk(ctx, 1))
 		for range 5 {
 			time.Sleep(10 * time.Second) // until the call counts as stuck
 			must(n.Disks.SetDiskState(t.Context(), 1, false))
@@ -159,6 +165,9 @@ func TestWaitForVolumesIsNoHangOfTheDisk(t *testing.T) {
 		}
 		if k.asked.Load() != 1 {
 			t.Errorf("Windows was asked %d times, want once", k.asked.Load())
+		}
+		if strings.HasPrefix(log.String(), "E") || strings.Contains(log.String(), "\nE") {
+			t.Errorf("the log has an error:\n%s", &log)
 		}
 		if strings.Join(running, " ") != "PartitionDisk(volumes of disk 1)" {
 			t.Errorf("%q runs", running)

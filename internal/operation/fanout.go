@@ -4,6 +4,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -37,11 +38,17 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 		asked.Go(func() {
 			defer func() { <-slots }()
 			answers[i].Value, answers[i].Err = Child(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
+			if errors.Is(answers[i].Err, errLate) {
+				klog.FromContext(o.Context).Error(nil, "An object that does not answer is left out", "object", x, "call", o.Request)
+			}
 		})
 	}
 	asked.Wait()
 	return answers
 }
+
+// errLate is the cause of Child's error when the wait for an object has ended.
+var errLate = errors.New("no answer in time")
 
 // Child asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
 // number among those asked side by side.
@@ -79,9 +86,7 @@ func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T,
 	case <-limit.C:
 	}
 	r.abandonRead(child.entry)
-	klog.FromContext(o.Context).Error(nil, "An object that does not answer is left out", "object", x, "call",
-		o.Request, "waited", wait)
-	return value, errdefs.Unavailable.Errorf(reason.NotAnswering, "%s has not answered within %v", x, wait)
+	return value, errdefs.Unavailable.WrapErrorf(errLate, reason.NotAnswering, "%s has not answered within %v", x, wait)
 }
 
 // childTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the

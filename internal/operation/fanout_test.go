@@ -3,15 +3,19 @@
 package operation
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
@@ -24,9 +28,11 @@ func TestHangingObjectIsLeftOut(t *testing.T) {
 		n := NewRunner(Config{})
 		hang := make(chan struct{})
 		var begun atomic.Int32
+		var log bytes.Buffer
+		ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 		list := func() (numbers []int, took time.Duration) {
 			since := time.Now()
-			numbers, err := Read(t.Context(), n, On("List"), func(o *Operation) ([]int, error) {
+			numbers, err := Read(ctx, n, On("List"), func(o *Operation) ([]int, error) {
 				var answered []int
 				objects := []Object{Disk(0), Disk(1), Disk(2)}
 				for _, a := range ForEach(o, objects, func(_ *Operation, i int) (int, error) {
@@ -51,6 +57,9 @@ func TestHangingObjectIsLeftOut(t *testing.T) {
 			if got, took := list(); !cmp.Equal(got, []int{0, 2}) || took != childTime {
 				t.Errorf("got %v after %v, want 0 and 2 after %v", got, took, childTime)
 			}
+		}
+		if lines := strings.Count(log.String(), "is left out"); lines != 2 {
+			t.Errorf("the log says %d times that it is left out, want 2:\n%s", lines, &log)
 		}
 		time.Sleep(stuckAfter)
 		for range 10 {
