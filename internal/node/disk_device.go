@@ -136,6 +136,7 @@ func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error
 			return err
 		}
 		state, err := d.state()
+		readOnly := err == nil && d.isReadOnly(state)
 		_ = d.Close() // nothing was written through it
 		switch {
 		case err != nil:
@@ -148,6 +149,9 @@ func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error
 			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskReadOnly,
 				"volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+
 					"is_online true", id, number)
+		case readOnly:
+			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskReadOnly,
+				"volume %s is not formatted: disk %d is read-only: %s", id, number, protected)
 		}
 	}
 	return nil

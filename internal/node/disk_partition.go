@@ -63,7 +63,7 @@ func (o *op) makeReady(d *disk) error {
 	if err != nil || state.writable {
 		return err
 	}
-	return d.makeWritable()
+	return o.makeWritable(d)
 }
 
 // initialize writes an empty GPT to a blank disk, and waits a moment for the Microsoft Reserved partition. A layout set

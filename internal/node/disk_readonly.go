@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// GetDiskReadOnly reports whether a disk is read-only.
+// GetDiskReadOnly reports whether a disk is read-only, be it that the device itself is protected.
 func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
 	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)), func(o *op) (bool, error) {
 		d, err := o.openDisk(number, 0)
@@ -21,7 +21,7 @@ func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bo
 		}
 		defer d.Close()
 		state, err := d.state()
-		return !state.writable, err
+		return err == nil && d.isReadOnly(state), err
 	})
 }
 
@@ -40,9 +40,14 @@ func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly boo
 	})
 }
 
+const protected = "the device itself is write-protected; attach it for writing"
+
 func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	state, err := d.state()
 	if err != nil || state.writable != readOnly {
+		if err == nil && !readOnly && d.isReadOnly(state) {
+			err = errdefs.FailedPrecondition.Errorf(reason.DiskReadOnly, "disk %d is not made writable: %s", d.number, protected)
+		}
 		return err
 	}
 	if readOnly {
@@ -53,7 +58,7 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 		if err := d.setAttributes(win32.DISK_ATTRIBUTE_READ_ONLY, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
 			return errdefs.Errorf(err, "making disk %d read-only", d.number)
 		}
-	} else if err := d.makeWritable(); err != nil {
+	} else if err := o.makeWritable(d); err != nil {
 		return err
 	}
 	if state, err = d.awaitState(state.online); err == nil && state.writable == readOnly {

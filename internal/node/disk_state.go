@@ -63,6 +63,18 @@ func (d *disk) state() (diskState, error) {
 	}, nil
 }
 
+// isReadOnly reports whether a disk cannot be written: by its attribute, or because the device itself is protected, as
+// only an online disk tells. One that does not know the question counts as writable.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_is_writable
+func (d *disk) isReadOnly(state diskState) bool {
+	if !state.writable || !state.online {
+		return !state.writable
+	}
+	_, err := d.DeviceIoControl(win32.IOCTL_DISK_IS_WRITABLE, nil, nil)
+	return errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT)
+}
+
 func (o *op) bringOnline(d *disk) error {
 	state, err := o.makeOnline(d)
 	if err != nil {
@@ -70,7 +82,7 @@ func (o *op) bringOnline(d *disk) error {
 	}
 	if !state.writable {
 		// Disks arrive read-only because of SAN policy or as clones. Media that is read-only by nature stays so.
-		if err := d.makeWritable(); err != nil {
+		if err := o.makeWritable(d); err != nil {
 			klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
 		}
 	}
@@ -104,7 +116,15 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 	return d.awaitState(true)
 }
 
-func (d *disk) makeWritable() error {
+// makeWritable clears READ_ONLY. Windows mounts the volumes of an online disk anew for it, which takes them from the
+// pods that use them: https://github.com/kubernetes-sigs/vsphere-csi-driver/issues/1631
+func (o *op) makeWritable(d *disk) error {
+	for _, v := range o.presentVolumes(d) {
+		if paths, err := o.Kernel.VolumePathNames(v.id.String()); err == nil && len(paths) > 0 {
+			klog.FromContext(o.Context).Info("A disk becomes writable while its volume is mounted: pods may lose the volume",
+				"disk", d.number, "volume", v.id, "mounted", paths)
+		}
+	}
 	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
 		return errdefs.Errorf(err, "making disk %d writable", d.number)
 	}

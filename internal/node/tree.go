@@ -112,7 +112,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	ids := d.ids(o.Context)
 	branch := TreeDisk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
-		ReadOnly:     !state.writable,
+		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
 	if device, err := d.storageDevice(); err == nil {

@@ -116,10 +116,10 @@ func (d *disk) volume(id guid.GUID) (*volume, bool) {
 	return d.volumes[i], true
 }
 
-// writable returns ERROR_WRITE_PROTECT for a disk that is read-only or offline: the storage stack does not write to
-// offline disks either.
+// writable returns ERROR_WRITE_PROTECT for a disk that is read-only, protected or offline: the storage stack does not
+// write to offline disks either.
 func (d *disk) writable() error {
-	if d.record.ReadOnly || d.record.Offline {
+	if d.record.ReadOnly || d.record.Protected || d.record.Offline {
 		return win32.ERROR_WRITE_PROTECT
 	}
 	return nil

@@ -28,6 +28,8 @@ type DiskSpec struct {
 	SectorSize uint32 `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
 	Offline    bool   `yaml:"offline" json:"offline"`
 	ReadOnly   bool   `yaml:"readOnly" json:"readOnly"`
+	// the device refuses to be written, which its attributes do not show
+	Protected bool `yaml:"protected" json:"protected,omitempty"`
 
 	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
 	Formatted  Formatted  `yaml:"content" json:"-"`

@@ -38,8 +38,9 @@ func (s *Scenario) Check() error {
 	if err := s.Switches.check(); err != nil {
 		return at(err, "switches")
 	}
-	if d := s.SystemDisk; d.Offline || d.ReadOnly || bool(d.Formatted) || d.Boot || d.Letter != "" {
-		return at(errors.New("offline, readOnly, content, boot and letter cannot be set for the system disk"), "systemDisk")
+	if d := s.SystemDisk; d.Offline || d.ReadOnly || d.Protected || bool(d.Formatted) || d.Boot || d.Letter != "" {
+		return at(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the system disk"),
+			"systemDisk")
 	}
 	for i, path := range s.PageFiles {
 		if _, err := parseWin32(path); err != nil {

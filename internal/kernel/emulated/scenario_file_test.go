@@ -80,6 +80,7 @@ disks:
     sectorSize: 512
     offline: true
     readOnly: true
+    protected: true
     content: formatted
     fileSystem: exfat
   - size: 256MiB
@@ -152,7 +153,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			{SizeBytes: 3 << 29},
 			{
 				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
-				SectorSize: 512, Offline: true, ReadOnly: true, Formatted: true, FileSystem: fileSystemExFAT,
+				SectorSize: 512, Offline: true, ReadOnly: true, Protected: true, Formatted: true, FileSystem: fileSystemExFAT,
 				Identifiers: []win32.StorageIdentifier{
 					{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
 						Identifier: []byte{0x60, 0, 0xC2, 0x9A}},
@@ -289,7 +290,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"too small for a volume", "disks:\n- {size: 32MiB, content: formatted}\n",
 			`f:2: disks[0]: invalid disk: only a new disk of at least 64 MiB can be formatted`},
 		{"system disk offline", "systemDisk: {offline: true}",
-			`f:1: systemDisk: offline, readOnly, content, boot and letter cannot be set for the system disk`},
+			`f:1: systemDisk: offline, readOnly, protected, content, boot and letter cannot be set for the system disk`},
 		{"identifier without content", disk("identifiers: [{type: naa}]"),
 			"f:3: disks[0].identifiers[0]: an identifier needs exactly one of ascii, utf8 and hex"},
 		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"),

@@ -81,7 +81,7 @@ func (v *volume) mounted() error {
 }
 
 // readOnly reports whether writes to the volume fail with ERROR_WRITE_PROTECT.
-func (v *volume) readOnly() bool { return v.disk.record.ReadOnly }
+func (v *volume) readOnly() bool { return v.disk.record.ReadOnly || v.disk.record.Protected }
 
 // VolumeInformation implements kernel.Volumes.
 func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
