@@ -80,6 +80,9 @@ type DiskClient interface {
 	// and returns only when its volumes can be listed. Taking it offline needs no
 	// volume to be mounted, and does not wait for open files.
 	//
+	// A disk that becomes writable while it is online and mounted is mounted anew by
+	// Windows: files that are open on it may be lost.
+	//
 	// A disk that Windows needs can't be taken offline:
 	// FAILED_PRECONDITION.
 	SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error)
@@ -214,6 +217,9 @@ type DiskServer interface {
 	// state already, nothing is done. Bringing it online also makes it writable,
 	// and returns only when its volumes can be listed. Taking it offline needs no
 	// volume to be mounted, and does not wait for open files.
+	//
+	// A disk that becomes writable while it is online and mounted is mounted anew by
+	// Windows: files that are open on it may be lost.
 	//
 	// A disk that Windows needs can't be taken offline:
 	// FAILED_PRECONDITION.

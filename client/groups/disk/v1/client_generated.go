@@ -99,6 +99,9 @@ func (w *Client) GetDiskStats(context context.Context, request *v1.GetDiskStatsR
 // and returns only when its volumes can be listed. Taking it offline needs no
 // volume to be mounted, and does not wait for open files.
 //
+// A disk that becomes writable while it is online and mounted is mounted anew by
+// Windows: files that are open on it may be lost.
+//
 // A disk that Windows needs can't be taken offline:
 // FAILED_PRECONDITION.
 func (w *Client) SetDiskState(context context.Context, request *v1.SetDiskStateRequest, opts ...grpc.CallOption) (*v1.SetDiskStateResponse, error) {

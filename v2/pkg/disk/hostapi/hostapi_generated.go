@@ -122,6 +122,9 @@ func (d DiskAPI) GetDiskStats(diskNumber uint32) (totalBytes int64, err error) {
 // and returns only when its volumes can be listed. Taking it offline needs no
 // volume to be mounted, and does not wait for open files.
 //
+// A disk that becomes writable while it is online and mounted is mounted anew by
+// Windows: files that are open on it may be lost.
+//
 // A disk that Windows needs can't be taken offline:
 // FAILED_PRECONDITION.
 func (d DiskAPI) SetDiskState(diskNumber uint32, isOnline bool) (err error) {
