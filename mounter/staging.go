@@ -59,7 +59,7 @@ const (
 
 // The kinds of failures of the steps. Those of the agent's calls are package csiproxy's.
 var (
-	// ErrAmbiguous: several disks match where only one is expected.
+	// ErrAmbiguous: several disks match where only one is expected, or the disk has several data volumes.
 	ErrAmbiguous = csiproxy.ErrAmbiguous
 	// ErrDiskTooSmall: Windows does not see the size that a volume is to have.
 	ErrDiskTooSmall = csiproxy.ErrDiskTooSmall

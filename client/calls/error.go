@@ -124,8 +124,8 @@ var (
 	ErrDirectoryNotEmpty = because("directory not empty", []string{reason.DirectoryNotEmpty})
 	// ErrDiskNotFound: no disk has this number, or the volume's disk is gone.
 	ErrDiskNotFound = because("disk not found", []string{reason.DiskNotFound, reason.VolumeGone})
-	// ErrAmbiguous: several disks match where only one is expected.
-	ErrAmbiguous = because("several disks match", []string{reason.AmbiguousDisk})
+	// ErrAmbiguous: several disks match where only one is expected, or the disk has several data volumes.
+	ErrAmbiguous = because("several disks match", []string{reason.AmbiguousDisk, reason.AmbiguousVolume})
 	// ErrDiskTooSmall: Windows does not see the size that a volume is to have.
 	ErrDiskTooSmall = because("the disk is too small", []string{reason.DiskTooSmall})
 	// ErrNotFormatted: a volume that is staged read-only has no file system.

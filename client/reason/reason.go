@@ -65,6 +65,8 @@ const (
 const (
 	// AmbiguousDisk: several disks have the name, or fit the description.
 	AmbiguousDisk = "AMBIGUOUS_DISK"
+	// AmbiguousVolume: the disk has several data volumes, and the call needs its one.
+	AmbiguousVolume = "AMBIGUOUS_VOLUME"
 	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
 	CannotExtend = "CANNOT_EXTEND"
 	// DiskChanged: the volume moved to another disk, or the disk's number became another one's, during the call.

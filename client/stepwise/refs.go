@@ -26,10 +26,12 @@ type Agent struct {
 	MountPoints func(ctx context.Context, volume string) ([]string, error)
 	// Means returns a context for changes of a disk by its number: they fail if the number is another disk's by then.
 	Means func(ctx context.Context, disk Disk) context.Context
-	// MeansDiskOf is Means for the disk of a volume.
+	// MeansDiskOf is Means for the disk of a volume. Such a change leaves a disk online while a volume of it is mounted.
 	MeansDiskOf func(ctx context.Context, disk uint32, volume string) context.Context
 	// DiskDevices returns the devices of the disks by number.
 	DiskDevices func(ctx context.Context) (map[uint32]DiskDevice, error)
+	// DataVolume returns the one data volume of a disk.
+	DataVolume func(ctx context.Context, disk uint32) (string, error)
 	// AddAccess adds entries to the access list of the root directory of a volume that holds nothing.
 	AddAccess func(ctx context.Context, volume string, access []Access) (AccessResult, error)
 	// Own returns a context for looking at what other clients have staged: the client's own rights do not matter there.

@@ -100,8 +100,13 @@ func (m *Mounter) stage(ctx context.Context, disk uint32, target string, options
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)
 	}
 	volume := volumes[0]
-	if slices.Contains(volumes, there.Volume) {
+	switch {
+	case slices.Contains(volumes, there.Volume):
 		volume = there.Volume
+	case len(volumes) > 1 && m.agent.DataVolume != nil:
+		if volume, err = m.agent.DataVolume(ctx, disk); err != nil {
+			return Device{}, err
+		}
 	}
 	if err := m.format(ctx, volume, options.ReadOnly); err != nil {
 		return Device{}, fmt.Errorf("staging disk %d at %s: %w", disk, target, err)

@@ -32,19 +32,18 @@ func (m *Mounter) UnmountDevice(ctx context.Context, target string) error {
 	return m.takeOffline(ctx, volume)
 }
 
-// takeOffline takes the disk of a volume offline, unless the volume is mounted. One that has gone, or is offline, is
-// success.
+// takeOffline takes the disk of a volume offline, unless one of the disk's volumes is mounted. One that has gone, or is
+// offline, is success.
 func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
-	if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
-		return err
-	}
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
 	of, err := m.client.Volume.GetDiskNumberFromVolumeID(ctx, &calls.GetDiskNumberFromVolumeIDRequest{VolumeId: volume})
-	if err == nil {
-		if m.agent.MeansDiskOf != nil { // and again while the disk is open
-			ctx = m.agent.MeansDiskOf(ctx, of.GetDiskNumber(), volume)
-		}
-		err = m.setOffline(ctx, of.GetDiskNumber())
+	disk := of.GetDiskNumber()
+	switch {
+	case err != nil:
+	case m.agent.MeansDiskOf != nil: // it looks while the disk is open, and nothing can be mounted meanwhile
+		err = m.setOffline(m.agent.MeansDiskOf(ctx, disk, volume), disk)
+	default:
+		err = m.takeUnusedOffline(ctx, disk, volume)
 	}
 	if isAny(err, calls.ErrDiskNotFound, calls.ErrVolumeNotFound) {
 		return nil
@@ -52,13 +51,27 @@ func (m *Mounter) takeOffline(ctx context.Context, volume string) error {
 	return err
 }
 
+// takeUnusedOffline takes a disk offline on which a volume lies, unless one of the disk's volumes is mounted.
+func (m *Mounter) takeUnusedOffline(ctx context.Context, disk uint32, volume string) error {
+	volumes := []string{volume}
+	if m.kubelet.files != nil { // else it sees no mounts
+		on, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk})
+		if err != nil {
+			return err
+		}
+		volumes = append(volumes, on.GetVolumeIds()...)
+	}
+	if used, err := m.mountedElsewhere(ctx, volumes); err != nil || used {
+		return err
+	}
+	return m.setOffline(ctx, disk)
+}
+
 // TakeDiskOffline takes a disk offline, unless one of its volumes is mounted. The API knows the disk by its number
 // alone, so a disk that takes the number after the last look goes offline.
 func (m *Mounter) TakeDiskOffline(ctx context.Context, disk Disk, volumes []string) error {
-	for _, volume := range volumes {
-		if used, err := m.mountedElsewhere(ctx, volume); err != nil || used {
-			return err
-		}
+	if used, err := m.mountedElsewhere(ctx, volumes); err != nil || used {
+		return err
 	}
 	if err := m.same(ctx, disk); err != nil {
 		return err
@@ -75,12 +88,8 @@ func (m *Mounter) setOffline(ctx context.Context, disk uint32) error {
 	return err
 }
 
-// mountedElsewhere reports whether a volume is mounted, as far as this mounter sees.
-func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, error) {
-	if m.agent.MountPoints != nil {
-		all, err := m.agent.MountPoints(ctx, volume)
-		return len(all) > 0, err
-	}
+// mountedElsewhere reports whether one of some volumes is mounted in kubelet's directory.
+func (m *Mounter) mountedElsewhere(ctx context.Context, volumes []string) (bool, error) {
 	all, err := m.kubelet.volumes()
 	for _, path := range all {
 		// and not its disk: other drivers' volumes may have more than one, or one that hangs
@@ -89,7 +98,7 @@ func (m *Mounter) mountedElsewhere(ctx context.Context, volume string) (bool, er
 			calls.ErrVolumeNotFound) {
 			return false, err
 		}
-		if err == nil && there == volume {
+		if err == nil && slices.Contains(volumes, there) {
 			return true, nil
 		}
 	}

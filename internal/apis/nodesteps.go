@@ -29,7 +29,8 @@ func nodestepsEndpoint(n *node.Node, others []server.Endpoint) server.Endpoint {
 	g := groups[slices.IndexFunc(groups, func(g versions.Group) bool { return g.Name == "nodesteps" })]
 	m := stepwise.New(calls.Over(server.NewLoopbackConn(others))).
 		ForAgent(stepwise.Agent{MountPoints: n.Volumes.MountPoints, Own: server.WithoutClientPolicy,
-			Means: meansDisk, MeansDiskOf: node.WithDiskOf, DiskDevices: diskDevices(n), AddAccess: addAccess(n)})
+			Means: meansDisk, MeansDiskOf: node.WithDiskOf, DiskDevices: diskDevices(n), DataVolume: n.Volumes.DataVolume,
+			AddAccess: addAccess(n)})
 	if dir := n.Kubelet(); dir != "" {
 		m = m.WithKubelet(dir, kubeletFiles{n.Filesystem, dir})
 	}

@@ -71,7 +71,8 @@ func WithDisk(ctx context.Context, number uint32, ids DiskIDs) context.Context {
 
 // WithDiskOf returns a context for changes that mean the disk of a volume by its number. The volume is asked for its
 // disk while the one with the number is held open: a volume whose disk has gone does not answer, and two disks never
-// have one number at a time. So it needs no identifiers, and tells a disk from its clone.
+// have one number at a time. So it needs no identifiers, and tells a disk from its clone. Such a change leaves a disk
+// online while any of its volumes is mounted.
 func WithDiskOf(ctx context.Context, number uint32, volume string) context.Context {
 	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number: number, volume: volume})
 }

@@ -139,6 +139,11 @@ func (o *op) takeOffline(d *disk) error {
 	if err != nil || !state.online {
 		return err
 	}
+	if want, _ := o.Context.Value(meantDiskKey{}).(meantDisk); want.volume != "" {
+		if used, err := o.hasMountedVolume(d); err != nil || used {
+			return err
+		}
+	}
 	if err := o.dismountAndTakeOffline(d); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
@@ -165,6 +170,40 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
 	return state, nil
+}
+
+// hasMountedVolume reports whether a volume of a disk is mounted, whoever mounted it. None is mounted by the agent while
+// the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
+func (o *op) hasMountedVolume(d *disk) (bool, error) {
+	ids, err := o.volumeIDs()
+	if err != nil {
+		return false, err
+	}
+	volumes, offline := o.volumeExtentsOf(ids)
+	for _, v := range volumes {
+		if v.extent.DiskNumber != d.number {
+			continue
+		}
+		paths, err := o.mountPoints(v.id)
+		if err != nil {
+			return false, err
+		}
+		if len(paths) > 0 {
+			klog.FromContext(o.Context).Info("A disk stays online: a volume of it is mounted", "disk", d.number,
+				"volume", v.id, "path", paths[0])
+			return true, nil
+		}
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return false, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	if _, late := volumesAt(d.number, volumePartitions(layout), volumes); late != nil && !offline {
+		return false, errdefs.Unavailable.Errorf(reason.NotAnswering,
+			"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
+			late.Number)
+	}
+	return false, nil
 }
 
 // dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. A

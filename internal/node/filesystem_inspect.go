@@ -64,17 +64,18 @@ func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
 // MountPoints returns the directories and drives at which a volume is mounted, including those that other programs
 // made.
 func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, error) {
-	return readOf(ctx, v.node, "MountPoints", volumeID, parseVolumeID, operation.Volume,
-		func(o *op, id winpath.VolumeID) ([]string, error) {
-			paths, err := o.Kernel.VolumePathNames(id.String())
-			if errdefs.IsMissing(err) {
-				return nil, nil // the volume has gone
-			}
-			if err != nil {
-				return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
-			}
-			return slices.DeleteFunc(paths, o.isStale), nil
-		})
+	return readOf(ctx, v.node, "MountPoints", volumeID, parseVolumeID, operation.Volume, (*op).mountPoints)
+}
+
+func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
+	paths, err := o.Kernel.VolumePathNames(id.String())
+	if errdefs.IsMissing(err) {
+		return nil, nil // the volume has gone
+	}
+	if err != nil {
+		return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
+	}
+	return slices.DeleteFunc(paths, o.isStale), nil
 }
 
 // Kubelet returns kubelet's directory on the node, the first of the working directories; "" if there is none.

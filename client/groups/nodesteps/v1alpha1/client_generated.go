@@ -60,6 +60,8 @@ func (w *Client) Close() error {
 // that is smaller than its disk. A volume that is mounted at other paths, too,
 // stays mounted there, and a mount point at target_path whose volume has gone
 // is replaced. With read_only nothing is partitioned, formatted or extended.
+// Of a disk with several data volumes, only one that is mounted at target_path
+// is staged.
 //
 // The entries in access are added to the access list of the root directory of
 // the volume, after a format, and when the volume was formatted before and its
@@ -67,10 +69,11 @@ func (w *Client) Close() error {
 // keeps its list, and so does every directory below. SYSTEM and Administrators
 // keep full control. The response says whether the entries are in the list.
 //
-// No such disk is NOT_FOUND; several are FAILED_PRECONDITION, and the text
-// lists them. A description that makes no sense is INVALID_ARGUMENT. A disk or
-// volume with other content, another volume at target_path, and a volume
-// without a file system where read_only is set are FAILED_PRECONDITION.
+// No such disk is NOT_FOUND; several, or several data volumes on it, are
+// FAILED_PRECONDITION, and the text lists them. A description that makes no
+// sense is INVALID_ARGUMENT. A disk or volume with other content, another
+// volume at target_path, and a volume without a file system where read_only is
+// set are FAILED_PRECONDITION.
 func (w *Client) StageDisk(context context.Context, request *v1alpha1.StageDiskRequest, opts ...grpc.CallOption) (*v1alpha1.StageDiskResponse, error) {
 	return w.stub.StageDisk(context, request, opts...)
 }
@@ -98,11 +101,13 @@ func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShar
 // Nothing there is success.
 //
 // A mounted volume is flushed first, and its disk is taken offline
-// afterwards, so that it can be detached without loss, unless the volume is
-// mounted at another path, too. Another disk that gets its number meanwhile is
-// left alone. A link is removed without asking the server to
-// which it leads. If StageShare made it and no other link to the share is left
-// at the paths of kubelet, whoever made it, the mapping of the share goes, too.
+// afterwards, so that it can be detached without loss, unless a volume of the
+// disk is mounted at another path, whoever mounted it. Another disk that gets
+// its number meanwhile is left alone. If a volume of the disk does not answer,
+// the call is UNAVAILABLE, and repeating it goes on. A link is removed without
+// asking the server to which it leads. If StageShare made it and no other link
+// to the share is left at the paths of kubelet, whoever made it, the mapping of
+// the share goes, too.
 //
 // A directory with entries is FAILED_PRECONDITION.
 func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageRequest, opts ...grpc.CallOption) (*v1alpha1.UnstageResponse, error) {
