@@ -50,7 +50,7 @@ func startAgent(address string) []string {
 		return []string{"csi-proxy-emulated -state-dir=DIR, or give the --socket-dir of the one that runs"}
 	}
 	return []string{
-		"if it is a service: sc query csiproxy",
+		"if it is a service: sc.exe query csiproxy",
 		"if it is a DaemonSet: check that its pod runs on this node",
 		"in a container: check that the pipes are mounted into it",
 	}
@@ -125,7 +125,7 @@ func (r *report) privileges() {
 			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process"},
 			`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
 			"or grant its account this user right, and start the agent again",
-			"if it is a service, see whether it is limited to some privileges: sc qprivs csiproxy")
+			"if it is a service, see whether it is limited to some privileges: sc.exe qprivs csiproxy")
 	}
 }
 

@@ -15,12 +15,13 @@ type argument struct {
 
 const (
 	word    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-"
-	literal = word + `\{}?~#` // in single quotes, for PowerShell and POSIX shells
+	literal = word + `\{}?~#` // in single quotes, for PowerShell and POSIX shells; cmd.exe has no such quotes
 )
 
-// command returns a command line to paste, whose format has a %s for each argument. No quoting is safe in PowerShell,
-// cmd.exe and POSIX shells alike: a name with other characters than these is left to the reader, who finds it in the
-// evidence. Letters are ASCII only: code pages of Windows turn some others into quotes.
+// command returns a command line to paste, whose format has a %s for each argument: into PowerShell on Windows, where
+// sc is Set-Content, and into a POSIX shell elsewhere. No quoting is safe in both: a name with other characters than
+// these is left to the reader, who finds it in the evidence. Letters are ASCII only: code pages of Windows turn some
+// others into quotes.
 func command(format string, arguments ...argument) string {
 	var words []any
 	var hidden []string

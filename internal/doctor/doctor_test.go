@@ -294,23 +294,23 @@ func TestServices(t *testing.T) {
 				"LanmanWorkstation"}}},
 		"disabled": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation", Installed: true,
 			Status: "stopped", Start: "disabled"}}},
-			[]verdict{{doctor.Problem, "service-stopped", "sc config LanmanWorkstation start= auto"}}},
+			[]verdict{{doctor.Problem, "service-stopped", "sc.exe config LanmanWorkstation start= auto"}}},
 		"agent in a container": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Agent: true}}}, nil},
 		"agent's service stopped": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
 			Status: "stopped", Start: "automatic",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csiproxy"}}},
+			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc.exe start csiproxy"}}},
 		"agent's service on its way": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
 			Status: "start-pending", Start: "automatic", Agent: true}}}, nil},
 		"agent's service of another name": {doctor.Facts{Services: []doctor.Service{{Name: "csi-proxy", Installed: true,
 			Status: "stopped", Start: "automatic",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc start csi-proxy"}}},
+			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc.exe start csi-proxy"}}},
 		"agent under nssm": {doctor.Facts{Services: []doctor.Service{{Name: "csi-proxy", Installed: true, Status: "running",
 			Start: "automatic", Agent: true,
 			Wrapper: `C:\k\nssm.exe`}}}, []verdict{{doctor.Note, "service-wrapped", "csi-proxy service install -name " +
 			"csi-proxy -start"}}},
 		"agent's service starts by demand": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
 			Status: "running", Start: "manual",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc config csiproxy start= auto"}}},
+			Agent: true}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc.exe config csiproxy start= auto"}}},
 	} {
 		if diff := cmp.Diff(verdicts(t, test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)

@@ -61,7 +61,8 @@ func (r *report) writable() {
 		}
 		do := "chmod go-w %s"
 		if strings.Contains(d.Path, `\`) {
-			do = "look at what is in it, and: icacls %s /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F"
+			do = "look at what is in it, and: icacls %s /inheritance:r /grant:r '*S-1-5-18:(OI)(CI)F' " +
+				"'*S-1-5-32-544:(OI)(CI)F'"
 		}
 		r.add(Warning, "writable-directory", "others than administrators may change a directory: they can put programs, "+
 			"links or endpoints into "+d.Path, []string{"may change it: " + strings.Join(d.Who, ", ")},

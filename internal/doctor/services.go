@@ -30,11 +30,11 @@ func (r *report) services() {
 		case s.Agent && s.Installed && stopped && !strings.HasSuffix(s.Status, "-pending"):
 			found(Warning, "service-stopped",
 				"the agent's service is installed and does not run: another agent answers, which may end with its container",
-				command("sc start %s", name),
+				command("sc.exe start %s", name),
 				"if a DaemonSet has taken over: "+command("csi-proxy service uninstall -name %s", name))
 		case s.Agent && s.Installed && s.Start != "automatic":
 			found(Warning, "service-not-automatic", "the agent's service does not start with the node",
-				command("sc config %s start= auto", name))
+				command("sc.exe config %s start= auto", name))
 		case s.Wrapper != "":
 			found(Note, "service-wrapped",
 				"another program starts the agent, and may cut off its operations when the service stops",
@@ -46,7 +46,7 @@ func (r *report) services() {
 // startService returns the steps that start a service.
 func startService(s Service) []string {
 	name := argument{"SERVICE", s.Name}
-	auto, start := command("sc config %s start= auto", name), command("csi-proxyctl system service start %s", name)
+	auto, start := command("sc.exe config %s start= auto", name), command("csi-proxyctl system service start %s", name)
 	switch {
 	case !s.Installed:
 		return []string{"install the Windows feature that has the service " + s.Name}

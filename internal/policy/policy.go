@@ -70,8 +70,8 @@ func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
 			return r, nil
 		}
 	}
-	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s",
-		Describe(peer), p.name)
+	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s; for csi-proxyctl, "+
+		"deploy/policies/operator.yaml has it", Describe(peer), p.name)
 }
 
 // Name returns the rule's name.
