@@ -56,6 +56,7 @@ func everyFinding() []doctor.Facts {
 		Tree: &treeview.Tree{Disks: []treeview.Disk{
 			disk(func(d *treeview.Disk) { d.Online = &no }),
 			disk(func(d *treeview.Disk) { d.ReadOnly = &yes }),
+			disk(func(d *treeview.Disk) { d.Partitions[0].Attributes = []string{"hidden", "read-only"} }),
 			disk(func(d *treeview.Disk) { d.SizeBytes = 20 << 30 }),
 			disk(func(d *treeview.Disk) { volume(d).TotalBytes = 5 << 30 }),
 			disk(func(d *treeview.Disk) { volume(d).MountPoints = []string{} }),

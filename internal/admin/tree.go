@@ -38,7 +38,8 @@ func treeMessage(tree *node.Tree) *api.GetTreeResponse {
 			SerialNumber: d.SerialNumber, Page83: d.Page83,
 		}
 		for _, p := range d.Partitions {
-			partition := &api.Partition{Number: p.Number, OffsetBytes: p.OffsetBytes, SizeBytes: p.SizeBytes, Kind: p.Kind}
+			partition := &api.Partition{Number: p.Number, OffsetBytes: p.OffsetBytes, SizeBytes: p.SizeBytes, Kind: p.Kind,
+				Attributes: p.Attributes}
 			if v := p.Volume; v != nil {
 				partition.Volume = &api.Volume{
 					Id: v.ID, FileSystem: v.FileSystem, TotalBytes: v.TotalBytes, UsedBytes: v.UsedBytes, MountPoints: v.MountPoints,

@@ -52,6 +52,45 @@ func mountPoint(d *admin.Dangling) bool {
 	return d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT
 }
 
+// attributes judges the attributes of partitions by which Windows hides a volume or lets none write to it.
+func (r *report) attributes() {
+	for _, d := range r.allDisks() {
+		for _, p := range d.Partitions {
+			for _, a := range p.Unusual() {
+				r.add(Warning, "partition-attribute",
+					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, map[string]string{
+						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a]),
+					append(describe(d), "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
+					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
+						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
+			}
+		}
+	}
+}
+
+// identities finds disks that drivers cannot tell apart: each of several has the same serial number or page 83.
+func (r *report) identities() {
+	disks := map[string][]treeview.Disk{}
+	for _, d := range r.allDisks() {
+		for name, id := range map[string]string{"serial number ": d.SerialNumber, "page 83 ": d.Page83} {
+			if id != "" {
+				disks[name+id] = append(disks[name+id], d)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(disks)) {
+		if len(disks[id]) < 2 {
+			continue
+		}
+		var evidence []string
+		for _, d := range disks[id] {
+			evidence = append(evidence, describe(d)...)
+		}
+		r.add(Note, "same-identity", "disks have the same "+id+": a driver that looks for it may take the wrong one",
+			evidence, "see how the storage system names its disks; a clone has the identity of its source there")
+	}
+}
+
 // grown finds a disk whose only data partition does not use all of it.
 func (r *report) grown(d treeview.Disk) {
 	end := int64(0)

@@ -82,6 +82,9 @@ func TestDisksAndVolumes(t *testing.T) {
 		"not mounted": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{} },
 			[]verdict{{doctor.Note, "volume-not-mounted", ""}}},
 		"mount points not known": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = nil }, nil},
+		"hidden": {func(d *treeview.Disk) { d.Partitions[1].Attributes = []string{"hidden", "no drive letter"} },
+			[]verdict{{doctor.Warning, "partition-attribute", "if pods are to write to it, in diskpart: select disk 3, " +
+				"select partition 2, gpt attributes=0x8000000000000000"}}},
 		"grown disk": {func(d *treeview.Disk) { d.SizeBytes = 20 * gib },
 			[]verdict{{doctor.Warning, "partition-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
 		"grown system disk": {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
@@ -210,6 +213,16 @@ func TestConnectionsAndLinks(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+func TestDisksOfOneIdentity(t *testing.T) {
+	a, b, c := mounted(), mounted(), mounted()
+	a.SerialNumber, b.SerialNumber, c.SerialNumber, c.Page83 = "1", "1", "2", "naa"
+	b.Number, c.Number = 4, 5
+	findings := doctor.Examine(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{a, b, c}}})
+	if len(findings) != 1 || findings[0].Check != "same-identity" || len(findings[0].Evidence) != 4 {
+		t.Errorf("got %+v, want one finding about disks 3 and 4", findings)
 	}
 }
 

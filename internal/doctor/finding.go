@@ -93,6 +93,8 @@ func (f Facts) checks() []check {
 		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
 		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
+		{(*report).attributes, noTree, "partition-attribute"},
+		{(*report).identities, noTree, "same-identity"},
 		{(*report).volumes, noTree, "volume-not-mounted file-system-smaller"},
 		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
 		{(*report).settings, noAgent, "automount-off san-policy bitlocker-required"},

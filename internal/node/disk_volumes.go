@@ -58,6 +58,13 @@ func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Parti
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(partitions, func(p win32.Partition) bool {
+		return slices.Contains(attributesOf(p), "hidden")
+	}); len(volumes) == 0 && i >= 0 {
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
+			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", number,
+			partitions[i].Number)
+	}
 	if len(volumes) == 0 { // callers index the first one unchecked
 		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", number)
 	}

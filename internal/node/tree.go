@@ -45,6 +45,7 @@ type TreePartition struct {
 	OffsetBytes int64
 	SizeBytes   int64
 	Kind        string // "basic data", "Microsoft Reserved", "EFI system"
+	Attributes  []string
 	Volume      *TreeVolume
 }
 
@@ -79,6 +80,7 @@ func (o *op) tree() (*Tree, error) {
 		tree.Disks = append(tree.Disks, branch)
 	}
 	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
+	o.attachLocations(tree)
 	o.attachVolumes(tree, volumes)
 	return tree, err
 }
@@ -118,20 +120,29 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 	if device, err := d.storageDevice(); err == nil {
 		branch.BusType = busTypeName(device.BusType)
 	}
-	if location, err := d.location(); err == nil {
-		branch.Adapter, branch.Bus, branch.Target, branch.LUN = location.Adapter, location.Bus,
-			location.Target, location.LUNID
-	}
 	for _, p := range layout.Partitions {
 		if p.Length > 0 {
 			branch.Partitions = append(branch.Partitions, TreePartition{
 				Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p),
+				Attributes: attributesOf(p),
 			})
 		}
 	}
 	slices.SortFunc(branch.Partitions,
 		func(a, b TreePartition) int { return cmp.Compare(a.OffsetBytes, b.OffsetBytes) })
 	return branch, nil
+}
+
+// attachLocations gives the disks the addresses that ListDiskLocations has for them, without a withheld LUN.
+func (o *op) attachLocations(tree *Tree) {
+	locations, err := o.diskLocations()
+	if err != nil {
+		o.skipped("the addresses of the disks are not known", err)
+	}
+	for i := range tree.Disks {
+		d, at := &tree.Disks[i], locations[tree.Disks[i].Number]
+		d.Adapter, d.Bus, d.Target, d.LUN = at.Adapter, at.Bus, at.Target, at.LUNID
+	}
 }
 
 // attachVolumes attaches the volumes to their partitions.
@@ -197,6 +208,25 @@ func partitionKind(p win32.Partition) string {
 	default:
 		return "type " + p.Type.String()
 	}
+}
+
+// attributesOf names the attributes of a GPT partition with basic data ("PARTITION_INFORMATION_GPT").
+func attributesOf(p win32.Partition) (names []string) {
+	if p.Style != win32.PARTITION_STYLE_GPT || p.Type != win32.PartitionBasicData {
+		return nil
+	}
+	for _, a := range []struct {
+		bit  uint64
+		name string
+	}{
+		{win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN, "hidden"}, {win32.GPT_BASIC_DATA_ATTRIBUTE_READ_ONLY, "read-only"},
+		{win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER, "no drive letter"},
+	} {
+		if p.Attributes&a.bit != 0 {
+			names = append(names, a.name)
+		}
+	}
+	return names
 }
 
 // busTypeName names the bus of a disk (STORAGE_BUS_TYPE).

@@ -6,6 +6,7 @@ package treeview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -39,11 +40,13 @@ type Disk struct {
 
 // Partition is one partition of a Disk.
 type Partition struct {
-	Number      uint32  `json:"partitionNumber"`
-	OffsetBytes int64   `json:"offsetBytes"`
-	SizeBytes   int64   `json:"sizeBytes"`
-	Kind        string  `json:"kind"` // "basic data", "EFI system"
-	Volume      *Volume `json:"volume"`
+	Number      uint32 `json:"partitionNumber"`
+	OffsetBytes int64  `json:"offsetBytes"`
+	SizeBytes   int64  `json:"sizeBytes"`
+	Kind        string `json:"kind"` // "basic data", "EFI system"
+	// Attributes are those of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
+	Attributes []string `json:"attributes"`
+	Volume     *Volume  `json:"volume"`
 }
 
 // Volume is the volume on a Partition.
@@ -54,6 +57,11 @@ type Volume struct {
 	TotalBytes  int64    `json:"totalBytes"` // of the file system
 	UsedBytes   int64    `json:"usedBytes"`
 	MountPoints []string `json:"mountPoints"` // nil: not known
+}
+
+// Unusual returns the attributes that the agent's own partitions do not have.
+func (p Partition) Unusual() []string {
+	return slices.DeleteFunc(slices.Clone(p.Attributes), func(a string) bool { return a == "no drive letter" })
 }
 
 // Volumes returns the partitions of the disk that have a volume.
@@ -157,7 +165,7 @@ func FromAdmin(from *admin.GetTreeResponse) *Tree {
 		}
 		for _, p := range d.GetPartitions() {
 			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(),
-				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind()}
+				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind(), Attributes: append([]string{}, p.GetAttributes()...)}
 			if v := p.GetVolume(); v != nil {
 				partition.Volume = &Volume{
 					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "",

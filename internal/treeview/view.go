@@ -71,7 +71,7 @@ func (v *view) partition(p Partition, branch, below string) {
 		return
 	}
 	v.line("%sPartition %-*d  %*s  %s", branch, v.partitions.number, p.Number, v.partitions.size, Size(p.SizeBytes),
-		p.Kind)
+		strings.Join(append([]string{p.Kind}, p.Unusual()...), ", "))
 	if p.Volume != nil {
 		v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
 	}

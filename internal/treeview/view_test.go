@@ -20,10 +20,11 @@ func TestWrite(t *testing.T) {
 			SerialNumber: "EMU-DISK-0000", Partitions: []*admin.Partition{
 				{Number: 1, SizeBytes: 100 << 20, Kind: "EFI system", Volume: &admin.Volume{Id: `\\?\Volume{1}\`}},
 				{Number: 2, SizeBytes: 16 << 20, Kind: "MSR"},
-				{Number: 3, SizeBytes: 64<<30 - 118<<20, Kind: "basic data", Volume: &admin.Volume{
-					Id: `\\?\Volume{2}\`, FileSystem: "NTFS", TotalBytes: 64<<30 - 118<<20, UsedBytes: 3 << 29,
-					MountPoints: []string{`C:\`, `C:\mnt\`},
-				}},
+				{Number: 3, SizeBytes: 64<<30 - 118<<20, Kind: "basic data",
+					Attributes: []string{"hidden", "no drive letter"}, Volume: &admin.Volume{
+						Id: `\\?\Volume{2}\`, FileSystem: "NTFS", TotalBytes: 64<<30 - 118<<20, UsedBytes: 3 << 29,
+						MountPoints: []string{`C:\`, `C:\mnt\`},
+					}},
 			},
 		},
 		{Number: 1, SizeBytes: 10 << 30, Style: "RAW", Online: true, SerialNumber: "vol\x1b[31m", Page83: "EMULATED  disk-2"},
@@ -35,7 +36,7 @@ Disk 0   64 GiB  GPT  online, system      SAS adapter 1 bus 0 target 0 LUN 0
 ├─ Partition 1   100 MiB  EFI system
 │  └─ \\?\Volume{1}\  no file system
 ├─ Partition 2    16 MiB  MSR
-└─ Partition 3  63.8 GiB  basic data
+└─ Partition 3  63.8 GiB  basic data, hidden
    └─ \\?\Volume{2}\  NTFS  1.5 GiB of 63.8 GiB used
       ├─ C:\
       └─ C:\mnt\

@@ -41,6 +41,8 @@ const (
 	DanglingKind_DANGLING_KIND_LINK DanglingKind = 2
 	// A link to a share that is not mapped.
 	DanglingKind_DANGLING_KIND_SHARE DanglingKind = 3
+	// A link to kubelet's globalmount at which nothing is mounted: a plain directory of the system disk.
+	DanglingKind_DANGLING_KIND_NOT_MOUNTED DanglingKind = 4
 )
 
 // Enum value maps for DanglingKind.
@@ -50,12 +52,14 @@ var (
 		1: "DANGLING_KIND_MOUNT_POINT",
 		2: "DANGLING_KIND_LINK",
 		3: "DANGLING_KIND_SHARE",
+		4: "DANGLING_KIND_NOT_MOUNTED",
 	}
 	DanglingKind_value = map[string]int32{
 		"DANGLING_KIND_UNSPECIFIED": 0,
 		"DANGLING_KIND_MOUNT_POINT": 1,
 		"DANGLING_KIND_LINK":        2,
 		"DANGLING_KIND_SHARE":       3,
+		"DANGLING_KIND_NOT_MOUNTED": 4,
 	}
 )
 
@@ -500,7 +504,9 @@ type Partition struct {
 	// Its purpose: "basic data", "MSR", "EFI system".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The volume on it; unset where there is none.
-	Volume        *Volume `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
+	Volume *Volume `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
+	// The attributes of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
+	Attributes    []string `protobuf:"bytes,6,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -566,6 +572,13 @@ func (x *Partition) GetKind() string {
 func (x *Partition) GetVolume() *Volume {
 	if x != nil {
 		return x.Volume
+	}
+	return nil
+}
+
+func (x *Partition) GetAttributes() []string {
+	if x != nil {
+		return x.Attributes
 	}
 	return nil
 }
@@ -1163,9 +1176,12 @@ func (x *KernelCall) GetPart() uint32 {
 	return 0
 }
 
-// InspectRequest is empty.
+// InspectRequest says how much is asked.
 type InspectRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether each disk is asked, and each mapped share entered to which a link leads, as GetUsage enters it. Disks and
+	// servers are asked side by side, each for some seconds at most; a look does not delay the removal of a mapping.
+	Thorough      bool `protobuf:"varint,1,opt,name=thorough,proto3" json:"thorough,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1200,6 +1216,13 @@ func (*InspectRequest) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
 }
 
+func (x *InspectRequest) GetThorough() bool {
+	if x != nil {
+		return x.Thorough
+	}
+	return false
+}
+
 // InspectResponse is the condition of a node.
 type InspectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1218,7 +1241,15 @@ type InspectResponse struct {
 	MissingPrivileges []*Privilege `protobuf:"bytes,6,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
 	// The volumes and shares that are staged for CSI drivers, and to which no link and no other mount point below the
 	// working directories leads, by path. None unless the search for such links was complete.
-	Unpublished   []*Unpublished `protobuf:"bytes,7,rep,name=unpublished,proto3" json:"unpublished,omitempty"`
+	Unpublished []*Unpublished `protobuf:"bytes,7,rep,name=unpublished,proto3" json:"unpublished,omitempty"`
+	// The paths of pods and others that lead to a volume or a share, by path; kubelet's globalmounts are not among them.
+	Published []*Publication `protobuf:"bytes,8,rep,name=published,proto3" json:"published,omitempty"`
+	// Whether the search for links was complete: SMB mappings without a link are unused then.
+	Complete bool `protobuf:"varint,9,opt,name=complete,proto3" json:"complete,omitempty"`
+	// The agent's working directories that it cannot use as they are, by path.
+	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
+	// With thorough: the disks that do not answer, or whose content Windows cannot read.
+	DiskTroubles  []*DiskTrouble `protobuf:"bytes,11,rep,name=disk_troubles,json=diskTroubles,proto3" json:"disk_troubles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1302,6 +1333,218 @@ func (x *InspectResponse) GetUnpublished() []*Unpublished {
 	return nil
 }
 
+func (x *InspectResponse) GetPublished() []*Publication {
+	if x != nil {
+		return x.Published
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *InspectResponse) GetUnusableDirectories() []*WorkingDirectory {
+	if x != nil {
+		return x.UnusableDirectories
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetDiskTroubles() []*DiskTrouble {
+	if x != nil {
+		return x.DiskTroubles
+	}
+	return nil
+}
+
+// Publication is a link or mount point that leads to a volume or a share.
+type Publication struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it is.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// The volume's id, or the share.
+	Target        string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Publication) Reset() {
+	*x = Publication{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Publication) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Publication) ProtoMessage() {}
+
+func (x *Publication) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Publication.ProtoReflect.Descriptor instead.
+func (*Publication) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Publication) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Publication) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+// WorkingDirectory is a directory that the agent was told by -kubelet-path or -working-dir, or one in it.
+type WorkingDirectory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The directory.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Why it cannot be used.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Where it leads, if it is a link that is not followed.
+	LinkTarget    string `protobuf:"bytes,3,opt,name=link_target,json=linkTarget,proto3" json:"link_target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkingDirectory) Reset() {
+	*x = WorkingDirectory{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkingDirectory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkingDirectory) ProtoMessage() {}
+
+func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
+func (*WorkingDirectory) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *WorkingDirectory) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *WorkingDirectory) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *WorkingDirectory) GetLinkTarget() string {
+	if x != nil {
+		return x.LinkTarget
+	}
+	return ""
+}
+
+// DiskTrouble is a disk that is present and cannot be used.
+type DiskTrouble struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The disk: "disk 1", or its device interface if it did not tell its number.
+	Disk string `protobuf:"bytes,1,opt,name=disk,proto3" json:"disk,omitempty"`
+	// Whether it answers, and holds data in place of a partition table that Windows knows. This is looked for only while a
+	// mount point misses its volume.
+	Unreadable bool `protobuf:"varint,2,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
+	// What it holds, or why it does not answer.
+	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiskTrouble) Reset() {
+	*x = DiskTrouble{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiskTrouble) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiskTrouble) ProtoMessage() {}
+
+func (x *DiskTrouble) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiskTrouble.ProtoReflect.Descriptor instead.
+func (*DiskTrouble) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DiskTrouble) GetDisk() string {
+	if x != nil {
+		return x.Disk
+	}
+	return ""
+}
+
+func (x *DiskTrouble) GetUnreadable() bool {
+	if x != nil {
+		return x.Unreadable
+	}
+	return false
+}
+
+func (x *DiskTrouble) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // Unpublished is a volume or share that is staged and not published: for a moment as it should be, or left behind.
 type Unpublished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1315,7 +1558,7 @@ type Unpublished struct {
 
 func (x *Unpublished) Reset() {
 	*x = Unpublished{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1570,7 @@ func (x *Unpublished) String() string {
 func (*Unpublished) ProtoMessage() {}
 
 func (x *Unpublished) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1583,7 @@ func (x *Unpublished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unpublished.ProtoReflect.Descriptor instead.
 func (*Unpublished) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Unpublished) GetPath() string {
@@ -1372,7 +1615,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +1627,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +1640,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Privilege) GetName() string {
@@ -1436,7 +1679,7 @@ type Dangling struct {
 
 func (x *Dangling) Reset() {
 	*x = Dangling{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1691,7 @@ func (x *Dangling) String() string {
 func (*Dangling) ProtoMessage() {}
 
 func (x *Dangling) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1704,7 @@ func (x *Dangling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
 func (*Dangling) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Dangling) GetPath() string {
@@ -1490,15 +1733,21 @@ type SMBMapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The share: \\server\share.
 	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
-	// Its condition in words: "OK", "disconnected", "unavailable".
-	Status        string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// Its condition in Windows' words: "OK", "disconnected", "unavailable". An idle session is disconnected.
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// A link below the working directories that leads to the share; empty: none was seen.
+	Link string `protobuf:"bytes,3,opt,name=link,proto3" json:"link,omitempty"`
+	// With thorough: why the share could not be entered by the link; empty: it could, or there is no link.
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// The Win32 code of the error; 0: none, as of a server that did not answer in time.
+	Win32Code     uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SMBMapping) Reset() {
 	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1759,7 @@ func (x *SMBMapping) String() string {
 func (*SMBMapping) ProtoMessage() {}
 
 func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1772,7 @@ func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
 func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SMBMapping) GetRemotePath() string {
@@ -1540,6 +1789,27 @@ func (x *SMBMapping) GetStatus() string {
 	return ""
 }
 
+func (x *SMBMapping) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetWin32Code() uint32 {
+	if x != nil {
+		return x.Win32Code
+	}
+	return 0
+}
+
 // ISCSISession is a login to a target.
 type ISCSISession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1553,7 +1823,7 @@ type ISCSISession struct {
 
 func (x *ISCSISession) Reset() {
 	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1835,7 @@ func (x *ISCSISession) String() string {
 func (*ISCSISession) ProtoMessage() {}
 
 func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1848,7 @@ func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
 func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ISCSISession) GetTarget() string {
@@ -1610,7 +1880,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1892,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1905,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Operation) GetName() string {
@@ -1693,14 +1963,17 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x06page83\x18\r \x01(\tR\x06page83\x12B\n" +
 	"\n" +
 	"partitions\x18\x0e \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
-	"partitions\"\xb2\x01\n" +
+	"partitions\"\xd2\x01\n" +
 	"\tPartition\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +
 	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x12\n" +
 	"\x04kind\x18\x04 \x01(\tR\x04kind\x127\n" +
-	"\x06volume\x18\x05 \x01(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\x06volume\"\x9c\x01\n" +
+	"\x06volume\x18\x05 \x01(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\x06volume\x12\x1e\n" +
+	"\n" +
+	"attributes\x18\x06 \x03(\tR\n" +
+	"attributes\"\x9c\x01\n" +
 	"\x06Volume\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vfile_system\x18\x02 \x01(\tR\n" +
@@ -1751,8 +2024,9 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
 	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
-	"\x04part\x18\a \x01(\rR\x04part\"\x10\n" +
-	"\x0eInspectRequest\"\xdf\x03\n" +
+	"\x04part\x18\a \x01(\rR\x04part\",\n" +
+	"\x0eInspectRequest\x12\x1a\n" +
+	"\bthorough\x18\x01 \x01(\bR\bthorough\"\xe8\x05\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
 	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
@@ -1762,7 +2036,26 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"operations\x12\x18\n" +
 	"\amissing\x18\x05 \x03(\tR\amissing\x12Q\n" +
 	"\x12missing_privileges\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12F\n" +
-	"\vunpublished\x18\a \x03(\v2$.csiproxy.admin.v1alpha1.UnpublishedR\vunpublished\"9\n" +
+	"\vunpublished\x18\a \x03(\v2$.csiproxy.admin.v1alpha1.UnpublishedR\vunpublished\x12B\n" +
+	"\tpublished\x18\b \x03(\v2$.csiproxy.admin.v1alpha1.PublicationR\tpublished\x12\x1a\n" +
+	"\bcomplete\x18\t \x01(\bR\bcomplete\x12\\\n" +
+	"\x14unusable_directories\x18\n" +
+	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x12I\n" +
+	"\rdisk_troubles\x18\v \x03(\v2$.csiproxy.admin.v1alpha1.DiskTroubleR\fdiskTroubles\"9\n" +
+	"\vPublication\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
+	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
+	"\x10WorkingDirectory\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
+	"\vlink_target\x18\x03 \x01(\tR\n" +
+	"linkTarget\"W\n" +
+	"\vDiskTrouble\x12\x12\n" +
+	"\x04disk\x18\x01 \x01(\tR\x04disk\x12\x1e\n" +
+	"\n" +
+	"unreadable\x18\x02 \x01(\bR\n" +
+	"unreadable\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"9\n" +
 	"\vUnpublished\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
@@ -1775,24 +2068,29 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\bDangling\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
-	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"E\n" +
+	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\x8e\x01\n" +
 	"\n" +
 	"SMBMapping\x12\x1f\n" +
 	"\vremote_path\x18\x01 \x01(\tR\n" +
 	"remotePath\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"D\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x12\n" +
+	"\x04link\x18\x03 \x01(\tR\x04link\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1d\n" +
+	"\n" +
+	"win32_code\x18\x05 \x01(\rR\twin32Code\"D\n" +
 	"\fISCSISession\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
 	"\tconnected\x18\x02 \x01(\bR\tconnected\"f\n" +
 	"\tOperation\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x03age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
-	"\awaiting\x18\x03 \x01(\bR\awaiting*}\n" +
+	"\awaiting\x18\x03 \x01(\bR\awaiting*\x9c\x01\n" +
 	"\fDanglingKind\x12\x1d\n" +
 	"\x19DANGLING_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DANGLING_KIND_MOUNT_POINT\x10\x01\x12\x16\n" +
 	"\x12DANGLING_KIND_LINK\x10\x02\x12\x17\n" +
-	"\x13DANGLING_KIND_SHARE\x10\x032\x8e\x03\n" +
+	"\x13DANGLING_KIND_SHARE\x10\x03\x12\x1d\n" +
+	"\x19DANGLING_KIND_NOT_MOUNTED\x10\x042\x8e\x03\n" +
 	"\x05Admin\x12_\n" +
 	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
 	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12h\n" +
@@ -1812,7 +2110,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(DanglingKind)(0),             // 0: csiproxy.admin.v1alpha1.DanglingKind
 	(*ListAPIsRequest)(nil),       // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
@@ -1830,48 +2128,54 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*KernelCall)(nil),            // 13: csiproxy.admin.v1alpha1.KernelCall
 	(*InspectRequest)(nil),        // 14: csiproxy.admin.v1alpha1.InspectRequest
 	(*InspectResponse)(nil),       // 15: csiproxy.admin.v1alpha1.InspectResponse
-	(*Unpublished)(nil),           // 16: csiproxy.admin.v1alpha1.Unpublished
-	(*Privilege)(nil),             // 17: csiproxy.admin.v1alpha1.Privilege
-	(*Dangling)(nil),              // 18: csiproxy.admin.v1alpha1.Dangling
-	(*SMBMapping)(nil),            // 19: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),          // 20: csiproxy.admin.v1alpha1.ISCSISession
-	(*Operation)(nil),             // 21: csiproxy.admin.v1alpha1.Operation
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
+	(*Publication)(nil),           // 16: csiproxy.admin.v1alpha1.Publication
+	(*WorkingDirectory)(nil),      // 17: csiproxy.admin.v1alpha1.WorkingDirectory
+	(*DiskTrouble)(nil),           // 18: csiproxy.admin.v1alpha1.DiskTrouble
+	(*Unpublished)(nil),           // 19: csiproxy.admin.v1alpha1.Unpublished
+	(*Privilege)(nil),             // 20: csiproxy.admin.v1alpha1.Privilege
+	(*Dangling)(nil),              // 21: csiproxy.admin.v1alpha1.Dangling
+	(*SMBMapping)(nil),            // 22: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),          // 23: csiproxy.admin.v1alpha1.ISCSISession
+	(*Operation)(nil),             // 24: csiproxy.admin.v1alpha1.Operation
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
 	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	22, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
+	25, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
 	11, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
 	11, // 6: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	22, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
-	23, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
+	25, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
+	26, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
 	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
 	13, // 10: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
-	18, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
-	19, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	20, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	21, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	17, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	16, // 16: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
-	0,  // 17: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
-	23, // 18: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	1,  // 19: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	4,  // 20: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	9,  // 21: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
-	14, // 22: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
-	2,  // 23: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	5,  // 24: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 25: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
-	15, // 26: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
-	23, // [23:27] is the sub-list for method output_type
-	19, // [19:23] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	21, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
+	22, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	23, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	24, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	20, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	19, // 16: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
+	16, // 17: csiproxy.admin.v1alpha1.InspectResponse.published:type_name -> csiproxy.admin.v1alpha1.Publication
+	17, // 18: csiproxy.admin.v1alpha1.InspectResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
+	18, // 19: csiproxy.admin.v1alpha1.InspectResponse.disk_troubles:type_name -> csiproxy.admin.v1alpha1.DiskTrouble
+	0,  // 20: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	26, // 21: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	1,  // 22: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	4,  // 23: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	9,  // 24: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
+	14, // 25: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
+	2,  // 26: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	5,  // 27: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	10, // 28: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
+	15, // 29: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	26, // [26:30] is the sub-list for method output_type
+	22, // [22:26] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1889,7 +2193,7 @@ func file_admin_v1alpha1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

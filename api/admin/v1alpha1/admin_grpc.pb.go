@@ -47,8 +47,8 @@ type AdminClient interface {
 	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
 	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing and asks no file server. Parts that could
-	// not be examined are named in missing; the rest is returned.
+	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
+	// thorough. Parts that could not be examined are named in missing; the rest is returned.
 	Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error)
 }
 
@@ -116,8 +116,8 @@ type AdminServer interface {
 	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
 	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
 	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing and asks no file server. Parts that could
-	// not be examined are named in missing; the rest is returned.
+	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
+	// thorough. Parts that could not be examined are named in missing; the rest is returned.
 	Inspect(context.Context, *InspectRequest) (*InspectResponse, error)
 }
 
