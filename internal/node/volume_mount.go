@@ -177,7 +177,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	}
 	text, err := winfs.MountPointText(l)
 	if err == nil {
-		err = o.Kernel.DeleteVolumeMountPoint(text)
+		err = o.RetryHeld(func() error { return o.Kernel.DeleteVolumeMountPoint(text) })
 	}
 	return o.RemovedMountPoint(l, text, path.String(), err)
 }
@@ -194,11 +194,12 @@ func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpat
 	if err != nil {
 		return errdefs.Errorf(err, "mounting at %s", loc.Path)
 	}
-	err = o.Kernel.SetVolumeMountPoint(text, id.String())
+	set := func() error { return o.Kernel.SetVolumeMountPoint(text, id.String()) }
+	err = o.RetryHeld(set)
 	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
 	if !held {
 		loc.Release(directory.Handle)
-		err = o.Kernel.SetVolumeMountPoint(text, id.String())
+		err = o.RetryShared(set)
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):

@@ -29,13 +29,13 @@ const (
 	leafPath   = leafParent + `\mount`
 )
 
-// objecting is a node whose functions take the handle that holds a directory for a sharing violation. Disks 1 and 2
-// have the volumes.
-func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node,
+// withVolumes is a node whose disks 1 and 2 have the volumes. Its functions object to the handle that holds a directory,
+// with a sharing violation, or they do not.
+func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node,
 	k *emulated.Node, volumes []string) {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
-	switches.MountPointCallsDelete = true
+	switches.MountPointCallsDelete = object
 	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
 	if err != nil {
 		t.Fatal(err)
@@ -68,21 +68,33 @@ func objecting(t *testing.T, around func(k *emulated.Node, call kernel.Call, do 
 	return n, k, volumes
 }
 
+// removals unmount a volume from leafPath.
+func removals(n *Node, volume string) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"UnmountVolume": func(ctx context.Context) error { return n.Volumes.UnmountVolume(ctx, volume, leafPath) },
+		"Rmdir":         func(ctx context.Context) error { return n.Filesystem.Rmdir(ctx, leafPath, false) },
+		"Rmdir a tree":  func(ctx context.Context) error { return n.Filesystem.Rmdir(ctx, leafParent, true) },
+		"RmdirContents": func(ctx context.Context) error { return n.Filesystem.RmdirContents(ctx, KubeletDir+`\pods`) },
+	}
+}
+
 func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error) {
 	return k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{Access: access, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN,
 		Options:     win32.FILE_OPEN_REPARSE_POINT})
 }
 
-// If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, at once: a
-// volume is mounted with the way held alone, and a mount point is removed by the handle that holds it.
+// If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, after half
+// a second: a volume is mounted with the way held alone, and a mount point is removed by the handle that holds it.
 func TestMountPointsAreNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := map[string]int{}
-		n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		deleted := 0
+		n, k, volumes := withVolumes(t, true, func(k *emulated.Node, call kernel.Call, do func() error) error {
 			err := do()
+			if call.Code == win32.FSCTL_DELETE_REPARSE_POINT {
+				deleted++
+			}
 			if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
-				calls[call.Function]++
 				for path := leafParent; len(path) > len(KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
 					if _, err := openFor(k, path, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
 						t.Errorf("%s: %s can be opened for deletion: %v", call.Function, path, err)
@@ -98,28 +110,122 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 				t.Errorf("the mount manager lists %q, %v, want %d", paths, err, want)
 			}
 		}
-		for name, remove := range map[string]func() error{
-			"UnmountVolume": func() error { return n.Volumes.UnmountVolume(t.Context(), volumes[0], leafPath) },
-			"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), leafPath, false) },
-			"Rmdir a tree":  func() error { return n.Filesystem.Rmdir(t.Context(), leafParent, true) },
-			"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), KubeletDir+`\pods`) },
-		} {
+		for name, remove := range removals(n, volumes[0]) {
 			if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil {
 				t.Errorf("MountVolume: %v", err)
 			}
 			listed(1)
-			if err := remove(); err != nil {
+			if err := remove(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			listed(0)
 		}
-		if waited := time.Since(begin); waited != 0 {
+		if waited := time.Since(begin); waited > 8*600*time.Millisecond {
 			t.Errorf("waited %v", waited)
 		}
-		if calls["SetVolumeMountPoint"] != 8 || calls["DeleteVolumeMountPoint"] != 4 {
-			t.Errorf("the calls were %v, want two for each mount and one for each unmount", calls)
+		if deleted != 4 {
+			t.Errorf("%d mount points were removed by their handle, want each", deleted)
 		}
 	})
+}
+
+// What another program has open for a moment is waited for with the directory held, and Windows' function does it all.
+func TestMountPointsThatAScannerHasOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := map[string]int{}
+		n, k, volumes := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+			switch {
+			case call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
+				t.Errorf("%s is removed by its handle", call.Object)
+			case call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint":
+				if calls[call.Function]++; calls[call.Function]%3 != 0 {
+					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
+				}
+				if _, err := openFor(k, leafPath, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+					t.Errorf("%s: %s can be opened for deletion: %v", call.Function, leafPath, err)
+				}
+			}
+			return do()
+		})
+		for name, remove := range removals(n, volumes[0]) {
+			if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil {
+				t.Errorf("MountVolume: %v", err)
+			}
+			if err := remove(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if paths, err := k.VolumePathNames(volumes[0]); err != nil || len(paths) > 0 {
+				t.Errorf("%s: the mount manager lists %q, %v", name, paths, err)
+			}
+		}
+		if calls["SetVolumeMountPoint"] != 12 || calls["DeleteVolumeMountPoint"] != 12 {
+			t.Errorf("the calls were %v, want each three times for four mounts", calls)
+		}
+	})
+}
+
+// A scanner is waited for when the directory is no longer held, too.
+func TestScannerBesideTheSecondWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		released := 0
+		n, k, volumes := withVolumes(t, true, func(k *emulated.Node, call kernel.Call, do func() error) error {
+			if call.Function != "SetVolumeMountPoint" {
+				return do()
+			}
+			if h, err := openFor(k, leafPath, win32.DELETE); err == nil {
+				if released++; released <= 2 {
+					defer func() { _ = h.Close() }() // it is the scanner
+				} else {
+					_ = h.Close()
+				}
+			}
+			return do()
+		})
+		if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil || released != 3 {
+			t.Errorf("MountVolume: %v, after %d calls without the directory held", err, released)
+		}
+		if paths, err := k.VolumePathNames(volumes[0]); err != nil || len(paths) != 1 {
+			t.Errorf("the mount manager lists %q, %v", paths, err)
+		}
+	})
+}
+
+// Of several mount points in a tree, each waits for its scanner, and the operation's own handle is waited for once.
+func TestMountPointsInATree(t *testing.T) {
+	for _, object := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			scanned, byHandle := map[string]time.Time{}, 0
+			n, _, volumes := withVolumes(t, object, func(_ *emulated.Node, call kernel.Call, do func() error) error {
+				switch {
+				case call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
+					byHandle++
+				case call.Function == "DeleteVolumeMountPoint" && !object:
+					if scanned[call.Object].IsZero() {
+						scanned[call.Object] = time.Now()
+					}
+					if time.Since(scanned[call.Object]) < 400*time.Millisecond {
+						return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
+					}
+				}
+				return do()
+			})
+			for i, name := range []string{`\first`, `\second`} {
+				if err := n.Volumes.MountVolume(t.Context(), volumes[i], leafParent+name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			begin := time.Now()
+			if err := n.Filesystem.Rmdir(t.Context(), leafParent, true); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(begin); object && waited > time.Second {
+				t.Errorf("waited %v, want half a second in all", waited)
+			}
+			if want := map[bool]int{true: 2}[object]; byHandle != want {
+				t.Errorf("%d mount points were removed by their handle, want %d", byHandle, want)
+			}
+		})
+	}
 }
 
 // A workload replaces the directory while a volume is mounted at it and it is not held. The mount fails, and nothing is
@@ -160,17 +266,15 @@ func TestReplacedWhileMounting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var other string
-			sets, undone := 0, []string{}
-			n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+			undone := []string{}
+			n, k, volumes := withVolumes(t, true, func(k *emulated.Node, call kernel.Call, do func() error) error {
 				err := do()
 				switch {
 				case call.Function == "DeleteVolumeMountPoint" || call.Code == win32.FSCTL_DELETE_REPARSE_POINT:
 					undone = append(undone, call.Object)
-				case call.Function == "SetVolumeMountPoint":
-					if sets++; sets == 2 {
-						move(t, k, leafPath, leafParent, "elsewhere")
-						c.replace(t, k, other)
-					}
+				case call.Function == "SetVolumeMountPoint" && err == nil:
+					move(t, k, leafPath, leafParent, "elsewhere")
+					c.replace(t, k, other)
 				}
 				return err
 			})
@@ -217,15 +321,10 @@ func move(t *testing.T, k *emulated.Node, path, into, name string) {
 
 // A volume that is mounted there by the second call is not replaced by what another program does between the two.
 func TestMountedByAnotherProcess(t *testing.T) {
-	sets := 0
-	other := ""
-	n, k, volumes := objecting(t, func(k *emulated.Node, call kernel.Call, do func() error) error {
+	var other string
+	n, k, volumes := withVolumes(t, true, func(k *emulated.Node, call kernel.Call, do func() error) error {
 		if call.Function == "SetVolumeMountPoint" {
-			if sets++; sets == 2 {
-				if err := k.SetVolumeMountPoint(leafPath+`\`, other); err != nil {
-					t.Error(err)
-				}
-			}
+			_ = k.SetVolumeMountPoint(leafPath+`\`, other) // it works when the directory is no longer held
 		}
 		return do()
 	})

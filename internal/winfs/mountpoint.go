@@ -4,11 +4,13 @@ package winfs
 
 import (
 	"strings"
+	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -23,8 +25,27 @@ func MountPointText(directory *File) (string, error) {
 	return text + `\`, err
 }
 
+// heldTime is how long a sharing violation may be that of another program, such as a virus scanner.
+const heldTime = 500 * time.Millisecond
+
+// RetryHeld repeats f, which makes or removes a mount point at a directory that the operation holds, while that is a
+// sharing violation, for heldTime. One that stays is taken for that of the operation's own handle; the next call of f
+// does not wait then.
+func (fs *FS) RetryHeld(f func() error) error {
+	for {
+		err := f()
+		if !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION) {
+			fs.held = operation.Backoff{}
+			return err
+		}
+		if !fs.held.Wait(heldTime) {
+			return err
+		}
+	}
+}
+
 // RemovedMountPoint finishes a DeleteVolumeMountPointW that failed with err at a held mount point. It deletes the
-// reparse point by the handle if Windows took that handle for a sharing violation. It also does so if the volume is
+// reparse point by the handle if Windows takes that handle for a sharing violation. It also does so if the volume is
 // gone or does not answer, because a mount point that stays blocks the pod, and if Windows sees no mount point there.
 func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
 	if err == nil {

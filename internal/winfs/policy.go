@@ -45,10 +45,11 @@ func NewPolicy(workingDirs []string) (*Policy, error) {
 type FS struct {
 	*operation.Operation
 	policy *Policy
+	held   operation.Backoff // see RetryHeld
 }
 
 // For returns the files for an operation.
-func (p *Policy) For(o *operation.Operation) *FS { return &FS{o, p} }
+func (p *Policy) For(o *operation.Operation) *FS { return &FS{Operation: o, policy: p} }
 
 // Dirs returns the working directories.
 func (p *Policy) Dirs() []winpath.Path { return p.dirs.Dirs() }

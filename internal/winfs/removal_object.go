@@ -118,7 +118,8 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if text, err := MountPointText(l); err != nil || text != at.text {
 		return nil
 	}
-	return r.RemovedMountPoint(l, at.text, path.String(), r.Kernel.DeleteVolumeMountPoint(at.text))
+	err = r.RetryHeld(func() error { return r.Kernel.DeleteVolumeMountPoint(at.text) })
+	return r.RemovedMountPoint(l, at.text, path.String(), err)
 }
 
 // openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.

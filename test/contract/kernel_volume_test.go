@@ -13,7 +13,7 @@ func volumeVaries() map[string]string {
 	const (
 		path   = "if a link or mount point is on the way: two calls for each directory on the way are added."
 		byText = "with the path: Windows takes it as text, so that each directory on the way is held by a handle of its " +
-			"own, with two calls for each."
+			"own, with two calls for each. After a sharing violation the call is repeated for 0.5 s."
 	)
 	return map[string]string{
 		"ListVolumesOnDisk": "with all volumes of the node; until each partition has its volume, for 10 s " +
