@@ -149,6 +149,11 @@ func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64
 		})
 }
 
+func (k *intercepted) OnlinePartition(diskNumber uint32, offset int64) error {
+	return k.do("OnlinePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset),
+		func() error { return k.kernel.OnlinePartition(diskNumber, offset) })
+}
+
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenOptions) (Handle, error) {
 	object := name
 	if d, ok := dir.(*interceptedHandle); ok {

@@ -64,6 +64,10 @@ type Devices interface {
 	// ResizePartition makes the partition that begins at an offset of a disk, and the file system in it, sizeBytes long
 	// (MSFT_Partition.Resize).
 	ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
+
+	// OnlinePartition brings the volume of the partition that begins at an offset of a disk online
+	// (MSFT_Partition.Online).
+	OnlinePartition(diskNumber uint32, offset int64) error
 }
 
 // Files reaches files and directories by handle.

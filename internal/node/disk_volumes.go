@@ -217,7 +217,7 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 		// Volumes of Windows' own partitions are ignored.
 		if slices.ContainsFunc(partitions,
 			func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
-			if err := o.bringVolumeOnline(v.id); err != nil {
+			if err := o.bringVolumeOnline(v); err != nil {
 				return nil, err
 			}
 		}

@@ -17,7 +17,8 @@ const (
 	answerTime    = 10 * time.Second // until a file server answers a query
 	statusTime    = 2 * time.Second  // until the mapping of a share that answers is no longer listed as disconnected
 	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
-	formatTime    = 10 * time.Second // until a new volume can be formatted
+	formatTime    = 30 * time.Second // until a new volume can be formatted; StorageDsc waits as long
+	freshTime     = 5 * time.Second  // until a volume that has just come online can be, whatever the provider says
 	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed
 	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
 	transientTime = time.Second      // until a disk that is "not ready" answers

@@ -132,10 +132,13 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 }
 
 // formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
-// Windows' storage provider has not learned of it yet. It looks at the volume again before each: what made it busy may
-// have written to it, and the attempt that failed may have formatted it.
+// Windows' storage provider has not learned of it yet. Then it may also say failed (2, 4) or invalid parameter (5). The
+// volume is looked at again before each attempt: what made it busy may have written to it, and the attempt that failed
+// may have formatted it.
+//
+// https://github.com/pbatard/rufus/issues/386
 func (o *op) formatVolume(id winpath.VolumeID) error {
-	var p operation.Backoff
+	var slow, fresh operation.Backoff
 	for {
 		needed, err := o.formatNeeded(id)
 		if err != nil || !needed {
@@ -144,7 +147,12 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		if err = o.Kernel.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
-		unknown := errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
+		p, limit := &slow, formatTime
+		early := errdefs.HasCode(err, win32.ERROR_GEN_FAILURE, win32.ERROR_INVALID_PARAMETER)
+		if early {
+			p, limit = &fresh, freshTime
+		}
+		unknown := early || errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
 			win32.ERROR_WRITE_PROTECT)
 		if unknown {
 			extents, lost := o.volumeExtents(id)
@@ -158,8 +166,8 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 		switch {
 		case !unknown && !errdefs.HasCode(err, win32.ERROR_BUSY):
 			return errdefs.Errorf(err, "formatting volume %s", id)
-		case !p.Wait(formatTime):
-			return errdefs.Errorf(err, "formatting volume %s, which Windows did not do within %v", id, formatTime)
+		case !p.Wait(limit):
+			return errdefs.Errorf(err, "formatting volume %s, which Windows did not do within %v", id, limit)
 		}
 		log := klog.FromContext(o.Context)
 		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)

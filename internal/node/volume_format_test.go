@@ -17,16 +17,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
-// unformattable is a node that never formats, and whose disks have more attributes than their own.
+// unformattable is a node that formats late or never, and whose disks have more attributes than their own.
 type unformattable struct {
 	*emulated.Node
 	refusal    error
 	attributes uint64
 	attempts   int
+	succeeds   int // at this attempt; 0: never
 }
 
-func (u *unformattable) FormatVolume(string, string) error {
-	u.attempts++
+func (u *unformattable) FormatVolume(name, fileSystem string) error {
+	if u.attempts++; u.attempts == u.succeeds {
+		return u.Node.FormatVolume(name, fileSystem)
+	}
 	return u.refusal
 }
 
@@ -115,20 +118,22 @@ func TestFormatThatIsRefused(t *testing.T) {
 		attributes uint64
 		class      errdefs.Class
 		reason     string
-		repeated   bool
+		repeated   time.Duration // 0: it is not repeated
 	}{
-		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, errdefs.Unavailable, "WIN32_40003", true},
-		"not in the cache":   {kernel.StorageNotInCache, 0, errdefs.Unavailable, "WIN32_40006", true},
-		"offline, it says":   {kernel.StorageDiskOffline, 0, errdefs.Unavailable, "WIN32_41003", true},
-		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, errdefs.FailedPrecondition, "WRITE_PROTECT", true},
-		"busy":               {win32.ERROR_BUSY, 0, errdefs.Unavailable, "BUSY", true},
+		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, errdefs.Unavailable, "WIN32_40003", formatTime},
+		"not in the cache":   {kernel.StorageNotInCache, 0, errdefs.Unavailable, "WIN32_40006", formatTime},
+		"offline, it says":   {kernel.StorageDiskOffline, 0, errdefs.Unavailable, "WIN32_41003", formatTime},
+		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, errdefs.FailedPrecondition, "WRITE_PROTECT", formatTime},
+		"busy":               {win32.ERROR_BUSY, 0, errdefs.Unavailable, "BUSY", formatTime},
+		"failed, it says":    {win32.ERROR_GEN_FAILURE, 0, errdefs.Internal, "GEN_FAILURE", freshTime},
+		"invalid, it says":   {win32.ERROR_INVALID_PARAMETER, 0, errdefs.InvalidArgument, "INVALID_PARAMETER", freshTime},
 		"offline": {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, errdefs.FailedPrecondition,
-			reason.DiskOffline, false},
+			reason.DiskOffline, 0},
 		"read-only": {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, errdefs.FailedPrecondition,
-			reason.DiskReadOnly, false},
+			reason.DiskReadOnly, 0},
 		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE,
-			errdefs.FailedPrecondition, reason.DiskOffline, false},
-		"something else": {win32.ERROR_IO_DEVICE, 0, errdefs.Unavailable, "IO_DEVICE", false},
+			errdefs.FailedPrecondition, reason.DiskOffline, 0},
+		"something else": {win32.ERROR_IO_DEVICE, 0, errdefs.Unavailable, "IO_DEVICE", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -147,9 +152,13 @@ func TestFormatThatIsRefused(t *testing.T) {
 					e.Reason != test.reason {
 					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
 				}
-				if took := time.Since(begin); (u.attempts > 1) != test.repeated || (took >= formatTime) != test.repeated ||
-					took > formatTime+time.Second {
+				if took := time.Since(begin); (u.attempts > 1) != (test.repeated > 0) || took < test.repeated ||
+					took > test.repeated+time.Second {
 					t.Errorf("%d attempts in %v", u.attempts, took)
+				}
+				u.succeeds = u.attempts + 3
+				if err := n.Volumes.FormatVolume(t.Context(), id); (err == nil) != (test.repeated > 0) {
+					t.Errorf("refused twice more: %v", err)
 				}
 			})
 		})

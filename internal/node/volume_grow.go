@@ -3,8 +3,6 @@
 package node
 
 import (
-	"fmt"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
@@ -30,24 +28,15 @@ func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, erro
 			if p.Wait(growTime) {
 				continue
 			}
-			err = o.resizePartition(d, partition, target, err)
+			err = o.byProvider(err, func() error {
+				return o.Kernel.ResizePartition(d.number, partition.StartingOffset, target)
+			})
 		}
 		if err != nil {
 			return win32.Partition{}, err
 		}
 		return d.grown(offset, target)
 	}
-}
-
-func (o *op) resizePartition(d *disk, partition win32.Partition, target int64, refused error) error {
-	err := o.Kernel.UpdateStorageCache() // or it may not know the new size either
-	if err == nil {
-		err = o.Kernel.ResizePartition(d.number, partition.StartingOffset, target)
-	}
-	if err != nil {
-		return fmt.Errorf("%w (and otherwise: %w)", refused, err)
-	}
-	return nil
 }
 
 // grown returns a partition that Windows has grown, as it is now.

@@ -10,15 +10,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // bringVolumeOnline brings a volume online that Windows left offline at its arrival, as it does when automount is off
 // (mountvol /N): no file system is mounted on it, and every read fails with ERROR_NOT_READY.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
-func (o *op) bringVolumeOnline(id winpath.VolumeID) error {
-	return o.bringDeviceOnline(operation.Volume(id), id.Device())
+func (o *op) bringVolumeOnline(v diskVolume) error {
+	return o.bringDeviceOnline(operation.Volume(v.id), v.id.Device(), v.extent.DiskNumber, v.extent.StartingOffset)
 }
 
 // bringPartitionOnline brings the volume of the partition that begins at an offset online, if it has arrived. By one of
@@ -31,26 +30,47 @@ func (o *op) bringPartitionOnline(d *disk, offset int64) error {
 		return err
 	}
 	device := fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, d.number, partition.Number)
-	if err := o.bringDeviceOnline(operation.VolumeDevice(device), device); !errdefs.IsMissing(err) {
+	if err := o.bringDeviceOnline(operation.VolumeDevice(device), device, d.number, offset); !errdefs.IsMissing(err) {
 		return err
 	}
 	return nil
 }
 
-func (o *op) bringDeviceOnline(volume operation.Object, device string) error {
+func (o *op) bringDeviceOnline(volume operation.Object, device string, disk uint32, offset int64) error {
 	offline, err := o.isVolumeOffline(volume, device)
 	if err != nil || !offline {
 		return err
 	}
-	h, err := o.Kernel.OpenDevice(device, readWrite)
-	if err != nil {
-		return errdefs.Errorf(err, "opening volume %s to bring it online", volume)
+	err = o.sendOnline(device)
+	if err != nil && !errdefs.IsMissing(err) {
+		err = o.byProvider(err, func() error { return o.Kernel.OnlinePartition(disk, offset) })
 	}
-	defer h.Close()
-	if _, err := h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil); err != nil {
+	if err != nil {
 		return errdefs.Errorf(err, "bringing volume %s online", volume)
 	}
 	klog.FromContext(o.Context).Info("A volume was offline and is online now", "volume", volume)
+	return nil
+}
+
+func (o *op) sendOnline(device string) error {
+	h, err := o.Kernel.OpenDevice(device, readWrite)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	_, err = h.DeviceIoControl(win32.IOCTL_VOLUME_ONLINE, nil, nil)
+	return err
+}
+
+// byProvider makes Windows' storage management do what a device refused: it has its own ways.
+func (o *op) byProvider(refused error, do func() error) error {
+	err := o.Kernel.UpdateStorageCache() // or it may not know the latest state
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
+		return fmt.Errorf("%w (and otherwise: %w)", refused, err)
+	}
 	return nil
 }
 

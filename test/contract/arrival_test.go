@@ -95,11 +95,15 @@ func TestAutomountOff(t *testing.T) {
 				t.Errorf("the data is %q", got)
 			}
 
-			// A volume that cannot be brought online is an error.
+			// A volume that refuses is brought online by the storage provider. If that cannot either, the error has both.
 			second := attach(t, n, emulated.DiskSpec{})
-			n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
-				Error: win32.ERROR_ACCESS_DENIED})
-			wantCode(t, partition(t, n, second), codes.PermissionDenied)
+			refusal := testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
+				Error: win32.ERROR_ACCESS_DENIED}
+			n.Faults.Add(refusal)
+			n.Faults.Add(testnode.Fault{Function: "OnlinePartition", Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
+			wantReason(t, partition(t, n, second), codes.PermissionDenied, "ACCESS_DENIED", "DeviceIoControl", "OnlinePartition")
+			n.Faults.Add(refusal)
+			formatted(t, n, second)
 		})
 	}
 }

@@ -125,26 +125,44 @@ func (d *disk) growBy(want win32.GrowPartition) error {
 
 // ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.
 func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
-	object := fmt.Sprintf("disk %d, offset %d", diskNumber, offset)
-	return n.call("MSFT_Partition.Resize", object, func() error {
+	return n.callPartition("MSFT_Partition.Resize", diskNumber, offset, func(d *disk, p win32.Partition) error {
+		if err := d.writable(); err != nil {
+			return err
+		}
+		if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		if err := d.refreshTable(d.image.size, nil); err != nil {
+			return err
+		}
+		return d.resize(p.Number, sizeBytes-p.Length)
+	})
+}
+
+// OnlinePartition implements kernel.Devices.
+func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
+	return n.callPartition("MSFT_Partition.Online", diskNumber, offset, func(d *disk, p win32.Partition) error {
+		for _, v := range d.volumes {
+			if v.offset == p.StartingOffset && d.arriving(v.id) <= 0 {
+				n.online[v.id] = true
+				return nil
+			}
+		}
+		return win32.ERROR_NOT_FOUND
+	})
+}
+
+func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
+	f func(d *disk, p win32.Partition) error) error {
+	return n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), func() error {
 		d, err := n.installed(diskNumber)
 		if err != nil {
 			return err
 		}
-		if err := d.writable(); err != nil {
-			return err
-		}
 		for _, p := range d.layout.driveLayout().Partitions {
-			if p.StartingOffset != offset || p.Length == 0 {
-				continue
+			if p.StartingOffset == offset && p.Length > 0 {
+				return f(d, p)
 			}
-			if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
-				return win32.ERROR_INVALID_PARAMETER
-			}
-			if err := d.refreshTable(d.image.size, nil); err != nil {
-				return err
-			}
-			return d.resize(p.Number, sizeBytes-p.Length)
 		}
 		return win32.ERROR_NOT_FOUND
 	})

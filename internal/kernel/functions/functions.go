@@ -13,7 +13,7 @@ func All() []string {
 		// Devices
 		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",
 		"WaitForDeviceInstalls", "UpdateStorageCache",
-		"ResizePartition",
+		"ResizePartition", "OnlinePartition",
 		// Files
 		"OpenFile", "SystemWindowsDirectory",
 		// Handle

@@ -76,7 +76,17 @@ func (k Kernel) UpdateStorageCache() error {
 //
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition-resize
 func (k Kernel) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
-	const function = partitionClass + ".Resize"
+	return k.callPartition("Resize", diskNumber, offset, wmi.Parameters{"Size": strconv.FormatInt(sizeBytes, 10)})
+}
+
+// OnlinePartition calls MSFT_Partition.Online.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition-online
+func (k Kernel) OnlinePartition(diskNumber uint32, offset int64) error {
+	return k.callPartition("Online", diskNumber, offset, nil)
+}
+
+func (k Kernel) callPartition(method string, diskNumber uint32, offset int64, in wmi.Parameters) error {
 	object := fmt.Sprintf("disk %d, offset %d", diskNumber, offset)
 	found := false
 	err := k.storage.Each(storageNamespace, partitionQuery, func(i wmi.Instance) (done bool, err error) {
@@ -89,12 +99,12 @@ func (k Kernel) ResizePartition(diskNumber uint32, offset, sizeBytes int64) erro
 			return false, err
 		}
 		found = true
-		return true, storageResult(i.Call("Resize", wmi.Parameters{"Size": strconv.FormatInt(sizeBytes, 10)}))
+		return true, storageResult(i.Call(method, in))
 	})
 	if err == nil && !found {
 		err = win32.ERROR_NOT_FOUND
 	}
-	return failure(function, object, err)
+	return failure(partitionClass+"."+method, object, err)
 }
 
 // The SMB client's namespace and class in WMI. The query selects * because SELECT RemotePath, Status … leaves out the
