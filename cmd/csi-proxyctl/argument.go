@@ -316,6 +316,10 @@ func passwordFlag(c *cobra.Command, usage string, password *string) (read func([
 func readPassword(file string, stdin io.Reader) (string, error) {
 	from := stdin
 	if file != "-" {
+		// a link is followed: Kubernetes' secrets are links
+		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+			return "", fmt.Errorf("cannot read the password: %s is no regular file; - reads standard input", file)
+		}
 		f, err := os.Open(file)
 		if err != nil {
 			return "", fmt.Errorf("cannot read the password: %w", err)

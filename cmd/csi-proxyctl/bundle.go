@@ -21,6 +21,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -171,9 +172,10 @@ func (b *bundle) addLogs(paths []string) {
 	}
 }
 
-// endOf returns the end of a file from the beginning of a line.
+// endOf returns the end of a file from the beginning of a line. Others may write to a log's directory, and a link or a
+// second name there would put a file of the reader's into the bundle.
 func endOf(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return "", err
 	}
@@ -182,8 +184,8 @@ func endOf(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: it is not a regular file", fs.ErrInvalid)
+	if names, err := plainfile.Names(file); err != nil || names > 1 {
+		return "", cmp.Or(err, fmt.Errorf("it has %d names (hard links)", names))
 	}
 	from := max(0, info.Size()-maxLog)
 	text, err := io.ReadAll(io.NewSectionReader(file, from, maxLog))

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy/question"
 	"github.com/kubernetes-csi/csi-proxy/internal/printable"
@@ -129,7 +130,7 @@ servers that it named. The policy leaves out calls that were refused, names in c
 Let the log run until every driver has made, mounted, grown and removed a volume. Then read the result and name the
 rules.`
 	c.RunE = func(c *cobra.Command, args []string) error {
-		file, err := os.Open(args[0])
+		file, err := plainfile.Open(args[0], os.O_RDONLY)
 		if err != nil {
 			return failure{err}
 		}
