@@ -102,7 +102,8 @@ func (n *Node) copyState(to string, disks []diskState) error {
 // node.json is the node's: a start, or the next call, puts the rest in its place.
 const restoringDir = "restoring"
 
-// PrepareRestore copies what Save wrote into a directory, so that Restore finds it. The node stays as it is.
+// PrepareRestore copies what Save wrote into a directory, so that Restore finds it, and opens the copy as a node: one
+// that is incomplete, or was made by somebody else, is refused. The node stays as it is.
 func (n *Node) PrepareRestore(from string) error {
 	return n.control(func() error {
 		if !filepath.IsAbs(from) {
@@ -136,7 +137,17 @@ func (n *Node) takeCopy(from string) error {
 	if err := n.host.removeAll(to); err != nil { // an earlier one
 		return err
 	}
-	return saved.copyTo(to, s)
+	if err := saved.copyTo(to, s); err != nil {
+		return err
+	}
+	tried, err := Open(to, Options{NoSync: n.host.noSync, Before: n.host.before})
+	if err == nil {
+		err = tried.Close()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s is not a whole saved node: %w", from, err), n.host.removeAll(to))
+	}
+	return nil
 }
 
 // Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +27,42 @@ func busyNode(t *testing.T) (n *Node, own, elsewhere, bundle string) {
 	mkdir(t, n, crashDir)
 	must(t, n.SetVolumeMountPoint(crashDir+`\`, own))
 	return n, own, elsewhere, bundle
+}
+
+// A copy that does not open as a node is refused while the node goes on.
+func TestRestoreOfABrokenCopy(t *testing.T) {
+	n, own, elsewhere, _ := busyNode(t)
+	image := n.disks[1].image.file.Name()
+	name := func(saved string) string { return filepath.Join(saved, strings.TrimPrefix(image, n.dir)) }
+	for what, spoil := range map[string]func(saved string) error{
+		"a truncated disk": func(saved string) error { return os.Truncate(name(saved), 1<<20) },
+		"an empty disk":    func(saved string) error { return os.Truncate(name(saved), 0) },
+		"a missing disk":   func(saved string) error { return os.Remove(name(saved)) },
+		"a disk that is a directory": func(saved string) error {
+			return errors.Join(os.Remove(name(saved)), os.Mkdir(name(saved), 0o700))
+		},
+		"no files of a disk": func(saved string) error { return os.RemoveAll(filepath.Dir(name(saved))) },
+		"no disks":           func(saved string) error { return os.RemoveAll(filepath.Join(saved, disksDir)) },
+		"no shares":          func(saved string) error { return os.RemoveAll(filepath.Join(saved, sharesDir)) },
+		"half a node.json":   func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
+	} {
+		saved := filepath.Join(t.TempDir(), "saved")
+		must(t, n.Save(saved, false))
+		must(t, spoil(saved))
+		if err := n.PrepareRestore(saved); err == nil {
+			t.Errorf("%s: the copy is taken", what)
+			must(t, n.Restore())
+		}
+		if err := n.Restore(); err == nil {
+			t.Errorf("%s: restored", what)
+		}
+		wantOn(t, n, own, "own")
+		wantOn(t, n, elsewhere, "elsewhere")
+		checkImages(t, n)
+	}
+	must(t, n.Close())
+	n = openNode(t, n.dir, Options{})
+	wantOn(t, n, own, "own")
 }
 
 // A node is saved while it runs; the copy goes on as it was, whatever happens to the original.
