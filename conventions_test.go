@@ -92,6 +92,19 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 	}
 }
 
+// Go keeps the licence of a vendored module if it is in the module's own folder.
+func TestModulesOfDriversHaveTheLicence(t *testing.T) {
+	want, err := os.ReadFile("LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"client", "csisanity", "mounter", "v2"} {
+		if got, err := os.ReadFile(filepath.Join(module, "LICENSE")); !bytes.Equal(got, want) {
+			t.Errorf("the licence of the module %s is not that of the repository: %v", module, err)
+		}
+	}
+}
+
 // A replace of a third-party module would apply to us and not to those who import us.
 func TestReplaceOnlyOwnModules(t *testing.T) {
 	for _, module := range modules(t) {
