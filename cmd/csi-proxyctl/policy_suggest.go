@@ -150,7 +150,7 @@ func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, valu
 				addTo(&r.Directories, driverDir(path))
 			}
 		case policy.Share:
-			if unc, err := winpath.ParseUNC(value, winpath.Options{ForwardSlash: true}); err == nil {
+			if unc, err := winpath.ParseUNC(value); err == nil {
 				addTo(&r.Servers, policy.Lower(unc.Server))
 			}
 		case policy.Service:

@@ -120,7 +120,7 @@ func parseRemote(text string) (winpath.UNC, error) {
 	if utf8.RuneCountInString(text) > maxRemotePath {
 		return winpath.UNC{}, invalidRemote(text, "it is longer than %d characters", maxRemotePath)
 	}
-	share, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
+	share, err := winpath.ParseUNC(text)
 	if err != nil {
 		return winpath.UNC{}, invalidRemote(text, "%v", err)
 	}

@@ -154,6 +154,8 @@ func TestObjectsOfARequest(t *testing.T) {
 			`\\example.com\share`:     false, `\\.example.com\share`: false, `\\evilexample.com\share`: false,
 			`\\fs2\share`: false, `\\fs.\share`: false,
 			`\\evil@x.example.com\share`: false, `\\;Web\x.example.com`: false, `\\evil;x.example.com\share`: false,
+			`\fs\share`: true, `fs\share`: true, `\\\fs/\share`: true,
+			`\evil\fs`: false, `evil\\fs\share`: false, `/\evil/fs`: false,
 			`fs`: false, `\\fs`: false,
 			`\\?\UNC\fs\share`: false, `\\.\fs\share`: false, "\\\\\u212A.example.com\\share": true,
 			"\\\\a.e\u212Aample.com\\share": false,

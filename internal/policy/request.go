@@ -94,7 +94,7 @@ func (r *Rule) Names(m Meaning, text string) error {
 		}
 		return r.Path(p)
 	case Share:
-		unc, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
+		unc, err := winpath.ParseUNC(text)
 		if err != nil {
 			return r.refuse("does not reach this share: %v", err)
 		}

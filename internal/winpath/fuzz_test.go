@@ -160,7 +160,7 @@ func FuzzParseSubstituteName(f *testing.F) {
 		case TargetUNC:
 			parts = append(parts, target.Server, target.Share)
 			u := UNC{target.Server, target.Share, target.Rest}
-			again, err := ParseUNC(u.String(), Options{})
+			again, err := ParseUNC(u.String())
 			if err != nil || again.String() != u.String() {
 				t.Errorf("%q leads to %s, which parses as %s, %v", name, u, again, err)
 			}

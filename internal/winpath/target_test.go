@@ -76,31 +76,33 @@ func TestParseSubstituteName(t *testing.T) {
 
 func TestParseUNC(t *testing.T) {
 	for _, test := range []struct {
-		text  string
-		slash bool
-		want  string // "": refused
+		text string
+		want string // "": refused
 	}{
-		{`\\server\share`, false, `\\server\share`},
-		{`\\server\share\`, false, `\\server\share`},
-		{`\\10.0.0.1\Share\a\b`, false, `\\10.0.0.1\Share\a\b`},
-		{`//server/share/a`, true, `\\server\share\a`},
-		{`//server/share/a`, false, ""},
-		{`\\server/share`, false, ""},
-		{``, false, ""},
-		{`\\`, false, ""},
-		{`\\server`, false, ""},
-		{`\\server\`, false, ""},
-		{`\\\share`, false, ""},
-		{`\\server\\share`, false, ""},
-		{`\\server\share\\`, false, ""},
-		{`\\server\share\..\x`, false, ""},
-		{`\\?\UNC\server\share`, false, ""},
-		{`\\.\pipe\x`, false, ""},
-		{`\\ser:ver\share`, false, ""},
-		{`\\server\IPC|`, false, ""},
-		{`C:\server\share`, false, ""},
+		{`\\server\share`, `\\server\share`},
+		{`\\server\share\`, `\\server\share`},
+		{`\\10.0.0.1\Share\a\b`, `\\10.0.0.1\Share\a\b`},
+		{`//server/share/a`, `\\server\share\a`},
+		{`\server\share`, `\\server\share`},
+		{`/server/share`, `\\server\share`},
+		{`server\share\a`, `\\server\share\a`},
+		{`\\\/server\\/share//a\\`, `\\server\share\a`},
+		{``, ""},
+		{`\\`, ""},
+		{`server`, ""},
+		{`\\server`, ""},
+		{`\\server\`, ""},
+		{`\\\share`, ""},
+		{`\\server\share\..\x`, ""},
+		{`\\?\UNC\server\share`, ""},
+		{`\??\UNC\server\share`, ""},
+		{`\\.\pipe\x`, ""},
+		{`.\pipe\x`, ""},
+		{`\\ser:ver\share`, ""},
+		{`\\server\IPC|`, ""},
+		{`C:\server\share`, ""},
 	} {
-		u, err := ParseUNC(test.text, Options{ForwardSlash: test.slash})
+		u, err := ParseUNC(test.text)
 		got := ""
 		if err == nil {
 			got = u.String()

@@ -12,19 +12,12 @@ type UNC struct {
 	Rest   []string // the components below the share
 }
 
-// ParseUNC parses \\server\share or \\server\share\dir; one trailing separator is dropped. Each part must follow the
-// rules of Parse for components: none is empty, and server and share are not a device prefix (\\?\, \\.\). Errors are
-// *Error.
-func ParseUNC(text string, o Options) (UNC, error) {
-	path := text
-	if o.ForwardSlash {
-		path = strings.ReplaceAll(text, "/", `\`)
-	}
-	rest, ok := strings.CutPrefix(path, `\\`)
-	if !ok {
-		return UNC{}, refuse(text, `is not of the form \\server\share`)
-	}
-	return splitUNC(text, rest)
+// ParseUNC parses a caller's path \\server\share or \\server\share\dir. Slashes are separators too, and the number of
+// separators does not matter: drivers name one share as \\server\share, \server\share and //server//share. Each part
+// must follow the rules of Parse for components, so that \\?\ and \\.\ are refused. Errors are *Error.
+func ParseUNC(text string) (UNC, error) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '\\' || r == '/' })
+	return splitUNC(text, strings.Join(parts, `\`))
 }
 
 func splitUNC(whole, rest string) (UNC, error) {

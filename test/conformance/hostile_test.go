@@ -123,9 +123,9 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 		bad(codes.InvalidArgument, int64(-1), int64(math.MinInt64))
 		bad(codes.OutOfRange, int64(math.MaxInt64), int64(1<<62))
 	case remote:
-		bad(codes.InvalidArgument, "", " ", `\\`, `\\server`, `\\server\`, `\\\share`, `\server\share`, `C:\Windows`,
+		bad(codes.InvalidArgument, "", " ", `\\`, `\\server`, `\\server\`, `\\\share`, `C:\Windows`,
 			`\\?\UNC\server\share`, `\\.\pipe\x`, `\\?\C:\Windows`,
-			`\\server\share\..\other`, "\\\\server\\sha\x00re", `\\server\sh*re`, `\\server@SSL\share`, share+`\\sub`,
+			`\\server\share\..\other`, "\\\\server\\sha\x00re", `\\server\sh*re`, `\\server@SSL\share`,
 			`\\server\pipe`, `\\server\IPC$`, `\\`+strings.Repeat("a", long)+`\share`, `\\server\share' OR '1'='1|`)
 	case local:
 		bad(codes.InvalidArgument, " ", "x", `C:\Windows`, `C:\var\lib\kubelet-evil\x`, pods+`\..\..\x`, `\\server\share`,

@@ -361,3 +361,30 @@ func TestShareDriversAfterTrouble(t *testing.T) {
 		})
 	}
 }
+
+// Trident stages at a path that it removes first, and unmaps by the server and the share behind one backslash.
+func TestTrident(t *testing.T) {
+	d := newShareDriver(t, true)
+	d.kubeletMakes(stagedShare)
+	d.kubeletMakes(publish)
+	for range 2 {
+		if there, err := d.exists(stagedShare); err != nil {
+			t.Fatal(err)
+		} else if there {
+			noError(t, d.rmdir(stagedShare))
+		}
+		if there, err := d.exists(stagedParent); err != nil || !there {
+			t.Fatalf("the parent: %t, %v", there, err)
+		}
+		noError(t, mapShare(t, d.node, share, stagedShare, smbUser, smbPassword))
+		noError(t, d.rmdir(publish))
+		noError(t, d.publish(stagedShare, publish))
+	}
+	d.node.WriteFile(publish+`\data`, "x")
+	noError(t, d.rmdir(publish))
+	for range 2 {
+		noError(t, d.rmdir(stagedShare))
+		noError(t, unmapShare(t, d.node, strings.ReplaceAll(`\`+"fs.emulated"+"/share", "/", `\`)))
+		wantMapped(t, d.node)
+	}
+}

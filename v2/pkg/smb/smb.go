@@ -102,7 +102,7 @@ func parse(method, text string) (remote, share string, err error) {
 	if text == "" {
 		return "", "", machine.Invalid("smb", method, "INVALID_REMOTE_PATH", "remote path is empty")
 	}
-	path, err := winpath.ParseUNC(text, winpath.Options{ForwardSlash: true})
+	path, err := winpath.ParseUNC(text)
 	if err != nil {
 		return "", "", machine.Invalid("smb", method, "INVALID_REMOTE_PATH",
 			"remote path ("+winpath.Quote(text)+") is invalid: "+err.Error())

@@ -72,6 +72,7 @@ func TestNewSMBGlobalMappingDoesWhatIsLeftToDo(t *testing.T) {
 		code          codes.Code
 	}{
 		{"new", fake{}, remote, local, []string{ask, add, link}, codes.OK},
+		{"another spelling", fake{}, `\Server/\Share\\Dir`, local, []string{ask, add, link}, codes.OK},
 		{"no link", fake{}, remote, "", []string{ask, add}, codes.OK},
 		{"mapped", fake{mapped: true, valid: true}, remote, local, []string{ask, valid, link}, codes.OK},
 		{"password changed", fake{mapped: true}, remote, local, []string{ask, valid, remove, add, link}, codes.OK},

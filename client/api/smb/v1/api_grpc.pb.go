@@ -33,11 +33,12 @@ const (
 // them, and puts a link to a share where a driver wants it.
 //
 // A share is named by its remote path, \\server\share, and any directories in
-// it after that: \\server\share\a\b. Slashes are taken for backslashes, and
-// case does not matter. There is one mapping for each share: all remote paths
-// in the share use the same one. A remote path that is empty, that lacks the
-// server or the share, that has an empty component before its end or one that
-// is . or .., or that has the \\?\ or the \\.\ form is INVALID_ARGUMENT.
+// it after that: \\server\share\a\b. Slashes are taken for backslashes; their
+// number and case do not matter, so \server\share is the same share. There is
+// one mapping for each share: all remote paths in the share use the same one. A
+// remote path that is empty, that lacks the server or the share, that has a
+// component . or .., or that has the \\?\ or the \\.\ form is
+// INVALID_ARGUMENT.
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.
@@ -123,11 +124,12 @@ func (c *smbClient) RemoveSmbGlobalMapping(ctx context.Context, in *RemoveSmbGlo
 // them, and puts a link to a share where a driver wants it.
 //
 // A share is named by its remote path, \\server\share, and any directories in
-// it after that: \\server\share\a\b. Slashes are taken for backslashes, and
-// case does not matter. There is one mapping for each share: all remote paths
-// in the share use the same one. A remote path that is empty, that lacks the
-// server or the share, that has an empty component before its end or one that
-// is . or .., or that has the \\?\ or the \\.\ form is INVALID_ARGUMENT.
+// it after that: \\server\share\a\b. Slashes are taken for backslashes; their
+// number and case do not matter, so \server\share is the same share. There is
+// one mapping for each share: all remote paths in the share use the same one. A
+// remote path that is empty, that lacks the server or the share, that has a
+// component . or .., or that has the \\?\ or the \\.\ form is
+// INVALID_ARGUMENT.
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.
