@@ -33,12 +33,16 @@ func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
 }
 
+// fileNotFound is Windows' own sentence, as the original answers with it. A driver that removes without force takes it
+// for success.
+const fileNotFound = "The system cannot find the file specified"
+
 func (o *op) rmdir(path winpath.Path, force bool) error {
 	gone := func(err error) error {
 		if force {
 			return nil
 		}
-		return pathNotFound(path, err)
+		return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there (%s)", path, fileNotFound)
 	}
 	loc, err := o.Locate(path, winfs.Walk{Pin: true})
 	if errdefs.IsMissing(err) {

@@ -4,6 +4,7 @@ package contract
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -55,6 +56,23 @@ func TestVolumeWithoutReparsePoints(t *testing.T) {
 	_, err = n.Volume.UnmountVolume(t.Context(),
 		&volume.UnmountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0], TargetPath: staging})
 	noError(t, err)
+}
+
+// democratic-csi removes without force and reads the sentence of Windows for success.
+func TestRemovalOfAMissingPathHasWindowsSentence(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	const sentence = "The system cannot find the file specified"
+	for _, path := range []string{podsPath + `\missing`, podsPath + `\missing\below`} {
+		err := rmdir(t, n, path, false)
+		wantCode(t, err, codes.NotFound)
+		if err != nil && !strings.Contains(err.Error(), sentence) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	mkdir(t, n, podsPath+`\a\b`)
+	if err := rmdir(t, n, podsPath+`\a`, false); err == nil || strings.Contains(err.Error(), sentence) {
+		t.Errorf("a directory that is not empty: %v", err)
+	}
 }
 
 // On a file system without POSIX deletion, such as FAT and many servers, a file goes when it is closed, and a read-only
