@@ -76,7 +76,8 @@ func (m *Mounter) UnstageDisk(ctx context.Context, match stepwise.Match, target 
 	}
 	volumes, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk.Number})
 	switch {
-	case errors.Is(err, calls.ErrDiskOffline), errors.Is(err, calls.ErrDiskNotFound), calls.HasReason(err, reason.DiskRaw):
+	case errors.Is(err, calls.ErrDiskOffline), errors.Is(err, calls.ErrDiskNotFound),
+		err == nil && len(volumes.GetVolumeIds()) == 0:
 		return nil
 	case err != nil && !errors.Is(err, calls.ErrNoVolume):
 		return err

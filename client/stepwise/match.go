@@ -216,7 +216,8 @@ func ByBlankSize(bytes int64) Match {
 		for _, d := range disks {
 			stats, err := m.client.Disk.GetDiskStats(ctx, &calls.GetDiskStatsRequest{DiskNumber: d.Number})
 			if err == nil && stats.GetTotalBytes() == bytes {
-				_, err = m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: d.Number})
+				_, err = m.client.Volume.ListVolumesOnDisk(ctx,
+					&calls.ListVolumesOnDiskRequest{DiskNumber: d.Number, PartitionNumber: 1})
 				if calls.HasReason(err, reason.DiskRaw) {
 					blank = append(blank, d)
 				}

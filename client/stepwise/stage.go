@@ -158,15 +158,13 @@ func (m *Mounter) volumesOf(ctx context.Context, disk uint32, readOnly bool, sam
 		}
 	}
 	answer, err := m.client.Volume.ListVolumesOnDisk(ctx, &calls.ListVolumesOnDiskRequest{DiskNumber: disk})
-	switch {
-	case readOnly && errors.Is(err, calls.ErrNoVolume):
-		return nil, fmt.Errorf("%w: %w", calls.ErrNotFormatted, err)
-	case err != nil:
-		return nil, err
-	case len(answer.GetVolumeIds()) == 0:
-		return nil, fmt.Errorf("%w: disk %d has none", calls.ErrVolumeNotFound, disk)
+	if err == nil && len(answer.GetVolumeIds()) == 0 {
+		err = fmt.Errorf("%w: disk %d has none", calls.ErrNoVolume, disk)
 	}
-	return answer.GetVolumeIds(), nil
+	if readOnly && errors.Is(err, calls.ErrNoVolume) {
+		err = fmt.Errorf("%w: %w", calls.ErrNotFormatted, err)
+	}
+	return answer.GetVolumeIds(), err
 }
 
 // format formats a volume that has no file system, unless it is staged read-only.

@@ -179,10 +179,12 @@ func (d *disk) call(request, response any) error {
 	case *api.PartitionDiskRequest:
 		d.online, d.partitioned = true, true
 	case *api.ListVolumesOnDiskRequest:
-		if !d.partitioned {
+		switch {
+		case d.partitioned:
+			response.(*api.ListVolumesOnDiskResponse).VolumeIds = []string{d.volume()}
+		case r.GetPartitionNumber() != 0:
 			return failure(codes.FailedPrecondition, reason.DiskRaw, "the disk has no partitions")
 		}
-		response.(*api.ListVolumesOnDiskResponse).VolumeIds = []string{d.volume()}
 	case *api.FormatVolumeRequest:
 		d.formatted = true
 	case *api.IsVolumeFormattedRequest:

@@ -117,8 +117,13 @@ func suite() map[string]struct {
 			r, err := n.client.Disk.GetDiskState(n.ctx(), &csiproxy.GetDiskStateRequest{DiskNumber: 99})
 			return said(r, err)
 		}},
-		"a raw disk has no volumes": {"FailedPrecondition DISK_RAW", func(n tried) string {
+		"a raw disk has no volumes": {"0", func(n tried) string {
 			r, err := n.client.Volume.ListVolumesOnDisk(n.ctx(), &csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disks[0]})
+			return said(len(r.GetVolumeIds()), err)
+		}},
+		"a raw disk has no partition": {"FailedPrecondition DISK_RAW", func(n tried) string {
+			r, err := n.client.Volume.ListVolumesOnDisk(n.ctx(),
+				&csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disks[0], PartitionNumber: 1})
 			return said(r, err)
 		}},
 		"a disk goes offline": {"false", func(n tried) string {

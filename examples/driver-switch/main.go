@@ -90,7 +90,7 @@ func stage(ctx context.Context, client *csiproxy.Client, serial, staging string)
 	if err != nil {
 		return "", err
 	}
-	volume = volumes.GetVolumeIds()[0] // the list is never empty
+	volume = volumes.GetVolumeIds()[0] // a partitioned disk has one
 	is, err := client.Volume.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: volume})
 	if err == nil && !is.GetFormatted() {
 		_, err = client.Volume.FormatVolume(ctx, &csiproxy.FormatVolumeRequest{VolumeId: volume})

@@ -18,9 +18,10 @@ import (
 )
 
 // ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data
-// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. The list is
-// never empty: a raw or offline disk, or one without a data partition, is an error. It waits for a volume that has yet
-// to arrive.
+// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits for
+// a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one driver
+// looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk without a
+// data partition are errors.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
 	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
 		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition, nil) })
@@ -34,6 +35,9 @@ func (v *Volumes) DataVolume(ctx context.Context, disk uint32) (string, error) {
 			err = errdefs.FailedPrecondition.Errorf(reason.AmbiguousVolume,
 				"disk %d has several data volumes, and none of them is mounted at the target: %s; mount the one that is meant "+
 					"with MountVolume", disk, strings.Join(names, ", "))
+		}
+		if err == nil && len(names) == 0 {
+			err = errdefs.FailedPrecondition.Errorf(reason.DiskRaw, "disk %d has no partition table", disk)
 		}
 		if err != nil {
 			return "", err
@@ -50,7 +54,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Parti
 	}
 	defer d.Close()
 	partitions, err := d.partitionsWithVolumes(partition)
-	if err != nil {
+	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}
 	partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return wanted != nil && !wanted(p) })
@@ -65,7 +69,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Parti
 			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", number,
 			partitions[i].Number)
 	}
-	if len(volumes) == 0 { // callers index the first one unchecked
+	if len(volumes) == 0 {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", number)
 	}
 	names := make([]string, len(volumes))
@@ -76,7 +80,7 @@ func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Parti
 }
 
 // partitionsWithVolumes returns the partitions of a disk, or the requested one, that have volumes while the disk is
-// online.
+// online. A disk without a partition table has none.
 func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error) {
 	state, err := d.state()
 	if err != nil {
@@ -86,8 +90,12 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	if err != nil {
 		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 	}
+	raw := layout.Style == win32.PARTITION_STYLE_RAW
+	if raw && partition == 0 {
+		return nil, nil
+	}
 	partitions := volumePartitions(layout)
-	if partition != 0 {
+	if partition != 0 && !raw {
 		if !slices.ContainsFunc(layout.Partitions,
 			func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
 			return nil, errdefs.NotFound.Errorf(reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
@@ -98,7 +106,7 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	case !state.online:
 		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskOffline,
 			"disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
-	case layout.Style == win32.PARTITION_STYLE_RAW:
+	case raw:
 		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskRaw,
 			"disk %d has no partition table; make one with PartitionDisk", d.number)
 	case len(partitions) == 0 && partition != 0:

@@ -40,6 +40,9 @@ func (v *Volumes) resizeTarget(ctx context.Context, volumeID string) (winpath.Vo
 		if err != nil {
 			return winpath.VolumeID{}, err
 		}
+		if len(names) == 0 {
+			return winpath.VolumeID{}, errdefs.FailedPrecondition.Errorf(reason.DiskRaw, "disk %d has no volume", number)
+		}
 		volumeID = names[0]
 	}
 	return parseVolumeID(volumeID)

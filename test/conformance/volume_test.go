@@ -47,10 +47,16 @@ func contentScenarios() map[string]scenario {
 				twice(d, func(d *driver) ([]string, error) { return d.volumesOn(number) })
 			},
 			failure: func(d *driver) {
-				for number, want := range map[uint32]codes.Code{unknownDisk: codes.NotFound, d.blank(): codes.FailedPrecondition,
-					2: codes.FailedPrecondition} {
-					_, err := d.volumesOn(number)
-					wantCode(d.t, fmt.Sprint("disk ", number), err, want)
+				_, err := d.volumesOn(unknownDisk)
+				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+				offline, _ := d.ntfs()
+				noError(d.t, d.node.Emulated.SetDiskOnline(offline, false))
+				_, err = d.volumesOn(offline)
+				wantCode(d.t, "an offline disk", err, codes.FailedPrecondition)
+				for _, number := range []uint32{d.blank(), 2} { // online and offline; a driver partitions such a disk
+					got, err := d.volumesOn(number)
+					noError(d.t, err)
+					same(d.t, len(got), 0)
 				}
 			},
 		},

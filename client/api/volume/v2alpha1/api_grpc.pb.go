@@ -58,9 +58,11 @@ type VolumeClient interface {
 	// first, an EFI system volume after them, each in the order of their
 	// partitions. A volume that is about to arrive is waited for.
 	//
-	// The list is never empty. A disk that is offline, without a partition table,
-	// or without a data partition is FAILED_PRECONDITION; an unknown disk or
-	// partition is NOT_FOUND.
+	// The list is empty only for a whole disk without a partition table, offline
+	// or not: PartitionDisk makes one. A partition of such a disk, a disk with
+	// partitions that is offline, and one without a data partition are
+	// FAILED_PRECONDITION; an unknown disk or partition is NOT_FOUND, and a volume
+	// that does not arrive DEADLINE_EXCEEDED.
 	ListVolumesOnDisk(ctx context.Context, in *ListVolumesOnDiskRequest, opts ...grpc.CallOption) (*ListVolumesOnDiskResponse, error)
 	// MountVolume mounts a volume at a directory. A missing directory is made,
 	// with its parents. The same volume mounted there already is success. A volume
@@ -258,9 +260,11 @@ type VolumeServer interface {
 	// first, an EFI system volume after them, each in the order of their
 	// partitions. A volume that is about to arrive is waited for.
 	//
-	// The list is never empty. A disk that is offline, without a partition table,
-	// or without a data partition is FAILED_PRECONDITION; an unknown disk or
-	// partition is NOT_FOUND.
+	// The list is empty only for a whole disk without a partition table, offline
+	// or not: PartitionDisk makes one. A partition of such a disk, a disk with
+	// partitions that is offline, and one without a data partition are
+	// FAILED_PRECONDITION; an unknown disk or partition is NOT_FOUND, and a volume
+	// that does not arrive DEADLINE_EXCEEDED.
 	ListVolumesOnDisk(context.Context, *ListVolumesOnDiskRequest) (*ListVolumesOnDiskResponse, error)
 	// MountVolume mounts a volume at a directory. A missing directory is made,
 	// with its parents. The same volume mounted there already is success. A volume

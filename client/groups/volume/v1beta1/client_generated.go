@@ -53,8 +53,9 @@ func (w *Client) Close() error {
 // ListVolumesOnDisk gives the ids of the volumes on a disk: data volumes
 // first, an EFI system volume after them, each in the order of their
 // partitions. A volume that is about to arrive is waited for. The list is
-// never empty: a disk that is offline, without a partition table, or without
-// a data partition is FAILED_PRECONDITION; an unknown disk is NOT_FOUND.
+// empty only for a disk without a partition table; one with partitions that is
+// offline, and one without a data partition are FAILED_PRECONDITION, and
+// an unknown disk is NOT_FOUND.
 //
 // Same as v1.Volume.ListVolumesOnDisk; here the disk is named by a string,
 // and all of its partitions are meant.

@@ -54,9 +54,11 @@ func (w *Client) Close() error {
 // first, an EFI system volume after them, each in the order of their
 // partitions. A volume that is about to arrive is waited for.
 //
-// The list is never empty. A disk that is offline, without a partition table,
-// or without a data partition is FAILED_PRECONDITION; an unknown disk or
-// partition is NOT_FOUND.
+// The list is empty only for a whole disk without a partition table, offline
+// or not: PartitionDisk makes one. A partition of such a disk, a disk with
+// partitions that is offline, and one without a data partition are
+// FAILED_PRECONDITION; an unknown disk or partition is NOT_FOUND, and a volume
+// that does not arrive DEADLINE_EXCEEDED.
 func (w *Client) ListVolumesOnDisk(context context.Context, request *v2alpha1.ListVolumesOnDiskRequest, opts ...grpc.CallOption) (*v2alpha1.ListVolumesOnDiskResponse, error) {
 	return w.stub.ListVolumesOnDisk(context, request, opts...)
 }

@@ -3,10 +3,9 @@
 package hostapi
 
 import (
-	"errors"
-
 	volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // The node partitions a disk in one operation, under one lock. The steps of the interface are that operation too, so
@@ -18,34 +17,29 @@ func (d DiskAPI) InitializeDisk(diskNumber uint32) error { return d.PartitionDis
 // CreateBasicPartition is PartitionDisk.
 func (d DiskAPI) CreateBasicPartition(diskNumber uint32) error { return d.PartitionDisk(diskNumber) }
 
-// The reasons for which a disk lists no volumes.
-const (
-	reasonRaw    = "DISK_RAW"
-	reasonNoData = "NO_DATA_PARTITION"
-)
-
-// IsDiskInitialized reports whether a disk has a partition table. For an offline disk that is unknown, and an error.
+// IsDiskInitialized reports whether a disk has a partition table. An offline disk that has one is an error.
 func (d DiskAPI) IsDiskInitialized(diskNumber uint32) (bool, error) {
-	reason, err := d.noVolumes(diskNumber)
-	return err == nil && reason != reasonRaw, err
+	table, _, err := d.partitions(diskNumber)
+	return table, err
 }
 
-// BasicPartitionsExist reports whether a disk has a data partition. For an offline disk that is unknown, and an error.
+// BasicPartitionsExist reports whether a disk has a data partition. An offline disk with a partition table is an error.
 func (d DiskAPI) BasicPartitionsExist(diskNumber uint32) (bool, error) {
-	reason, err := d.noVolumes(diskNumber)
-	return err == nil && reason == "", err
+	_, data, err := d.partitions(diskNumber)
+	return data, err
 }
 
-// noVolumes returns the reason why a disk has no volumes: it is raw, or has no data partition; "" if it has volumes.
-func (d DiskAPI) noVolumes(diskNumber uint32) (reason string, err error) {
+// partitions reports whether a disk has a partition table, and a data partition.
+func (d DiskAPI) partitions(diskNumber uint32) (table, data bool, err error) {
 	ctx, client, err := d.at.Client()
 	if err != nil {
-		return "", err
+		return false, false, err
 	}
-	_, err = client.Volume.ListVolumesOnDisk(ctx, &volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber})
-	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) &&
-		(failure.Reason == reasonRaw || failure.Reason == reasonNoData) {
-		return failure.Reason, nil
+	answer, err := client.Volume.ListVolumesOnDisk(ctx,
+		&volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber})
+	if calls.HasReason(err, reason.NoDataPartition) {
+		return true, false, nil
 	}
-	return "", err
+	some := len(answer.GetVolumeIds()) > 0
+	return some, some, err
 }
