@@ -49,7 +49,8 @@ func IsPathSymlink(path string) (bool, error) {
 // is away or its credentials do not work any more. Off Windows it fails with errors.ErrUnsupported in the error.
 func IsPathValid(path string) (bool, error) { return isPathValid(path) }
 
-// IsMountedFolder reports whether a volume is mounted at a path. A missing path is an error. Off Windows it fails with
+// IsMountedFolder reports whether a path is a mount point or a symbolic link, which the existing library counts as one.
+// A missing path is the bare syscall.ERROR_FILE_NOT_FOUND or ERROR_PATH_NOT_FOUND. Off Windows it fails with
 // errors.ErrUnsupported in the error.
 func IsMountedFolder(path string) (bool, error) { return isMountedFolder(path) }
 

@@ -13,6 +13,7 @@ const (
 	errorInvalidName = syscall.Errno(123)
 	// https://learn.microsoft.com/windows/win32/fileio/reparse-point-tags
 	ioReparseTagMountPoint = 0xA0000003
+	ioReparseTagSymlink    = 0xA000000C
 	// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-createsymboliclinkw
 	symbolicLinkFlagDirectory = 1
 )
@@ -20,7 +21,7 @@ const (
 func isPathValid(path string) (bool, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
-		return false, fmt.Errorf("path with a NUL: %w", err)
+		return false, fmt.Errorf("invalid path: %w", err)
 	}
 	_, err = syscall.GetFileAttributes(name)
 	if errors.Is(err, syscall.ERROR_PATH_NOT_FOUND) || errors.Is(err, syscall.ERROR_FILE_NOT_FOUND) ||
@@ -33,22 +34,23 @@ func isPathValid(path string) (bool, error) {
 	return true, nil
 }
 
-// The tag tells a mount point from a link:
+// The errors are bare codes, which drivers compare, and their texts.
 // https://learn.microsoft.com/windows/win32/fileio/determining-whether-a-directory-is-a-volume-mount-point
 func isMountedFolder(path string) (bool, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
-		return false, fmt.Errorf("path with a NUL: %w", err)
+		return false, fmt.Errorf("invalid path: %w", err)
+	}
+	attributes, err := syscall.GetFileAttributes(name)
+	if err != nil || attributes&syscall.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
+		return false, err
 	}
 	var found syscall.Win32finddata
 	search, err := syscall.FindFirstFile(name, &found)
 	if err != nil {
-		return false, &os.PathError{Op: "FindFirstFile", Path: path, Err: err}
-	}
-	if err := syscall.FindClose(search); err != nil {
 		return false, err
 	}
-	return found.FileAttributes&syscall.FILE_ATTRIBUTE_REPARSE_POINT != 0 && found.Reserved0 == ioReparseTagMountPoint, nil
+	return found.Reserved0 == ioReparseTagMountPoint || found.Reserved0 == ioReparseTagSymlink, syscall.FindClose(search)
 }
 
 func createSymlink(link, target string, isDir bool) error {
