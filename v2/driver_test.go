@@ -321,8 +321,9 @@ func TestSystem(t *testing.T) {
 func TestReadOnlyOverAClient(t *testing.T) {
 	n, d := begin(t)
 	ctx := t.Context()
+	attributes := d.disk.(disk.ReadOnly)
 	n.SetDiskReadOnly(1, true)
-	_, err := d.disk.SetDiskReadOnly(ctx, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
+	_, err := attributes.SetDiskReadOnly(ctx, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
 	must(t, "making disk 1 writable", err)
 	for _, found := range n.Tree().GetDisks() {
 		if found.GetNumber() == 1 && (found.GetReadOnly() || !found.GetOnline()) {
@@ -330,11 +331,11 @@ func TestReadOnlyOverAClient(t *testing.T) {
 		}
 	}
 	for _, request := range []disk.SetDiskReadOnlyRequest{{DiskNumber: 1, IsReadOnly: true}, {DiskNumber: 2}} {
-		if _, err := d.disk.SetDiskReadOnly(ctx, &request); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := attributes.SetDiskReadOnly(ctx, &request); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%+v: %v, want ErrUnsupported", request, err)
 		}
 	}
-	if _, err := d.disk.GetDiskReadOnly(ctx, &disk.GetDiskReadOnlyRequest{DiskNumber: 1}); !errors.Is(err,
+	if _, err := attributes.GetDiskReadOnly(ctx, &disk.GetDiskReadOnlyRequest{DiskNumber: 1}); !errors.Is(err,
 		errors.ErrUnsupported) {
 		t.Errorf("GetDiskReadOnly: %v, want ErrUnsupported", err)
 	}

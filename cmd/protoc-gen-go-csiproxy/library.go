@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed" // for the templates
 	"path"
 	"regexp"
@@ -18,7 +17,6 @@ import (
 // A library is a group of the in-process library, which has a package for the calls and one for a machine.
 type library struct {
 	Kind    string   // name of the group's type, and of the client's field
-	Machine string   // type of a machine, if it is not the HostAPI
 	Checked bool     // whether it checks paths and messages for a HostAPI of a driver
 	more    []string // methods that the API lacks
 	hand    []string // what is written by hand, besides methods whose fields need a conversion
@@ -27,12 +25,9 @@ type library struct {
 
 func libraries() map[string]library {
 	return map[string]library{
-		"disk": {Kind: "Disk", Machine: "hostAPI", more: []string{"GetDiskReadOnly", "SetDiskReadOnly"},
-			hand: []string{"Disk.PartitionDisk", "HostAPI.PartitionDisk"},
+		"disk": {Kind: "Disk", hand: []string{"Disk.PartitionDisk", "HostAPI.PartitionDisk"},
 			Host: []string{"IsDiskInitialized(diskNumber uint32) (bool, error)", "InitializeDisk(diskNumber uint32) error",
-				"BasicPartitionsExist(diskNumber uint32) (bool, error)", "CreateBasicPartition(diskNumber uint32) error",
-				"SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error",
-				"GetDiskReadOnly(diskNumber uint32) (bool, error)"}},
+				"BasicPartitionsExist(diskNumber uint32) (bool, error)", "CreateBasicPartition(diskNumber uint32) error"}},
 		"filesystem": {Kind: "Filesystem", Checked: true, more: []string{"PathValid"},
 			hand: []string{"within"}, Host: []string{"PathValid(path string) (bool, error)"}},
 		"iscsi": {Kind: "ISCSI", Checked: true, hand: []string{"AuthenticationType", "within"},
@@ -69,7 +64,6 @@ func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File
 	if !ok || newestVersion(p.group) != p.version {
 		return nil
 	}
-	of.Machine = cmp.Or(of.Machine, p.group+"api.HostAPI")
 	data := libraryFile{of, p.group, p.group + p.version, string(file.GoImportPath), module,
 		strings.ToLower(of.Kind[:1]), file, file.Services[0]}
 	dir := path.Join(module, "pkg", p.group)

@@ -10,21 +10,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
-// hostAPI is the part of diskapi.HostAPI that every HostAPI has, for New. Those that were written for v2.0.0-alpha.1
-// lack the calls of readOnlyAPI.
-type hostAPI interface {
-	ListDiskLocations() (map[uint32]diskapi.DiskLocation, error)
-	IsDiskInitialized(diskNumber uint32) (bool, error)
-	InitializeDisk(diskNumber uint32) error
-	BasicPartitionsExist(diskNumber uint32) (bool, error)
-	CreateBasicPartition(diskNumber uint32) error
-	Rescan() error
-	ListDiskIDs() (map[uint32]diskapi.DiskIDs, error)
-	GetDiskStats(diskNumber uint32) (int64, error)
-	SetDiskState(diskNumber uint32, isOnline bool) error
-	GetDiskState(diskNumber uint32) (bool, error)
-}
-
+// readOnlyAPI is what a HostAPI of ours has besides those of diskapi.HostAPI; a driver's own may have it.
 type readOnlyAPI interface {
 	SetDiskReadOnly(diskNumber uint32, isReadOnly bool) error
 	GetDiskReadOnly(diskNumber uint32) (bool, error)
@@ -75,6 +61,15 @@ type (
 		IsReadOnly bool
 	}
 )
+
+// ReadOnly has the methods of Disk for the read-only attribute. They are not in Interface, which drivers implement in
+// their tests as it was released.
+type ReadOnly interface {
+	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
+	GetDiskReadOnly(context.Context, *GetDiskReadOnlyRequest) (*GetDiskReadOnlyResponse, error)
+}
+
+var _ ReadOnly = (*Disk)(nil)
 
 // SetDiskReadOnly makes a disk read-only or writable, whether it is online or not. A disk that is so already stays so.
 func (d *Disk) SetDiskReadOnly(ctx context.Context, request *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error) {

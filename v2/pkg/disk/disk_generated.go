@@ -3,9 +3,9 @@
 
 // Package disk is the disk group for drivers that do their storage work in process.
 //
-//	group, err := disk.New(hostapi.New())
+//	group, err := disk.New(diskapi.New())
 //
-// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
+// With diskapi.New or diskapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells
@@ -33,14 +33,12 @@ import (
 
 // Interface has the methods of Disk.
 type Interface interface {
-	GetDiskReadOnly(context.Context, *GetDiskReadOnlyRequest) (*GetDiskReadOnlyResponse, error)
 	GetDiskState(context.Context, *GetDiskStateRequest) (*GetDiskStateResponse, error)
 	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
 	ListDiskIDs(context.Context, *ListDiskIDsRequest) (*ListDiskIDsResponse, error)
 	ListDiskLocations(context.Context, *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error)
 	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
 	Rescan(context.Context, *RescanRequest) (*RescanResponse, error)
-	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
 	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
 }
 
@@ -150,11 +148,11 @@ type GetDiskStateResponse struct {
 
 // Disk has the calls of the group.
 type Disk struct {
-	hostAPI hostAPI
+	hostAPI diskapi.HostAPI
 }
 
 // New returns the group on a machine.
-func New(host hostAPI) (*Disk, error) {
+func New(host diskapi.HostAPI) (*Disk, error) {
 	if host == nil {
 		return nil, errors.New("disk.New needs a HostAPI")
 	}
@@ -162,7 +160,7 @@ func New(host hostAPI) (*Disk, error) {
 }
 
 // within returns the machine for a call; a HostAPI of ours takes the call's context.
-func (d *Disk) within(ctx context.Context) hostAPI {
+func (d *Disk) within(ctx context.Context) diskapi.HostAPI {
 	if own, ok := d.hostAPI.(diskapi.DiskAPI); ok {
 		return own.WithContext(ctx)
 	}

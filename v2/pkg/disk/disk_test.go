@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+	hostapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
 // fake is a driver's own machine for its tests, with one disk.
@@ -61,7 +61,9 @@ func (f *fake) SetDiskState(n uint32, online bool) error {
 
 func (f *fake) GetDiskState(n uint32) (bool, error) { return true, f.called("GetDiskState", n) }
 
-// newer is a machine with the calls that v2.0.0-alpha.1 lacks.
+var _ hostapi.HostAPI = (*fake)(nil)
+
+// newer is a machine with calls that no release has.
 type newer struct{ fake }
 
 func (n *newer) SetDiskReadOnly(number uint32, readOnly bool) error {
@@ -72,10 +74,7 @@ func (n *newer) GetDiskReadOnly(number uint32) (bool, error) {
 	return true, n.called("GetDiskReadOnly", number)
 }
 
-var _ hostapi.HostAPI = (*newer)(nil)
-
-// TestReadOnly: both calls reach a HostAPI that has them. One that was written for v2.0.0-alpha.1 can be given to New,
-// and lacks them.
+// TestReadOnly: both calls reach a HostAPI that has them. Those that were written for a release lack them.
 func TestReadOnly(t *testing.T) {
 	host := &newer{}
 	d := newDisk(t, host)

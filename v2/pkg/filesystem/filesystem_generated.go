@@ -3,9 +3,9 @@
 
 // Package filesystem is the filesystem group for drivers that do their storage work in process.
 //
-//	group, err := filesystem.New(hostapi.New())
+//	group, err := filesystem.New(filesystemapi.New())
 //
-// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
+// With filesystemapi.New or filesystemapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package checks the request and calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells

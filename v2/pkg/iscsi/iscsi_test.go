@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
+	hostapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 )
 
 // fake is a driver's own machine for its tests.

@@ -3,9 +3,9 @@
 
 // Package smb is the smb group for drivers that do their storage work in process.
 //
-//	group, err := smb.New(hostapi.New(), files)
+//	group, err := smb.New(smbapi.New(), files)
 //
-// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
+// With smbapi.New or smbapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells
@@ -15,11 +15,12 @@
 // them, and puts a link to a share where a driver wants it.
 //
 // A share is named by its remote path, \\server\share, and any directories in
-// it after that: \\server\share\a\b. Slashes are taken for backslashes, and
-// case does not matter. There is one mapping for each share: all remote paths
-// in the share use the same one. A remote path that is empty, that lacks the
-// server or the share, that has an empty component before its end or one that
-// is . or .., or that has the \\?\ or the \\.\ form is INVALID_ARGUMENT.
+// it after that: \\server\share\a\b. Slashes are taken for backslashes; their
+// number and case do not matter, so \server\share is the same share. There is
+// one mapping for each share: all remote paths in the share use the same one. A
+// remote path that is empty, that lacks the server or the share, that has a
+// component . or .., or that has the \\?\ or the \\.\ form is
+// INVALID_ARGUMENT.
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.

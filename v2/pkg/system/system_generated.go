@@ -3,9 +3,9 @@
 
 // Package system is the system group for drivers that do their storage work in process.
 //
-//	group, err := system.New(hostapi.New())
+//	group, err := system.New(systemapi.New())
 //
-// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
+// With systemapi.New or systemapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells

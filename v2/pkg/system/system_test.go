@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
+	hostapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 )
 
 // fake is a driver's own machine for its tests.

@@ -3,9 +3,9 @@
 
 // Package volume is the volume group for drivers that do their storage work in process.
 //
-//	group, err := volume.New(hostapi.New())
+//	group, err := volume.New(volumeapi.New())
 //
-// With hostapi.New or hostapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
+// With volumeapi.New or volumeapi.FromClient, calls behave as through the agent. With any other HostAPI, such as that of a
 // driver's test, this package calls the HostAPI's methods.
 //
 // A response is never nil, because some drivers read it before the error. The comments are those of the API, which spells
@@ -213,9 +213,11 @@ func (v *Volume) within(ctx context.Context) volumeapi.HostAPI {
 // first, an EFI system volume after them, each in the order of their
 // partitions. A volume that is about to arrive is waited for.
 //
-// The list is never empty. A disk that is offline, without a partition table,
-// or without a data partition is FAILED_PRECONDITION; an unknown disk or
-// partition is NOT_FOUND.
+// The list is empty only for a whole disk without a partition table, offline
+// or not: PartitionDisk makes one. A partition of such a disk, a disk with
+// partitions that is offline, and one without a data partition are
+// FAILED_PRECONDITION; an unknown disk or partition is NOT_FOUND, and a volume
+// that does not arrive DEADLINE_EXCEEDED.
 func (v *Volume) ListVolumesOnDisk(ctx context.Context, request *ListVolumesOnDiskRequest) (*ListVolumesOnDiskResponse, error) {
 	host := v.within(ctx)
 	volumeIDs, err := host.ListVolumesOnDisk(request.DiskNumber, request.PartitionNumber)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
+	hostapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
 // fake is a driver's own machine for its tests.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hostapi_test
+package api_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/inprocess"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+	hostapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
 
 // TestRawDisk asks the first disk of the machine that the test runs on.
