@@ -16,6 +16,8 @@ declare -A drivers=(
 	[ebs]=github.com/kubernetes-sigs/aws-ebs-csi-driver@latest
 	[gcepd]=sigs.k8s.io/gcp-compute-persistent-disk-csi-driver@latest
 	[local-static-provisioner]=sigs.k8s.io/sig-storage-local-static-provisioner@latest
+	[trident]=github.com/netapp/trident@master
+	[ecs]=github.com/aws/amazon-ecs-agent/ecs-agent/daemonimages/csidriver@master
 	[vsphere]=sigs.k8s.io/vsphere-csi-driver/v3@latest
 )
 
