@@ -274,8 +274,7 @@ func (a *connection) suggestion(ctx context.Context) string {
 
 // unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
 func unknownCalls(function, method string) string {
-	isFunction := func(f string) bool { return strings.EqualFold(f, function) }
-	if function != "" && !slices.ContainsFunc(functions.All(), isFunction) {
+	if function != "" && functions.Named(function) == "" {
 		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, functions.All()))
 	}
 	mask, err := methods.Parse(method)

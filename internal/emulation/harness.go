@@ -3,6 +3,7 @@
 package emulation
 
 import (
+	"cmp"
 	"context"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -123,7 +125,8 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 		limit = journalPart
 	}
 	q := journal.Query{
-		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Function: r.GetFunction(), Object: r.GetObject(),
+		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Function: cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
+		Object: r.GetObject(),
 		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
 	}
 	if r.GetSince() != nil {

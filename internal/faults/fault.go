@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -23,7 +22,7 @@ import (
 // A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly
 // one of the effects.
 type Fault struct {
-	Function string // as in kernel.Call
+	Function string // as in kernel.Call; Set.Add takes Windows' names as well
 	Code     uint32 // the control code or information class; 0: any
 	Object   string // a part of the object, in any case; empty: any
 
@@ -91,7 +90,7 @@ func (f Fault) problem() string {
 	switch {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
-	case f.Function != "" && !known(f.Function):
+	case f.Function != "" && functions.Named(f.Function) == "":
 		suggestion := cmp.Or(similar.Meant(f.Function, functions.All()), "; the journal shows the functions of calls")
 		return fmt.Sprintf("there is no kernel function %q", f.Function) + suggestion
 	case f.Method != "" && maskErr != nil:
@@ -113,9 +112,6 @@ func (f Fault) problem() string {
 	}
 	return f.Delay.problem()
 }
-
-// known reports whether calls of a function pass an interceptor.
-func known(function string) bool { return slices.Contains(functions.All(), function) }
 
 // matches reports whether the fault is for a kernel call.
 func (f Fault) matches(call kernel.Call) bool {

@@ -93,7 +93,7 @@ func TestImpossibleFaults(t *testing.T) {
 	s := faults.New(func() {})
 	for name, f := range map[string]faults.Fault{
 		"no function":      {Error: 1},
-		"unknown function": {Function: "SetVolumeMountPointW", Error: 1},
+		"unknown function": {Function: "SetVolumeMountPointX", Error: 1},
 		"close":            {Function: "Close", Error: 1},
 		"no effect":        {Function: "Flush"},
 		"two effects":      {Function: "Flush", Error: 1, Hang: true},

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -65,6 +66,7 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
+	f.Function = functions.Named(f.Function)
 	mask, _ := methods.Parse(f.Method) // Check has parsed it before
 	s.mu.Lock()
 	defer s.mu.Unlock()
