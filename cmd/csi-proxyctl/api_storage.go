@@ -102,17 +102,20 @@ func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) 
 		if err != nil {
 			return answer{}, err
 		}
-		found := answer{value: tree, wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
+		a.addGaps(tree.Unknown)
+		found := answer{value: tree, lists: true, wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
 		for _, d := range tree.Disks {
-			found.wide = append(found.wide, cells(d.Number, treeview.Size(d.SizeBytes), d.State(), d.Adapter, d.Bus, d.Target,
+			found.wide = append(found.wide, cells(d.Number, d.Size(), d.State(), d.Adapter, d.Bus, d.Target,
 				d.LUN, d.SerialNumber, d.Page83))
 		}
 		return found, nil
 	}
 	list, err := a.diskIDs(ctx)
-	return table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(list)), func(n uint32) (any, []any) {
+	found := table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(list)), func(n uint32) (any, []any) {
 		return nil, []any{n, list[n].GetSerialNumber(), list[n].GetPage83()}
-	}), err
+	})
+	found.lists = true
+	return found, err
 }
 
 // A diskLocation is the SCSI address of a disk.
@@ -126,11 +129,13 @@ type diskLocation struct {
 
 func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
 	numbers := slices.Sorted(maps.Keys(r.GetDiskLocations()))
-	return table("disks", "DISK\tADAPTER\tBUS\tTARGET\tLUN", numbers, func(n uint32) (any, []any) {
+	found := table("disks", "DISK\tADAPTER\tBUS\tTARGET\tLUN", numbers, func(n uint32) (any, []any) {
 		of := r.GetDiskLocations()[n]
 		at := diskLocation{n, of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
 		return at, []any{n, at.Adapter, at.Bus, at.Target, at.LUN}
 	})
+	found.lists = true
+	return found
 }
 
 func volumeGroup(a *connection) *cobra.Command {
@@ -206,7 +211,7 @@ func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
 
 // volumes returns volumes as an answer. Detailed outputs come from the tree.
 func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
-	found := answer{value: ids, rows: ids, names: ids}
+	found := answer{value: ids, rows: ids, names: ids, lists: true}
 	if err != nil || !a.output.detailed() {
 		return found, err
 	}
@@ -214,22 +219,23 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	type row struct {
-		*treeview.Volume
-		DiskNumber uint32 `json:"diskNumber"`
-	}
-	list := []row{}
+	a.addGaps(tree.Unknown)
+	list := []*treeview.Volume{}
 	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
 	for d, v := range volumesOf(tree) {
 		if !slices.Contains(ids, v.ID) {
 			continue
 		}
-		size, used := "", ""
-		if v.Formatted {
+		size, used, formatted := "", "", choose(v.Formatted, "yes", "no")
+		switch {
+		case v.Formatted && v.TotalBytes > 0:
 			size, used = treeview.Size(v.TotalBytes), treeview.Size(v.UsedBytes)
+		case !v.Formatted && v.Unknown != "":
+			formatted = "unknown"
 		}
-		list = append(list, row{v, d.Number})
-		found.wide = append(found.wide, cells(v.ID, d.Number, v.Formatted, size, used))
+		v.DiskNumber = &d.Number
+		list = append(list, v)
+		found.wide = append(found.wide, cells(v.ID, d.Number, formatted, size, used))
 	}
 	found.value = map[string]any{"volumes": list}
 	return found, nil

@@ -180,7 +180,10 @@ func (a *connection) diskNumber(ctx context.Context, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	number, err := diskIn(list, text)
+	number, err := a.diskIn(list, text)
+	if err == nil {
+		a.gaps = nil // they are about other disks
+	}
 	return fmt.Sprint(number), err
 }
 
@@ -191,7 +194,7 @@ func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs,
 }
 
 // diskIn returns the number of the disk in a list that has a serial number.
-func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
+func (a *connection) diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 	var found []uint32
 	var names []string
 	for _, number := range slices.Sorted(maps.Keys(list)) {
@@ -205,6 +208,10 @@ func diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if len(a.gaps) > 0 { // it may be one of those
+			return 0, failedWith(codes.Unavailable, fmt.Sprintf("no disk that answers has the serial number %q: %s", serial,
+				strings.Join(a.gaps, "; ")))
+		}
 		return 0, failedWith(codes.NotFound,
 			fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, names))
 	}

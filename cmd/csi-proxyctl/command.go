@@ -28,6 +28,7 @@ type answer struct {
 	rows  []string
 	wide  []string // of -o wide; nil: rows
 	names []string // of -o name; nil: the first cell of each row
+	lists bool     // all objects of a kind: without those that Windows did not answer about, the command fails
 }
 
 // table returns a list as an answer. The field is its name in JSON, and row returns an object's value and its cells.

@@ -5,14 +5,20 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // A connection holds the flags that all commands have, and what the commands share.
@@ -26,6 +32,9 @@ type connection struct {
 	callers map[string]*cobra.Command     // by method of the storage API
 	running *cobra.Command                // nil while the command line is parsed
 	args    []string                      // of the running command
+
+	mu   sync.Mutex
+	gaps []string // what Windows did not answer to the calls of the storage API
 }
 
 // calledBy registers the command that calls a method of the storage API. The first one of a method counts.
@@ -87,9 +96,11 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 	for _, group := range []any{client.Disk, client.Filesystem, client.ISCSI, client.NodeSteps, client.SMB, client.System,
 		client.Volume} {
 		if of, ok := group.(C); ok {
-			if response, err = m(of, ctx, request); err != nil {
+			var trailer metadata.MD
+			if response, err = m(of, ctx, request, grpc.Trailer(&trailer)); err != nil {
 				err = failure{explain(err)}
 			}
+			a.addGaps(trailer[errdefs.GapsTrailer])
 			return response, err
 		}
 	}
@@ -102,6 +113,26 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 		err = failure{adminclient.Explain(err)}
 	}
 	return response, err
+}
+
+// addGaps notes what Windows did not answer.
+func (a *connection) addGaps(texts []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, text := range texts {
+		if !slices.Contains(a.gaps, text) {
+			a.gaps = append(a.gaps, text)
+		}
+	}
+}
+
+// incomplete returns the error of a command that printed its answer without what Windows did not answer, or nil.
+func (a *connection) incomplete() error {
+	if len(a.gaps) == 0 {
+		return nil
+	}
+	return failedWith(codes.Unavailable, "this is incomplete: "+strings.Join(a.gaps, "; ")+
+		"; csi-proxyctl doctor shows what hangs")
 }
 
 // explain returns a clearer error for an exceeded deadline.

@@ -189,7 +189,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 				return nil, err
 			}
 			f.Tree = tree
-			return tree.Missing, nil
+			return append(tree.Missing, tree.Unknown...), nil
 		}},
 		{"services", func(ctx context.Context) ([]string, error) {
 			if !answers["system"] {

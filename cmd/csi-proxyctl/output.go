@@ -81,6 +81,14 @@ func (o *output) detailed() bool { return o.form != outputTable && o.form != out
 
 // printAnswer prints an answer. Of a change, a table has nothing, and other forms have the command and its arguments.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
+	err := a.printForm(c, found)
+	if err == nil && found.lists {
+		err = a.incomplete()
+	}
+	return err
+}
+
+func (a *connection) printForm(c *cobra.Command, found answer) error {
 	if found.value == nil {
 		if a.output.forPeople() {
 			return nil

@@ -120,9 +120,13 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 			tree.Missing = append(tree.Missing, adminMissingText(why))
 		}
 		if a.output.forPeople() {
-			return treeview.Write(c.OutOrStdout(), tree)
+			if err := treeview.Write(c.OutOrStdout(), tree); err != nil || len(tree.Unknown) == 0 {
+				return err
+			}
+			return failedWith(codes.Unavailable, "this is incomplete; csi-proxyctl doctor shows what hangs")
 		}
-		return a.printAnswer(c, answer{value: tree})
+		a.addGaps(tree.Unknown)
+		return a.printAnswer(c, answer{value: tree, lists: true})
 	}
 	return c
 }

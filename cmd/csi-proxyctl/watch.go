@@ -163,15 +163,16 @@ func (a *connection) diskObserver() observer {
 	return func(ctx context.Context, args []string) (observation, error) {
 		number, err := diskOf(args), error(nil)
 		if !isNumber(args[0]) {
+			a.gaps = nil
 			list, listErr := a.diskIDs(ctx)
 			if listErr != nil {
 				return observation{}, listErr
 			}
-			number, err = diskIn(list, args[0])
+			number, err = a.diskIn(list, args[0])
 			switch {
 			case err == nil:
 				known = &number
-			case status.Code(err) == codes.NotFound && known != nil && list[*known].GetSerialNumber() == "":
+			case (len(a.gaps) > 0 || status.Code(err) == codes.NotFound) && known != nil && list[*known].GetSerialNumber() == "":
 				number, err = *known, nil
 			}
 		}
@@ -237,6 +238,9 @@ type event struct {
 // states holds the states of a node's objects by name.
 type states map[string]string
 
+// unanswered is the object that has, as its state, what Windows did not answer.
+const unanswered = "unanswered"
+
 func eventsCommand(a *connection) *cobra.Command {
 	c := a.command("events", "List the node's disks, volumes, mappings and sessions, and then their changes")
 	c.Long = `List the node's disks, volumes, mappings, iSCSI sessions, and broken mount points and links, one per line.
@@ -280,6 +284,9 @@ func (a *connection) states(ctx context.Context) (states, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(tree.Unknown) > 0 {
+		all[unanswered] = strings.Join(tree.Unknown, "; ")
+	}
 	for _, d := range tree.Disks {
 		all[fmt.Sprintf("disk/%d", d.Number)] = d.String()
 	}
@@ -314,12 +321,12 @@ func volumeState(d treeview.Disk, v *treeview.Volume) string {
 	return strings.Join(parts, ", ")
 }
 
-// changesBetween returns the changes between two observations, sorted by object. While the agent does not answer, the
-// other objects keep their states.
+// changesBetween returns the changes between two observations, sorted by object. While the agent, or Windows about any
+// object, does not answer, missing objects keep their states.
 func changesBetween(before, now states, at time.Time) (events []event) {
 	names := maps.Clone(before)
 	maps.Copy(names, now)
-	silent := now["agent"] != "answers"
+	silent := now["agent"] != "answers" || now[unanswered] != ""
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, there := before[name]
 		is, here := now[name]
@@ -328,7 +335,7 @@ func changesBetween(before, now states, at time.Time) (events []event) {
 			events = append(events, event{at, "added", name, is})
 		case here && was != is:
 			events = append(events, event{at, "changed", name, is})
-		case !here && silent:
+		case !here && silent && name != unanswered:
 			now[name] = was
 		case !here:
 			events = append(events, event{at, "removed", name, was})

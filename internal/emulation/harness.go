@@ -126,7 +126,7 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	}
 	q := journal.Query{
 		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Function: cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
-		Object: r.GetObject(),
+		Object:    r.GetObject(),
 		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
 	}
 	if r.GetSince() != nil {

@@ -87,6 +87,9 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 // count reads one part of the node and calls the function for each gauge, with its labels.
 type count func(ctx context.Context, n node.Inventory, gauge func(count int, labels ...string)) error
 
+// unknown is the value of a label for what does not answer.
+const unknown = "unknown"
+
 func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
 	counts, err := n.Disks(ctx)
 	for _, online := range []bool{true, false} {
@@ -95,13 +98,15 @@ func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string
 				strconv.FormatBool(readOnly))
 		}
 	}
+	gauge(counts[node.DiskCondition{Unknown: true}], unknown, unknown)
 	return err
 }
 
 func countVolumes(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
-	mounted, unmounted, err := n.Volumes(ctx)
-	gauge(mounted, "true")
-	gauge(unmounted, "false")
+	counts, err := n.Volumes(ctx)
+	gauge(counts.Mounted, "true")
+	gauge(counts.Unmounted, "false")
+	gauge(counts.Unknown, unknown)
 	return err
 }
 

@@ -206,6 +206,9 @@ func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline 
 		if a.Err != nil {
 			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
 			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
+			if errdefs.NotAnswering(a.Err) {
+				errdefs.LeftOut(o.Context, a.Err)
+			}
 		}
 		for _, extent := range a.Value {
 			all = append(all, diskVolume{ids[i], extent})

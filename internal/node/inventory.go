@@ -16,48 +16,51 @@ type Inventory struct{ node *Node }
 // Inventory returns the node's inventory.
 func (n *Node) Inventory() Inventory { return Inventory{n} }
 
-// DiskCondition is the condition by which disks are counted.
-type DiskCondition struct{ Online, ReadOnly bool }
+// DiskCondition is the condition by which disks are counted. Of a disk that does not answer, it is unknown.
+type DiskCondition struct{ Online, ReadOnly, Unknown bool }
 
-// Disks counts the disks that are present. A disk that does not answer is left out, unless none does.
+// Disks counts the disks that are present.
 func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
 	return read(ctx, i.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
-		found, err := eachDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
+		found, unknown, err := everyDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
 		for _, disk := range found {
 			counts[DiskCondition{Online: disk.value.online, ReadOnly: !disk.value.writable}]++
+		}
+		for _, disk := range unknown {
+			if !errdefs.IsMissing(disk.err) { // else it has gone meanwhile
+				counts[DiskCondition{Unknown: true}]++
+			}
 		}
 		return counts, err
 	})
 }
 
-// Volumes counts the volumes that have a mount point or a drive letter, and those that have neither. A volume that does
-// not answer is left out, unless none does.
-func (i Inventory) Volumes(ctx context.Context) (mounted, unmounted int, err error) {
-	counts, err := read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts [2]int, err error) {
+// VolumeCounts counts the volumes that have a mount point or a drive letter, those that have neither, and those that do
+// not answer.
+type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
+
+// Volumes counts the volumes that are present.
+func (i Inventory) Volumes(ctx context.Context) (VolumeCounts, error) {
+	return read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
 		names, err := o.Kernel.VolumeNames()
 		if err != nil {
 			return counts, errdefs.Errorf(err, "listing the volumes")
 		}
-		answers := forEach(o, names, operation.VolumeDevice,
-			func(o *op, name string) ([]string, error) { return o.Kernel.VolumePathNames(name) })
-		for i, a := range answers {
+		for _, a := range forEach(o, names, operation.VolumeDevice,
+			func(o *op, name string) ([]string, error) { return o.Kernel.VolumePathNames(name) }) {
 			switch {
 			case errdefs.IsMissing(a.Err): // it has gone meanwhile
 			case a.Err != nil:
-				err = errdefs.Errorf(a.Err, "asking where volume %s is mounted", names[i])
+				counts.Unknown++
 			case len(a.Value) > 0:
-				counts[0]++
+				counts.Mounted++
 			default:
-				counts[1]++
+				counts.Unmounted++
 			}
-		}
-		if counts == [2]int{} {
-			return counts, err
 		}
 		return counts, nil
 	})
-	return counts[0], counts[1], err
 }
 
 // SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such

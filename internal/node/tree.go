@@ -8,21 +8,23 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/klog/v2"
-
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
 // Tree is the storage of a node at one moment: disks, their partitions, the volumes on these, and where they are
-// mounted. It is a report for people; facts that could not be read are left empty.
+// mounted. It is a report for people. What Windows did not answer is unknown, and says so: people format what has no
+// file system.
 type Tree struct {
-	Disks []TreeDisk // by number
+	Disks   []TreeDisk // by number
+	Unknown []string   // what belongs to no disk of the tree and why it is not known, one sentence each
 }
 
 // TreeDisk is one disk of a Tree.
 type TreeDisk struct {
+	Unknown      string // why all but its number is not known; empty: it is known
 	Number       uint32
 	SizeBytes    int64
 	Style        string // RAW, GPT or MBR
@@ -46,11 +48,15 @@ type TreePartition struct {
 	SizeBytes   int64
 	Kind        string // "basic data", "Microsoft Reserved", "EFI system"
 	Attributes  []string
+	Unknown     string // why it is not known which volume is on it; empty: Volume, or none
 	Volume      *TreeVolume
+
+	getsVolume bool
 }
 
 // TreeVolume is the volume on a partition.
 type TreeVolume struct {
+	Unknown     string // why what is empty below is not known; empty: it is known
 	ID          string
 	FileSystem  string // empty when Windows recognises none
 	TotalBytes  int64
@@ -64,25 +70,72 @@ func (n *Node) Tree(ctx context.Context) (*Tree, error) {
 }
 
 func (o *op) tree() (*Tree, error) {
-	volumes, err := o.volumes()
-	if err != nil {
-		o.skipped("the volumes are not known", err)
-	}
+	tree := &Tree{}
+	volumes, lost := o.treeVolumes()
 	system, err := o.systemDisks(volumes)
 	if err != nil {
-		o.skipped("the system disk is not known", err)
+		tree.addUnknown("which disk is the system's", err)
 	}
-	found, err := eachDisk(o, func(o *op, d *disk) (TreeDisk, error) { return o.treeDisk(d) })
-	tree := &Tree{}
+	found, unknown, err := everyDisk(o, func(o *op, d *disk) (TreeDisk, error) { return o.treeDisk(d) })
+	if err != nil {
+		return nil, err
+	}
 	for _, disk := range found {
 		branch := disk.value
 		branch.System = slices.Contains(system, branch.Number)
 		tree.Disks = append(tree.Disks, branch)
 	}
+	for _, d := range unknown {
+		switch {
+		case errdefs.IsMissing(d.err): // it has gone meanwhile
+		case d.number < 0:
+			tree.addUnknown("a disk", d.err)
+		default:
+			tree.Disks = append(tree.Disks, TreeDisk{Number: uint32(d.number), Unknown: d.err.Error()})
+		}
+	}
 	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
 	o.attachLocations(tree)
 	o.attachVolumes(tree, volumes)
-	return tree, err
+	if lost != nil {
+		tree.addUnknown("on which partition a volume lies", lost)
+		tree.lose(lost)
+	}
+	return tree, nil
+}
+
+func (t *Tree) addUnknown(what string, why error) {
+	t.Unknown = append(t.Unknown, what+": "+why.Error())
+}
+
+// lose marks the partitions that may have a volume of which nobody knows where it lies.
+func (t *Tree) lose(why error) {
+	for i := range t.Disks {
+		for j := range t.Disks[i].Partitions {
+			p := &t.Disks[i].Partitions[j]
+			if t.Disks[i].Online && p.getsVolume && p.Volume == nil {
+				p.Unknown = why.Error()
+			}
+		}
+	}
+}
+
+// treeVolumes lists the extents of all volumes. Lost is the reason why some are not known, or nil.
+func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
+	listed := forEach(o, []string{"the list of volumes"}, operation.VolumeDevice,
+		func(o *op, _ string) ([]winpath.VolumeID, error) { return o.volumeIDs() })[0]
+	if listed.Err != nil {
+		return nil, listed.Err
+	}
+	for i, a := range forEach(o, listed.Value, operation.Volume, (*op).volumeExtents) {
+		if errdefs.NotAnswering(a.Err) {
+			lost = a.Err
+		}
+		for _, extent := range a.Value {
+			volumes = append(volumes, diskVolume{listed.Value[i], extent})
+		}
+	}
+	return volumes, lost
 }
 
 // systemDisks returns the disks that Windows runs from, found by the extents of all volumes.
@@ -124,7 +177,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 		if p.Length > 0 {
 			branch.Partitions = append(branch.Partitions, TreePartition{
 				Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p),
-				Attributes: attributesOf(p),
+				Attributes: attributesOf(p), getsVolume: getsVolume(p),
 			})
 		}
 	}
@@ -137,7 +190,7 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 func (o *op) attachLocations(tree *Tree) {
 	locations, err := o.diskLocations()
 	if err != nil {
-		o.skipped("the addresses of the disks are not known", err)
+		tree.addUnknown("the addresses of the disks", err)
 	}
 	for i := range tree.Disks {
 		d, at := &tree.Disks[i], locations[tree.Disks[i].Number]
@@ -160,7 +213,7 @@ func (o *op) attachVolumes(tree *Tree, volumes []diskVolume) {
 		switch {
 		case p == nil: // its disk has come or gone meanwhile
 		case a.Err != nil:
-			p.Volume = &TreeVolume{ID: volumes[i].id.String()}
+			p.Volume = &TreeVolume{ID: volumes[i].id.String(), Unknown: a.Err.Error()}
 		default:
 			p.Volume = a.Value
 		}
@@ -169,24 +222,25 @@ func (o *op) attachVolumes(tree *Tree, volumes []diskVolume) {
 
 func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	volume := &TreeVolume{ID: id.String()}
-	fileSystem, err := o.fileSystem(id)
-	if err != nil {
-		o.skipped("a file system is not known", err)
+	unknown := func(err error) {
+		if err != nil {
+			volume.Unknown = err.Error()
+		}
 	}
-	volume.FileSystem = fileSystem
-	if stats, err := o.volumeStats(id); err == nil {
+	var err error
+	volume.FileSystem, err = o.fileSystem(id)
+	unknown(err)
+	if volume.FileSystem != "" {
+		stats, err := o.volumeStats(id)
 		volume.TotalBytes, volume.UsedBytes = stats.TotalBytes, stats.UsedBytes
+		unknown(err)
 	}
 	if volume.MountPoints, err = o.Kernel.VolumePathNames(id.String()); err != nil {
-		o.skipped("the mount points of a volume are not known", err)
+		unknown(errdefs.Errorf(err, "asking where volume %s is mounted", id))
 	}
 	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isStale)
 	slices.Sort(volume.MountPoints)
 	return volume
-}
-
-func (o *op) skipped(what string, err error) {
-	klog.FromContext(o.Context).Info("The tree is incomplete: "+what, "err", err)
 }
 
 // partitionKind names the purpose of a partition.

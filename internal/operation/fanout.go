@@ -5,6 +5,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -86,7 +87,16 @@ func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T,
 	case <-limit.C:
 	}
 	r.abandonRead(child.entry)
-	return value, errdefs.Unavailable.WrapErrorf(errLate, reason.NotAnswering, "%s has not answered within %v", x, wait)
+	child.entry.Update(func(t *task) {
+		if t.at != (Object{}) { // the disk is known by its number meanwhile
+			x = t.at
+		}
+	})
+	text := fmt.Sprintf("%s has not answered within %v", x, wait)
+	if _, oldest := r.unanswered(x, 0); oldest > wait+time.Second {
+		text += fmt.Sprintf("; an earlier call to it has hung for %v", oldest.Round(time.Second))
+	}
+	return value, errdefs.Unavailable.WrapErrorf(errLate, reason.NotAnswering, "%s", text)
 }
 
 // childTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the

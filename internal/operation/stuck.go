@@ -33,12 +33,7 @@ func (r *Runner) refuseStuck(request Request, x Object) error {
 	if r.abandonedReads.Load() == 0 {
 		return nil // the usual case
 	}
-	count, oldest := 0, time.Duration(0)
-	r.tasks.Each(func(since time.Time, t *task) {
-		if t.stuckAt(x) {
-			count, oldest = count+1, max(oldest, time.Since(since))
-		}
-	})
+	count, oldest := r.unanswered(x, stuckAfter)
 	if count < maxStuck {
 		return nil
 	}
@@ -47,9 +42,20 @@ func (r *Runner) refuseStuck(request Request, x Object) error {
 		request, x, count, oldest.Round(time.Second))
 }
 
-// stuckAt reports whether a task is a read that is stuck at an object.
-func (t *task) stuckAt(x Object) bool {
-	if t.left.IsZero() || time.Since(t.left) < stuckAfter {
+// unanswered counts the reads that have not come back from an object for some time after their callers gave up, and
+// returns the age of the oldest.
+func (r *Runner) unanswered(x Object, after time.Duration) (count int, oldest time.Duration) {
+	r.tasks.Each(func(since time.Time, t *task) {
+		if t.stuckAt(x, after) {
+			count, oldest = count+1, max(oldest, time.Since(since))
+		}
+	})
+	return count, oldest
+}
+
+// stuckAt reports whether a task is a read at an object whose caller gave up that long ago.
+func (t *task) stuckAt(x Object, after time.Duration) bool {
+	if t.left.IsZero() || time.Since(t.left) < after {
 		return false
 	}
 	same := func(y Object) bool { return y.key() == x.key() }

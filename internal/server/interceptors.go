@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 )
 
 // requestIDHeader is the response header with the call's id in the agent's log. It is set when the log may have a line
@@ -63,10 +65,14 @@ func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.Una
 		next = withFaults(p.Faults, info.FullMethod, next)
 	}
 	response, err := any(nil), refusal
+	gaps := &errdefs.Gaps{}
 	if err == nil {
-		response, err = admit(ctx, c, request, info, next)
+		response, err = admit(errdefs.WithGaps(ctx, gaps), c, request, info, next)
 	}
 	took := time.Since(begin)
+	for _, gap := range gaps.Texts() {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, gap)) // fails only in a call without a connection
+	}
 	if err != nil || p.Logger.V(2).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
 		p.report(ctx, c, info.FullMethod, took, err)

@@ -20,11 +20,12 @@ import (
 // FromAPI builds a tree from the storage API alone. Facts that the agent's versions do not give are left out and named
 // in Missing, with the reason as text returns it. It fails if the disks themselves cannot be listed.
 func FromAPI(ctx context.Context, client *csiproxy.Client, text func(error) string) (*Tree, error) {
-	s := &survey{ctx: ctx, client: client, text: text, disks: map[uint32]*Disk{}, missing: map[string]bool{}}
+	s := &survey{ctx: ctx, client: client, text: text, disks: map[uint32]*Disk{}, missing: map[string]bool{},
+		tree: &Tree{Disks: []Disk{}, Unknown: []string{}}}
 	if err := s.list(); err != nil {
 		return nil, err
 	}
-	tree := &Tree{Disks: []Disk{}}
+	tree := s.tree
 	for _, number := range slices.Sorted(maps.Keys(s.disks)) {
 		d := s.disks[number]
 		if s.readDisk(d) {
@@ -45,6 +46,7 @@ type survey struct {
 	text    func(error) string
 	disks   map[uint32]*Disk
 	missing map[string]bool
+	tree    *Tree
 }
 
 // list finds the disks, by their identifiers and by their locations: old agents know only one of the two.
@@ -81,6 +83,16 @@ func (s *survey) addMissing(what string, err error) {
 	}
 }
 
+// note records that a fact about an object is missing, because the agent is too old or Windows did not answer.
+func (s *survey) note(of *string, what string, err error) {
+	if err == nil || errors.Is(err, csiproxy.ErrUnsupported) {
+		s.addMissing(what, err)
+		return
+	}
+	*of = what + ": " + s.text(err)
+	s.tree.addUnknown(*of)
+}
+
 // readDisk looks at one disk. It returns false if the disk is gone.
 func (s *survey) readDisk(d *Disk) bool {
 	stats, err := s.client.Disk.GetDiskStats(s.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: d.Number})
@@ -88,16 +100,16 @@ func (s *survey) readDisk(d *Disk) bool {
 		return false
 	}
 	d.SizeBytes = stats.GetTotalBytes()
-	s.addMissing(whichMissing("the sizes of disks", "the size of disk %d", d.Number, err), err)
+	s.note(&d.Unknown, whichMissing("the sizes of disks", "the size of disk %d", d.Number, err), err)
 	state, err := s.client.Disk.GetDiskState(s.ctx, &diskapi.GetDiskStateRequest{DiskNumber: d.Number})
 	if err == nil {
 		online := state.GetIsOnline()
 		d.Online = &online
 	}
-	s.addMissing(whichMissing("which disks are online", "whether disk %d is online", d.Number, err), err)
+	s.note(&d.Unknown, whichMissing("which disks are online", "whether disk %d is online", d.Number, err), err)
 	volumes, err := s.client.Volume.ListVolumesOnDisk(s.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
 	if status.Code(err) != codes.FailedPrecondition { // offline, or nothing on it: then there are none
-		s.addMissing(whichMissing("volumes", "the volumes of disk %d", d.Number, err), err)
+		s.note(&d.Unknown, whichMissing("volumes", "the volumes of disk %d", d.Number, err), err)
 	}
 	for _, id := range volumes.GetVolumeIds() {
 		d.Partitions = append(d.Partitions, Partition{Volume: s.volume(id)})
@@ -108,10 +120,10 @@ func (s *survey) readDisk(d *Disk) bool {
 func (s *survey) volume(id string) *Volume {
 	v := &Volume{ID: id}
 	formatted, err := s.client.Volume.IsVolumeFormatted(s.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-	s.addMissing("whether "+id+" is formatted", err)
+	s.note(&v.Unknown, "whether "+id+" is formatted", err)
 	v.Formatted = formatted.GetFormatted()
 	stats, err := s.client.Volume.GetVolumeStats(s.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
-	s.addMissing("the size of "+id, err)
+	s.note(&v.Unknown, "the size of "+id, err)
 	v.TotalBytes, v.UsedBytes = stats.GetTotalBytes(), stats.GetUsedBytes()
 	return v
 }

@@ -5,6 +5,7 @@
 package treeview
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,12 +16,15 @@ import (
 // Tree is the storage of a node. The names of its fields are those of csi-proxyctl's JSON and YAML.
 type Tree struct {
 	Disks []Disk `json:"disks"` // by number
-	// Missing lists what is not in the tree, and why, one sentence each.
+	// Missing lists what is not in the tree because the agent does not show it, and why, one sentence each.
 	Missing []string `json:"missing"`
+	// Unknown lists what Windows did not answer, and why, one sentence each.
+	Unknown []string `json:"unknown"`
 }
 
 // Disk is one disk. An unknown value is a nil pointer, an empty text or a size of 0.
 type Disk struct {
+	Unknown      string `json:"unknown,omitempty"` // why what is empty below is not known
 	Number       uint32 `json:"diskNumber"`
 	SizeBytes    int64  `json:"sizeBytes"`
 	Style        string `json:"style"` // RAW, GPT or MBR
@@ -46,17 +50,50 @@ type Partition struct {
 	Kind        string `json:"kind"` // "basic data", "EFI system"
 	// Attributes are those of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
 	Attributes []string `json:"attributes"`
+	Unknown    string   `json:"unknown,omitempty"` // why it is not known which volume is on it
 	Volume     *Volume  `json:"volume"`
 }
 
 // Volume is the volume on a Partition.
 type Volume struct {
+	Unknown     string   `json:"unknown,omitempty"` // why what is empty below is not known
 	ID          string   `json:"volumeId"`
 	FileSystem  string   `json:"fileSystem"` // "NTFS"
 	Formatted   bool     `json:"formatted"`  // Windows knows a file system on it
 	TotalBytes  int64    `json:"totalBytes"` // of the file system
 	UsedBytes   int64    `json:"usedBytes"`
-	MountPoints []string `json:"mountPoints"` // nil: not known
+	MountPoints []string `json:"mountPoints"`          // nil: not known
+	DiskNumber  *uint32  `json:"diskNumber,omitempty"` // in a list of volumes
+}
+
+// MarshalJSON implements json.Marshaler: what is not known is null.
+func (d Disk) MarshalJSON() ([]byte, error) {
+	type plain Disk
+	return withNulls(plain(d), d.Unknown, "diskNumber")
+}
+
+// MarshalJSON implements json.Marshaler: what is not known is null.
+func (v Volume) MarshalJSON() ([]byte, error) {
+	type plain Volume
+	return withNulls(plain(v), v.Unknown, "diskNumber")
+}
+
+// withNulls encodes an object. If something is unknown, the empty fields are null, but for one.
+func withNulls(object any, unknown, but string) ([]byte, error) {
+	text, err := json.Marshal(object)
+	if unknown == "" || err != nil {
+		return text, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range fields {
+		if name != but && slices.Contains([]string{`""`, "0", "false", "[]"}, string(value)) {
+			fields[name] = json.RawMessage("null")
+		}
+	}
+	return json.Marshal(fields)
 }
 
 // Unusual returns the attributes that the agent's own partitions do not have.
@@ -76,16 +113,19 @@ func (d Disk) Volumes() (list []Partition) {
 
 // String describes the disk in the terms by which people recognise it, but for its number.
 func (d Disk) String() string {
+	if d.Unknown != "" {
+		return unknown + ": " + d.Unknown
+	}
 	state := d.State()
 	if state == "-" {
 		state = ""
 	}
-	return joined(", ", "", d.size(), "", state, "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
+	return joined(", ", "", d.Size(), "", state, "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
 		"page 83 ", d.Page83)
 }
 
-// size returns the size of the disk, or a dash if it is not known.
-func (d Disk) size() string {
+// Size returns the size of the disk, or a dash if it is not known.
+func (d Disk) Size() string {
 	if d.SizeBytes == 0 {
 		return "-"
 	}
@@ -103,8 +143,15 @@ func joined(separator string, pairs ...string) string {
 	return strings.Join(parts, separator)
 }
 
-// State says whether the disk is online, "-" if that is not known, read-only or the system's.
+// unknown stands for what Windows did not answer.
+const unknown = "unknown"
+
+// State says whether the disk is online, read-only or the system's. It is "-" if the agent does not show that, and
+// "unknown" if Windows did not answer.
 func (d Disk) State() string {
+	if d.Unknown != "" && d.Online == nil {
+		return unknown
+	}
 	state := "-"
 	if d.Online != nil {
 		state = map[bool]string{true: "online", false: "offline"}[*d.Online]
@@ -121,6 +168,8 @@ func (d Disk) State() string {
 // Format says which file system the volume has, as far as that is known.
 func (v *Volume) Format() string {
 	switch {
+	case !v.Formatted && v.Unknown != "":
+		return unknown
 	case !v.Formatted:
 		return "no file system"
 	case v.FileSystem == "":
@@ -154,27 +203,41 @@ func Size(bytes int64) string {
 
 // FromAdmin returns the tree that an admin endpoint sent.
 func FromAdmin(from *admin.GetTreeResponse) *Tree {
-	tree := &Tree{Disks: []Disk{}, Missing: []string{}}
+	tree := &Tree{Disks: []Disk{}, Missing: []string{}, Unknown: append([]string{}, from.GetUnknown()...)}
 	for _, d := range from.GetDisks() {
-		online, readOnly, system := d.GetOnline(), d.GetReadOnly(), d.GetSystem()
 		disk := Disk{
-			Number: d.GetNumber(), SizeBytes: d.GetSizeBytes(), Style: d.GetStyle(),
-			Online: &online, ReadOnly: &readOnly, System: &system,
+			Number: d.GetNumber(), SizeBytes: d.GetSizeBytes(), Style: d.GetStyle(), Unknown: d.GetUnknown(),
 			BusType: d.GetBusType(), Adapter: d.GetAdapter(), Bus: d.GetBus(), Target: d.GetTarget(), LUN: d.GetLun(),
 			SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
 		}
+		if disk.Unknown == "" {
+			online, readOnly, system := d.GetOnline(), d.GetReadOnly(), d.GetSystem()
+			disk.Online, disk.ReadOnly, disk.System = &online, &readOnly, &system
+		}
+		tree.addUnknown(disk.Unknown)
 		for _, p := range d.GetPartitions() {
 			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(),
-				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind(), Attributes: append([]string{}, p.GetAttributes()...)}
+				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind(), Attributes: append([]string{}, p.GetAttributes()...),
+				Unknown: p.GetUnknown()}
 			if v := p.GetVolume(); v != nil {
 				partition.Volume = &Volume{
-					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "",
-					TotalBytes: v.GetTotalBytes(), UsedBytes: v.GetUsedBytes(), MountPoints: append([]string{}, v.GetMountPoints()...),
+					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "", Unknown: v.GetUnknown(),
+					TotalBytes: v.GetTotalBytes(), UsedBytes: v.GetUsedBytes(), MountPoints: v.GetMountPoints(),
 				}
+				if partition.Volume.Unknown == "" { // else an empty list is not known
+					partition.Volume.MountPoints = append([]string{}, v.GetMountPoints()...)
+				}
+				tree.addUnknown(partition.Volume.Unknown)
 			}
 			disk.Partitions = append(disk.Partitions, partition)
 		}
 		tree.Disks = append(tree.Disks, disk)
 	}
 	return tree
+}
+
+func (t *Tree) addUnknown(why string) {
+	if why != "" && !slices.Contains(t.Unknown, why) {
+		t.Unknown = append(t.Unknown, why)
+	}
 }

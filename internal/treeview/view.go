@@ -25,7 +25,7 @@ func Write(w io.Writer, tree *Tree) error {
 	var v view
 	for _, d := range tree.Disks {
 		v.disks.number = max(v.disks.number, len(fmt.Sprint(d.Number)))
-		v.disks.size = max(v.disks.size, len(d.size()))
+		v.disks.size = max(v.disks.size, len(d.Size()))
 		v.disks.style = max(v.disks.style, len(d.Style))
 		v.disks.state = max(v.disks.state, len(d.State()))
 		for _, p := range d.Partitions {
@@ -42,15 +42,20 @@ func Write(w io.Writer, tree *Tree) error {
 		}
 		v.disk(d)
 	}
-	if len(tree.Missing) > 0 {
-		v.line("\nMissing:\n  %s", printable.Text(strings.Join(tree.Missing, "\n  ")))
+	for _, list := range []struct {
+		head  string
+		texts []string
+	}{{"Unknown, because Windows did not answer:", tree.Unknown}, {"Missing:", tree.Missing}} {
+		if len(list.texts) > 0 {
+			v.line("\n%s\n  %s", list.head, printable.Text(strings.Join(list.texts, "\n  ")))
+		}
 	}
 	_, err := io.WriteString(w, v.text.String())
 	return err
 }
 
 func (v *view) disk(d Disk) {
-	v.line("Disk %-*d  %*s  %-*s  %-*s  %s", v.disks.number, d.Number, v.disks.size, d.size(), v.disks.style,
+	v.line("Disk %-*d  %*s  %-*s  %-*s  %s", v.disks.number, d.Number, v.disks.size, d.Size(), v.disks.style,
 		cmp.Or(d.Style, "-"), v.disks.state, d.State(),
 		joined(" ", "", d.BusType, "adapter ", d.Adapter, "bus ", d.Bus, "target ", d.Target, "LUN ", d.LUN))
 	rail := " "
@@ -74,6 +79,8 @@ func (v *view) partition(p Partition, branch, below string) {
 		strings.Join(append([]string{p.Kind}, p.Unusual()...), ", "))
 	if p.Volume != nil {
 		v.children(1, below, func(_ int, branch, below string) { v.volume(p.Volume, branch, below) })
+	} else if p.Unknown != "" {
+		v.line("%s└─ the volume is unknown", below)
 	}
 }
 
@@ -81,6 +88,9 @@ func (v *view) volume(vol *Volume, branch, below string) {
 	usage := vol.Format()
 	if vol.Formatted && vol.TotalBytes > 0 {
 		usage += fmt.Sprintf("  %s of %s used", Size(vol.UsedBytes), Size(vol.TotalBytes))
+	}
+	if vol.MountPoints == nil && vol.Unknown != "" && vol.Formatted {
+		usage += "  mount points " + unknown
 	}
 	v.line("%s%s  %s", branch, vol.ID, usage)
 	v.children(len(vol.MountPoints), below, func(i int, branch, _ string) {

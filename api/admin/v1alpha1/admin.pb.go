@@ -287,7 +287,9 @@ func (*GetTreeRequest) Descriptor() ([]byte, []int) {
 type GetTreeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The disks by number, offline ones included.
-	Disks         []*Disk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
+	Disks []*Disk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
+	// What belongs to no disk above and why it is not known, one sentence each.
+	Unknown       []string `protobuf:"bytes,2,rep,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +331,13 @@ func (x *GetTreeResponse) GetDisks() []*Disk {
 	return nil
 }
 
+func (x *GetTreeResponse) GetUnknown() []string {
+	if x != nil {
+		return x.Unknown
+	}
+	return nil
+}
+
 // Disk is one disk of the node.
 type Disk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -359,7 +368,9 @@ type Disk struct {
 	// The device identifier of vital product data page 0x83, as disk v1 gives it.
 	Page83 string `protobuf:"bytes,13,opt,name=page83,proto3" json:"page83,omitempty"`
 	// The partitions by number.
-	Partitions    []*Partition `protobuf:"bytes,14,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	Partitions []*Partition `protobuf:"bytes,14,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	// Why all but the number is not known: the disk that hangs, and for how long. Empty: it is known.
+	Unknown       string `protobuf:"bytes,15,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,6 +503,13 @@ func (x *Disk) GetPartitions() []*Partition {
 	return nil
 }
 
+func (x *Disk) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
 // Partition is one partition of a disk.
 type Partition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -506,7 +524,9 @@ type Partition struct {
 	// The volume on it; unset where there is none.
 	Volume *Volume `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
 	// The attributes of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
-	Attributes    []string `protobuf:"bytes,6,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Attributes []string `protobuf:"bytes,6,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// Why it is not known whether a volume is on it; empty: it is known.
+	Unknown       string `protobuf:"bytes,7,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -583,6 +603,13 @@ func (x *Partition) GetAttributes() []string {
 	return nil
 }
 
+func (x *Partition) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
 // Volume is the volume on a partition.
 type Volume struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -595,7 +622,9 @@ type Volume struct {
 	// The bytes of it that are in use.
 	UsedBytes int64 `protobuf:"varint,4,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
 	// The directories and drive roots at which it is mounted.
-	MountPoints   []string `protobuf:"bytes,5,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
+	MountPoints []string `protobuf:"bytes,5,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
+	// Why what is empty above is not known; empty: nothing is there.
+	Unknown       string `protobuf:"bytes,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -663,6 +692,13 @@ func (x *Volume) GetMountPoints() []string {
 		return x.MountPoints
 	}
 	return nil
+}
+
+func (x *Volume) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
 }
 
 // ListJournalRequest selects entries of the journal.
@@ -1942,9 +1978,10 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
 	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"\x10\n" +
-	"\x0eGetTreeRequest\"F\n" +
+	"\x0eGetTreeRequest\"`\n" +
 	"\x0fGetTreeResponse\x123\n" +
-	"\x05disks\x18\x01 \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\"\x92\x03\n" +
+	"\x05disks\x18\x01 \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x12\x18\n" +
+	"\aunknown\x18\x02 \x03(\tR\aunknown\"\xac\x03\n" +
 	"\x04Disk\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1d\n" +
 	"\n" +
@@ -1963,7 +2000,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x06page83\x18\r \x01(\tR\x06page83\x12B\n" +
 	"\n" +
 	"partitions\x18\x0e \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
-	"partitions\"\xd2\x01\n" +
+	"partitions\x12\x18\n" +
+	"\aunknown\x18\x0f \x01(\tR\aunknown\"\xec\x01\n" +
 	"\tPartition\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +
 	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\x12\x1d\n" +
@@ -1973,7 +2011,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x06volume\x18\x05 \x01(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\x06volume\x12\x1e\n" +
 	"\n" +
 	"attributes\x18\x06 \x03(\tR\n" +
-	"attributes\"\x9c\x01\n" +
+	"attributes\x12\x18\n" +
+	"\aunknown\x18\a \x01(\tR\aunknown\"\xb6\x01\n" +
 	"\x06Volume\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vfile_system\x18\x02 \x01(\tR\n" +
@@ -1982,7 +2021,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
 	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
-	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\"\x89\x02\n" +
+	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\x12\x18\n" +
+	"\aunknown\x18\x06 \x01(\tR\aunknown\"\x89\x02\n" +
 	"\x12ListJournalRequest\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
