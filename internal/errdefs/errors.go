@@ -74,7 +74,7 @@ func Errorf(err error, format string, args ...any) error {
 		e.Class = classOf(code)
 		e.Reason = fmt.Sprintf("WIN32_%d", uint32(code))
 		if name := code.Name(); name != "" {
-			e.Reason = strings.TrimPrefix(name, "ERROR_")
+			e.Reason = strings.ToUpper(strings.TrimPrefix(name, "ERROR_"))
 		}
 		e.Message += DFSHint(err)
 	}
@@ -105,5 +105,6 @@ func IsMissing(err error) bool {
 // IsDenied reports whether an error means that the account has no right to do this. The logon itself may have
 // succeeded.
 func IsDenied(err error) bool {
-	return HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED)
+	cause, _ := SMB(err)
+	return cause == SMBShareDenied
 }

@@ -44,12 +44,17 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 			key,
 			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
-	case errdefs.HasCode(failure, win32.ERROR_BAD_NET_NAME):
+	}
+	switch cause, _ := errdefs.SMB(failure); cause {
+	case errdefs.SMBShareMissing:
 		return false, smbError(errdefs.NotFound, failure,
 			"the share %s is mapped but its server has no such share; the mapping is kept", key)
-	case unreachable(failure), errdefs.HasCode(failure, win32.ERROR_NO_LOGON_SERVERS):
+	case errdefs.SMBServerSilent:
 		return false, smbError(errdefs.Unavailable, failure,
 			"the share %s is mapped but its server does not answer; the mapping is kept", key)
+	case errdefs.SMBDomainSilent:
+		return false, smbError(errdefs.Unavailable, failure,
+			"the share %s is mapped but %s; the mapping is kept", key, domainSilent)
 	}
 	return false, smbError(errdefs.Unavailable, failure,
 		"the share %s is mapped but could not be opened; the mapping is kept",
@@ -85,11 +90,7 @@ func (o *op) onlyRootDenies(share winpath.UNC) bool {
 
 // refusesLogon reports whether a code means that there is no session because of the credentials.
 func refusesLogon(err error) bool {
-	return errdefs.HasCode(err, win32.ERROR_INVALID_PASSWORD, win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
-		win32.ERROR_NO_SUCH_LOGON_SESSION,
-		win32.ERROR_LOGON_FAILURE, win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS,
-		win32.ERROR_INVALID_WORKSTATION,
-		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_ACCOUNT_EXPIRED,
-		win32.ERROR_PASSWORD_MUST_CHANGE,
-		win32.ERROR_ACCOUNT_LOCKED_OUT, win32.ERROR_NOT_CONNECTED)
+	cause, _ := errdefs.SMB(err)
+	return cause == errdefs.SMBLogonRefused ||
+		errdefs.HasCode(err, win32.ERROR_SESSION_CREDENTIAL_CONFLICT, win32.ERROR_NOT_CONNECTED)
 }

@@ -74,9 +74,11 @@ func (o *op) refuseThisMachine(key string) error {
 
 // unreachable reports whether a code means that the server does not answer now, for whatever reason.
 func unreachable(err error) bool {
-	return errdefs.HasCode(err, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_UNREACHABLE, win32.ERROR_HOST_UNREACHABLE,
-		win32.ERROR_NETNAME_DELETED, win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETWORK_BUSY, win32.ERROR_SEM_TIMEOUT)
+	cause, _ := errdefs.SMB(err)
+	return cause == errdefs.SMBServerSilent
 }
+
+const domainSilent = "no domain controller accepts the logon, which this node and the server need"
 
 // unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
 // up: what it opens next would go to the server without the mapping.
@@ -120,31 +122,34 @@ func serverOf(key string) string {
 
 // notMapped explains a failure of CreateSMBGlobalMapping. It never names the user.
 func (o *op) notMapped(key string, err error) error {
-	switch {
-	case unreachable(err) || errdefs.HasCode(err, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_NET_OR_BAD_PATH):
-		return smbError(errdefs.Unavailable, err, "cannot map %s: the server %s does not answer", key, serverOf(key))
-	case errdefs.HasCode(err, win32.ERROR_BAD_NET_NAME):
-		return smbError(errdefs.NotFound, err, "cannot map %s: the server %s has no such share", key, serverOf(key))
-	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
-		return smbError(errdefs.FailedPrecondition, err,
-			"cannot map %s: the server %s cannot encrypt, and this agent requires encryption; its flag -require-privacy=false "+
-				"allows unencrypted mappings", key, serverOf(key))
-	case errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED):
-		return smbError(errdefs.PermissionDenied, err, "cannot map %s: the server admits the user, but not to this share%s",
-			key,
-			o.privacyHint())
-	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER):
-		return smbError(errdefs.InvalidArgument, err,
-			"cannot map %s: Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user", key)
-	}
 	failure := errdefs.Errorf(err, "cannot map %s", key)
 	var e *errdefs.Error
-	if errors.As(failure, &e) && e.Class == errdefs.Unauthenticated {
-		return smbError(errdefs.Unauthenticated, err, "cannot map %s: the server %s refuses the user name or the password",
-			key,
-			serverOf(key))
+	if !errors.As(failure, &e) {
+		return failure
 	}
-	return failure
+	class, text := e.Class, ""
+	switch cause, means := errdefs.SMB(err); {
+	case means != "":
+		text = means
+	case cause == errdefs.SMBServerSilent:
+		class, text = errdefs.Unavailable, "the server "+serverOf(key)+" does not answer"
+	case cause == errdefs.SMBDomainSilent:
+		text = domainSilent
+	case cause == errdefs.SMBShareMissing:
+		class, text = errdefs.NotFound, "the server "+serverOf(key)+" has no such share"
+	case cause == errdefs.SMBShareDenied:
+		text = "the server admits the user, but not to this share" + o.privacyHint()
+	case cause == errdefs.SMBLogonRefused:
+		text = "the server " + serverOf(key) + " refuses the user name or the password"
+	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
+		class, text = errdefs.FailedPrecondition, "the server "+serverOf(key)+" cannot encrypt, and this agent requires "+
+			"encryption; its flag -require-privacy=false allows unencrypted mappings"
+	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER):
+		text = "Windows considers the path or the user name malformed; write a domain user as DOMAIN\\user"
+	default:
+		return failure
+	}
+	return smbError(class, err, "cannot map %s: %s", key, text)
 }
 
 // privacyHint returns an addition for codes that may also mean that a server does not encrypt.

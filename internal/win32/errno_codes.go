@@ -2,7 +2,7 @@
 
 package win32
 
-// Error codes that the agent meets, under their names in winerror.h. The comments become the errors' texts: short, and
+// Error codes that the agent meets, under their names in winerror.h and lmerr.h. The comments become the errors' texts: short, and
 // the same on Windows in any language.
 // https://learn.microsoft.com/windows/win32/debug/system-error-codes
 const (
@@ -23,23 +23,35 @@ const (
 	ERROR_NOT_READY                         Errno = 21   // the device is not ready
 	ERROR_CRC                               Errno = 23   // a checksum of the medium is wrong
 	ERROR_BAD_LENGTH                        Errno = 24   // the length is wrong for this command
+	ERROR_SEEK                              Errno = 25   // the device cannot find a place on the medium
+	ERROR_SECTOR_NOT_FOUND                  Errno = 27   // the device cannot find a sector
+	ERROR_WRITE_FAULT                       Errno = 29   // the device cannot be written
+	ERROR_READ_FAULT                        Errno = 30   // the device cannot be read
 	ERROR_GEN_FAILURE                       Errno = 31   // the device does not work
 	ERROR_SHARING_VIOLATION                 Errno = 32   // another process uses the file
 	ERROR_LOCK_VIOLATION                    Errno = 33   // another process has locked a part of the file
 	ERROR_HANDLE_EOF                        Errno = 38   // the end of the file was reached
+	ERROR_HANDLE_DISK_FULL                  Errno = 39   // the disk is full
 	ERROR_NOT_SUPPORTED                     Errno = 50   // the request is not supported
 	ERROR_REM_NOT_LIST                      Errno = 51   // the remote computer does not answer
+	ERROR_DUP_NAME                          Errno = 52   // the name is used twice on the network
 	ERROR_BAD_NETPATH                       Errno = 53   // the network path was not found
 	ERROR_NETWORK_BUSY                      Errno = 54   // the network is busy
 	ERROR_DEV_NOT_EXIST                     Errno = 55   // the resource or device is no longer there
+	ERROR_BAD_NET_RESP                      Errno = 58   // the server cannot do what it was asked
 	ERROR_UNEXP_NET_ERR                     Errno = 59   // an unexpected network error occurred
 	ERROR_NETNAME_DELETED                   Errno = 64   // the network name is no longer there
 	ERROR_NETWORK_ACCESS_DENIED             Errno = 65   // network access is denied
+	ERROR_BAD_DEV_TYPE                      Errno = 66   // the share is of the wrong kind
 	ERROR_BAD_NET_NAME                      Errno = 67   // the share was not found on the server
+	ERROR_TOO_MANY_NAMES                    Errno = 68   // this computer has too many network names
+	ERROR_SHARING_PAUSED                    Errno = 70   // the server is paused or is starting
+	ERROR_REQ_NOT_ACCEP                     Errno = 71   // the server has as many connections as it accepts
 	ERROR_FILE_EXISTS                       Errno = 80   // the file exists
 	ERROR_ALREADY_ASSIGNED                  Errno = 85   // the local name is already in use
 	ERROR_INVALID_PASSWORD                  Errno = 86   // the password is wrong
 	ERROR_INVALID_PARAMETER                 Errno = 87   // a parameter is wrong
+	ERROR_DRIVE_LOCKED                      Errno = 108  // another process has locked the volume
 	ERROR_BROKEN_PIPE                       Errno = 109  // the pipe has ended
 	ERROR_DISK_FULL                         Errno = 112  // the disk is full
 	ERROR_CALL_NOT_IMPLEMENTED              Errno = 120  // this system does not implement the function
@@ -56,10 +68,14 @@ const (
 	ERROR_FILENAME_EXCED_RANGE              Errno = 206  // the name is too long
 	ERROR_PIPE_BUSY                         Errno = 231  // all instances of the pipe are busy
 	ERROR_MORE_DATA                         Errno = 234  // there is more data
+	ERROR_VC_DISCONNECTED                   Errno = 240  // the session was cancelled
 	ERROR_NO_MORE_ITEMS                     Errno = 259  // there are no more items
 	ERROR_DIRECTORY                         Errno = 267  // the name does not belong to a directory
 	ERROR_DELETE_PENDING                    Errno = 303  // the file is being deleted
+	ERROR_DEVICE_UNREACHABLE                Errno = 321  // the device cannot be reached
+	ERROR_SMB1_NOT_AVAILABLE                Errno = 384  // the server speaks only SMB 1, which Windows does not use
 	ERROR_NO_SUCH_DEVICE                    Errno = 433  // there is no such device
+	ERROR_DEVICE_HARDWARE_ERROR             Errno = 483  // the hardware of the device failed
 	ERROR_OPERATION_ABORTED                 Errno = 995  // the operation was aborted
 	ERROR_IO_PENDING                        Errno = 997  // the operation is still running
 	ERROR_NOACCESS                          Errno = 998  // a pointer is invalid
@@ -88,17 +104,25 @@ const (
 	ERROR_SERVICE_EXISTS                    Errno = 1073 // the service exists already
 	ERROR_SERVICE_DEPENDENCY_DELETED        Errno = 1075 // a service that it depends on does not exist
 	ERROR_SERVICE_NEVER_STARTED             Errno = 1077 // the service was not started since Windows started
+	ERROR_DEVICE_NOT_PARTITIONED            Errno = 1107 // the disk has no partition table
 	ERROR_MEDIA_CHANGED                     Errno = 1110 // the medium was changed
 	ERROR_NO_MEDIA_IN_DRIVE                 Errno = 1112 // there is no medium in the drive
+	ERROR_SHUTDOWN_IN_PROGRESS              Errno = 1115 // the system is shutting down
 	ERROR_IO_DEVICE                         Errno = 1117 // the device reported an input or output error
 	ERROR_DEVICE_NOT_CONNECTED              Errno = 1167 // the device is not connected
 	ERROR_NOT_FOUND                         Errno = 1168 // the element was not found
 	ERROR_NO_NET_OR_BAD_PATH                Errno = 1203 // no network provider accepted the path
+	ERROR_EXTENDED_ERROR                    Errno = 1208 // a network provider failed with an error of its own
 	ERROR_SESSION_CREDENTIAL_CONFLICT       Errno = 1219 // the server is already connected with other credentials
+	ERROR_NO_NETWORK                        Errno = 1222 // there is no network
 	ERROR_CANCELLED                         Errno = 1223 // the operation was cancelled
 	ERROR_CONNECTION_REFUSED                Errno = 1225 // the remote computer refused the connection
 	ERROR_NETWORK_UNREACHABLE               Errno = 1231 // the network cannot be reached
 	ERROR_HOST_UNREACHABLE                  Errno = 1232 // the host cannot be reached
+	ERROR_LOGIN_WKSTA_RESTRICTION           Errno = 1240 // the account may not log on from this computer
+	ERROR_DOWNGRADE_DETECTED                Errno = 1265 // no domain controller answers to check the logon
+	ERROR_SMB_GUEST_LOGON_BLOCKED           Errno = 1272 // guests are not allowed
+	ERROR_DISK_QUOTA_EXCEEDED               Errno = 1295 // the quota is used up
 	ERROR_NOT_ALL_ASSIGNED                  Errno = 1300 // the process does not have the privilege
 	ERROR_NO_LOGON_SERVERS                  Errno = 1311 // no logon server is available
 	ERROR_NO_SUCH_LOGON_SESSION             Errno = 1312 // there is no such logon session
@@ -110,22 +134,32 @@ const (
 	ERROR_INVALID_WORKSTATION               Errno = 1329 // the account may not log on to this computer
 	ERROR_PASSWORD_EXPIRED                  Errno = 1330 // the password has expired
 	ERROR_ACCOUNT_DISABLED                  Errno = 1331 // the account is disabled
+	ERROR_NO_SUCH_DOMAIN                    Errno = 1355 // the domain does not exist or does not answer
 	ERROR_INTERNAL_ERROR                    Errno = 1359 // an internal error occurred
+	ERROR_LOGON_TYPE_NOT_GRANTED            Errno = 1385 // the account may not log on over the network
 	ERROR_FILE_CORRUPT                      Errno = 1392 // the file or directory is damaged
 	ERROR_DISK_CORRUPT                      Errno = 1393 // the disk structure is damaged
+	ERROR_WRONG_TARGET_NAME                 Errno = 1396 // the server's account has another name
+	ERROR_MUTUAL_AUTH_FAILED                Errno = 1397 // the server's password is out of date in the domain
+	ERROR_TIME_SKEW                         Errno = 1398 // the clocks of client and server differ too much
 	ERROR_NO_SYSTEM_RESOURCES               Errno = 1450 // the system lacks resources
 	ERROR_TIMEOUT                           Errno = 1460 // the time allowed for the operation has passed
 	ERROR_SYMLINK_CLASS_DISABLED            Errno = 1463 // links of this kind are not followed
+	ERROR_DEVICE_REMOVED                    Errno = 1617 // the device was removed
 	RPC_S_SERVER_UNAVAILABLE                Errno = 1722 // the RPC server is unavailable
 	EPT_S_NOT_REGISTERED                    Errno = 1753 // the RPC end point is not registered
 	ERROR_INVALID_USER_BUFFER               Errno = 1784 // the buffer does not suit the operation
 	ERROR_UNRECOGNIZED_MEDIA                Errno = 1785 // the medium may not be formatted
+	ERROR_NO_TRUST_SAM_ACCOUNT              Errno = 1787 // the domain has no account of this computer
+	ERROR_TRUSTED_RELATIONSHIP_FAILURE      Errno = 1789 // this computer and its domain do not trust each other
 	ERROR_ACCOUNT_EXPIRED                   Errno = 1793 // the account has expired
 	ERROR_PASSWORD_MUST_CHANGE              Errno = 1907 // the password must be changed first
 	ERROR_ACCOUNT_LOCKED_OUT                Errno = 1909 // the account is locked out
 	ERROR_CANT_ACCESS_FILE                  Errno = 1920 // the system cannot access the file
 	ERROR_CANT_RESOLVE_FILENAME             Errno = 1921 // the path leads in a circle of links
+	NERR_WkstaNotStarted                    Errno = 2138 // the Workstation service, the SMB client, is not running
 	ERROR_BAD_USERNAME                      Errno = 2202 // the user name is invalid
+	NERR_PasswordExpired                    Errno = 2242 // the password has expired
 	ERROR_NOT_CONNECTED                     Errno = 2250 // the network connection does not exist
 	ERROR_OPEN_FILES                        Errno = 2401 // the connection has open files
 	ERROR_DEVICE_IN_USE                     Errno = 2404 // the connection is in use

@@ -473,6 +473,40 @@ func TestSMBPrivacy(t *testing.T) {
 	wantMapped(t, n, share)
 }
 
+// A user's wrong secret, a server and a domain are not the agent's failures: no code that Microsoft's pages name for
+// these calls is INTERNAL, and each has a reason and a text.
+func TestSMBCodes(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	for want, list := range map[codes.Code][]win32.Errno{
+		codes.Unavailable:        {51, 53, 54, 58, 59, 64, 70, 121, 240, 1203, 1208, 1222, 1225, 1231, 1232, 1265, 1311, 1355},
+		codes.Unauthenticated:    {86, 1240, 1312, 1326, 1327, 1328, 1329, 1330, 1331, 1385, 1793, 1907, 1909, 2202, 2242},
+		codes.FailedPrecondition: {52, 85, 384, 1219, 1272, 1396, 1397, 1398, 1787, 1789, 2138},
+		codes.ResourceExhausted:  {8, 68, 71, 1450},
+		codes.PermissionDenied:   {5, 65},
+		codes.InvalidArgument:    {66, 87},
+		codes.NotFound:           {67},
+	} {
+		for _, code := range list {
+			n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code})
+			err := mapShare(t, n, share, "", smbUser, smbPassword)
+			wantCode(t, err, want)
+			if text := err.Error(); code.Name() == "" || !strings.Contains(text, code.Error()) {
+				t.Errorf("%d: the error does not name the code: %v", code, err)
+			}
+		}
+	}
+	// Whom the texts blame.
+	for code, says := range map[win32.Errno]string{
+		1311: "domain controller", 1312: "DisableDomainCreds", 1272: "guest", 384: "SMB 2", 1396: "alias", 1398: "clocks",
+		71: "as many connections", 2138: "LanmanWorkstation", 53: "fs.emulated does not answer",
+	} {
+		n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Error: code})
+		if err := mapShare(t, n, share, "", smbUser, smbPassword); !strings.Contains(fmt.Sprint(err), says) {
+			t.Errorf("%v: %v, want %q", code, err, says)
+		}
+	}
+}
+
 func TestSMBKernelFaults(t *testing.T) {
 	for code, want := range map[win32.Errno]codes.Code{
 		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable,
