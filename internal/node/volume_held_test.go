@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,23 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
+
+// wantHeld checks that no part of the path of a call can be opened for deletion.
+func wantHeld(t *testing.T, k kernel.Kernel, call kernel.Call) {
+	t.Helper()
+	for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
+		`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
+		h, err := k.OpenFile(nil, path, kernel.OpenOptions{Access: win32.DELETE, Share: winfs.ShareAll,
+			Disposition: win32.FILE_OPEN,
+			Options:     win32.FILE_OPEN_REPARSE_POINT})
+		if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+			t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
+		}
+		if err == nil {
+			_ = h.Close()
+		}
+	}
+}
 
 // TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
 // or renamed, the mount point itself included.
@@ -30,18 +48,7 @@ func TestMountPointsAreHeld(t *testing.T) {
 		do func() error) error {
 		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
 			calls[call.Function]++
-			for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
-				`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
-				h, err := k.OpenFile(nil, path, kernel.OpenOptions{Access: win32.DELETE, Share: winfs.ShareAll,
-					Disposition: win32.FILE_OPEN,
-					Options:     win32.FILE_OPEN_REPARSE_POINT})
-				if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
-					t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
-				}
-				if err == nil {
-					_ = h.Close()
-				}
-			}
+			wantHeld(t, k, call)
 		}
 		return do()
 	}})
@@ -73,6 +80,74 @@ func TestMountPointsAreHeld(t *testing.T) {
 	}
 	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) > 0 {
 		t.Errorf("the mount manager lists %q, %v", paths, err)
+	}
+}
+
+// TestMountPointDeepInATree: a removal that could not move deep directories up has closed one above. A mount point
+// there is removed by its handle, never by its path.
+func TestMountPointDeepInATree(t *testing.T) {
+	deep := treePath + strings.Repeat(`\a`, winfs.MaxOpenLevels+4)
+	refused := 0
+	n, k, volumes := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		switch call.Function {
+		case "Rename":
+			refused++
+			return &kernel.Error{Function: "NtSetInformationFile", Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
+		case "DeleteVolumeMountPoint":
+			wantHeld(t, k, call)
+		}
+		return do()
+	})
+	if err := n.Volumes.MountVolume(t.Context(), volumes[0], deep); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil || refused == 0 {
+		t.Errorf("Rmdir: %v, after %d moves", err, refused)
+	}
+	if there, err := n.Filesystem.PathExists(t.Context(), treePath); err != nil || there {
+		t.Errorf("the tree is there: %t, %v", there, err)
+	}
+	if fileSystem, err := k.VolumeInformation(volumes[0]); err != nil || fileSystem != "NTFS" {
+		t.Errorf("the volume has %q, %v", fileSystem, err)
+	}
+}
+
+// TestMountPointThatMoves: while the volume of a mount point is flushed, an administrator mounts the volume on which it
+// lies elsewhere, and the path leads to another mount point. That one stays.
+func TestMountPointThatMoves(t *testing.T) {
+	const before, after, mount = KubeletDir + `\pods\before`, KubeletDir + `\pods\after`, `\tree\mount`
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := false
+	var other *Node
+	var volumes []string
+	n, k, made := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		if call.Function == "Flush" && other != nil && !moved {
+			moved = true
+			must(k.DeleteVolumeMountPoint(before + `\`))
+			must(other.Volumes.MountVolume(ctx, volumes[1], after))
+			must(other.Volumes.MountVolume(ctx, volumes[0], before+mount))
+		}
+		return do()
+	})
+	volumes = made
+	must(n.Volumes.MountVolume(ctx, volumes[1], before))
+	must(n.Volumes.MountVolume(ctx, volumes[0], before+mount))
+	other = bare(t, k)
+	must(n.Filesystem.Rmdir(ctx, before+`\tree`, true))
+	if there, err := other.Filesystem.PathExists(ctx, after+`\tree`); !moved || err != nil || there {
+		t.Errorf("moved: %t; the tree is there: %t, %v", moved, there, err)
+	}
+	paths, err := k.VolumePathNames(volumes[0])
+	if want := []string{before + mount + `\`}; err != nil || !slices.Equal(paths, want) {
+		t.Errorf("the mount manager lists %q, %v, want %q", paths, err, want)
+	}
+	if name, err := k.VolumeNameForMountPoint(before + mount + `\`); err != nil || name != volumes[0] {
+		t.Errorf("the other mount point leads to %q, %v", name, err)
 	}
 }
 
