@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/klog/v2"
@@ -161,25 +162,26 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.FlushBeforeUnmount(there); err != nil {
 		return err
 	}
-	// The flush may have taken long, and an administrator may have mounted another volume meanwhile.
-	if l.Reparse, err = winfs.ReadReparsePoint(l.Handle); err != nil {
-		return errdefs.Errorf(err, "looking at %s again", path)
+	for {
+		// The flush may have taken long, and an administrator may have mounted another volume meanwhile.
+		if l.Reparse, err = winfs.ReadReparsePoint(l.Handle); err != nil {
+			return errdefs.Errorf(err, "looking at %s again", path)
+		}
+		now, ok := l.MountedVolume()
+		switch {
+		case l.Reparse == nil:
+			return nil
+		case !ok:
+			return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+				"%s has become a link, not a mounted volume; remove it with Rmdir", path)
+		case now != there:
+			return otherVolumeMounted(id, path, now)
+		}
+		text, err := o.RetryHeld(l, o.Kernel.DeleteVolumeMountPoint)
+		if !errors.Is(err, winfs.ErrReplaced) {
+			return o.RemovedMountPoint(l, text, path.String(), err)
+		}
 	}
-	now, ok := l.MountedVolume()
-	switch {
-	case l.Reparse == nil:
-		return nil
-	case !ok:
-		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"%s has become a link, not a mounted volume; remove it with Rmdir", path)
-	case now != there:
-		return otherVolumeMounted(id, path, now)
-	}
-	text, err := winfs.MountPointText(l)
-	if err == nil {
-		err = o.RetryHeld(func() error { return o.Kernel.DeleteVolumeMountPoint(text) })
-	}
-	return o.RemovedMountPoint(l, text, path.String(), err)
 }
 
 func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.VolumeID) error {
@@ -190,16 +192,12 @@ func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.Vo
 // setMountPoint mounts a volume at the directory at a pinned place. If Windows takes the handle that holds the
 // directory for a sharing violation, only the way to it is held, and what is there afterwards decides.
 func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpath.VolumeID) error {
-	text, err := winfs.MountPointText(directory)
-	if err != nil {
-		return errdefs.Errorf(err, "mounting at %s", loc.Path)
-	}
-	set := func() error { return o.Kernel.SetVolumeMountPoint(text, id.String()) }
-	err = o.RetryHeld(set)
+	set := func(text string) error { return o.Kernel.SetVolumeMountPoint(text, id.String()) }
+	text, err := o.RetryHeld(directory, set)
 	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
 	if !held {
 		loc.Release(directory.Handle)
-		err = o.RetryShared(set)
+		err = o.RetryShared(func() error { return set(text) })
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):

@@ -228,6 +228,45 @@ func TestMountPointsInATree(t *testing.T) {
 	}
 }
 
+// While a scanner is waited for, an administrator mounts another volume there. UnmountVolume leaves that one alone, and
+// Rmdir flushes it first.
+func TestMountPointReplacedBesideAScanner(t *testing.T) {
+	for _, verb := range []string{"UnmountVolume", "Rmdir"} {
+		synctest.Test(t, func(t *testing.T) {
+			var other, flushed string
+			n, k, volumes := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+				switch {
+				case call.Function == "Flush":
+					flushed = call.Object + `\`
+				case call.Function == "DeleteVolumeMountPoint" && other != "":
+					err := errors.Join(k.DeleteVolumeMountPoint(call.Object), k.SetVolumeMountPoint(call.Object, other))
+					if err != nil {
+						t.Error(err)
+					}
+					other = ""
+					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
+				}
+				return do()
+			})
+			if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil {
+				t.Fatal(err)
+			}
+			other = volumes[1]
+			err := removals(n, volumes[0])[verb](t.Context())
+			paths, listErr := k.VolumePathNames(volumes[1])
+			var e *errdefs.Error
+			switch {
+			case listErr != nil:
+				t.Error(listErr)
+			case verb == "Rmdir" && (err != nil || flushed != volumes[1] || len(paths) > 0):
+				t.Errorf("Rmdir: %v; flushed last: %s, mounted: %q", err, flushed, paths)
+			case verb == "UnmountVolume" && (!errors.As(err, &e) || e.Reason != reason.OtherVolumeMounted || len(paths) != 1):
+				t.Errorf("UnmountVolume: %v; the other volume is mounted at %q", err, paths)
+			}
+		})
+	}
+}
+
 // A workload replaces the directory while a volume is mounted at it and it is not held. The mount fails, and nothing is
 // undone.
 func TestReplacedWhileMounting(t *testing.T) {

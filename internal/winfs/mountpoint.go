@@ -3,6 +3,7 @@
 package winfs
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -28,18 +29,27 @@ func MountPointText(directory *File) (string, error) {
 // heldTime is how long a sharing violation may be that of another program, such as a virus scanner.
 const heldTime = 500 * time.Millisecond
 
-// RetryHeld repeats f, which makes or removes a mount point at a directory that the operation holds, while that is a
-// sharing violation, for heldTime. One that stays is taken for that of the operation's own handle; the next call of f
-// does not wait then.
-func (fs *FS) RetryHeld(f func() error) error {
+// ErrReplaced means that another link or mount point has come to a directory.
+var ErrReplaced = errors.New("another mount point or link has come there")
+
+// RetryHeld calls f, which makes or removes a mount point, with the path of a directory that the operation holds. It
+// repeats that during a sharing violation, for heldTime. One that stays is taken for that of the operation's own handle;
+// the next call of RetryHeld does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
+func (fs *FS) RetryHeld(l *File, f func(text string) error) (text string, err error) {
 	for {
-		err := f()
+		if text, err = MountPointText(l); err == nil {
+			err = f(text)
+		}
 		if !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION) {
 			fs.held = operation.Backoff{}
-			return err
+			return text, err
 		}
 		if !fs.held.Wait(heldTime) {
-			return err
+			return text, err
+		}
+		now, lookErr := ReadReparsePoint(l.Handle)
+		if l.Reparse != nil && (lookErr != nil || now != nil && now.SubstituteName != l.Reparse.SubstituteName) {
+			return text, ErrReplaced
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package winfs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,7 @@ import (
 // mounted is a mount point that the mount manager must be told of before it goes.
 type mounted struct {
 	volume winpath.VolumeID
-	text   string // its path, for the mount manager
-	known  bool   // the mount manager lists it
+	known  bool // the mount manager lists it
 }
 
 // object deletes the object at a location: a file, an empty directory, a link, or a mount point, which is unmounted
@@ -80,13 +80,13 @@ func (r *removal) mountedAt(l *File) *mounted {
 	}
 	names, err := r.Kernel.VolumePathNames(id.String())
 	if err != nil { // the volume is gone, or does not answer: the mount manager may know it still
-		return &mounted{volume: id, text: text}
+		return &mounted{volume: id}
 	}
 	same := func(name string) bool { return strings.EqualFold(name, strings.TrimPrefix(text, `\\?\`)) }
 	if !slices.ContainsFunc(names, same) {
 		return nil
 	}
-	return &mounted{volume: id, text: text, known: true}
+	return &mounted{volume: id, known: true}
 }
 
 // unmount turns the mount point at a location back into a plain directory. The volume is flushed once for all its mount
@@ -114,12 +114,11 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if now, ok := l.MountedVolume(); !ok || now != at.volume {
 		return nil
 	}
-	// The path may have been swapped between the first look and this opening, which holds it.
-	if text, err := MountPointText(l); err != nil || text != at.text {
+	text, err := r.RetryHeld(l, r.Kernel.DeleteVolumeMountPoint) // the path of the first look may lead elsewhere by now
+	if errors.Is(err, ErrReplaced) {
 		return nil
 	}
-	err = r.RetryHeld(func() error { return r.Kernel.DeleteVolumeMountPoint(at.text) })
-	return r.RemovedMountPoint(l, at.text, path.String(), err)
+	return r.RemovedMountPoint(l, text, path.String(), err)
 }
 
 // openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.
