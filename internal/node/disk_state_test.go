@@ -5,6 +5,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,30 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
+
+// TestOfflineDiskThatIsToldToLook: whatever Windows answers then, the disk is offline.
+func TestOfflineDiskThatIsToldToLook(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Code == win32.IOCTL_DISK_UPDATE_PROPERTIES {
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_INVALID_FUNCTION}
+		}
+		return do()
+	}))
+	if err := n.Disks.SetDiskState(t.Context(), 1, false); err != nil {
+		t.Error(err)
+	}
+	if online, err := n.Disks.GetDiskState(t.Context(), 1); err != nil || online {
+		t.Errorf("online: %t, %v", online, err)
+	}
+	if err := n.Disks.SetDiskState(t.Context(), 1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
+		t.Errorf("a disk that comes online: %v", err)
+	}
+}
 
 // TestVolumesOfADiskThatGoesOffline: a volume that stays in use is flushed, and the log says so; one that a program has
 // open for a moment is waited for. The agent's own lock is not in the way of a volume that lies at two places of the

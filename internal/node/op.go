@@ -21,7 +21,7 @@ const (
 	freshTime     = 5 * time.Second  // until a volume that has just come online can be, whatever the provider says
 	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed
 	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
-	transientTime = time.Second      // until a disk that is "not ready" answers
+	transientTime = time.Second      // until a disk or volume that is "not ready" answers
 )
 
 // op is a running operation. Its steps are its methods.

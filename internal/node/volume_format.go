@@ -98,9 +98,14 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 		})
 }
 
-// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none.
+// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none. A volume that has just
+// arrived is given time to be ready.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
+	var p operation.Backoff
 	name, err := o.Kernel.VolumeInformation(id.String())
+	for errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER) && p.Wait(transientTime) {
+		name, err = o.Kernel.VolumeInformation(id.String())
+	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return "", nil

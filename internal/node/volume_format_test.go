@@ -110,6 +110,31 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 	}
 }
 
+// TestNewVolumeIsNotReadyAtOnce: a volume that has just arrived is asked for its file system again.
+func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
+	for _, code := range []win32.Errno{win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER} {
+		synctest.Test(t, func(t *testing.T) {
+			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			asked := 0
+			n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+				if call.Function == "VolumeInformation" {
+					if asked++; asked <= 2 {
+						return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
+					}
+				}
+				return do()
+			}))
+			if formatted, err := n.Volumes.IsVolumeFormatted(t.Context(), newVolume(t, n)); err != nil || formatted {
+				t.Errorf("%v: formatted: %t, %v", code, formatted, err)
+			}
+		})
+	}
+}
+
 // TestFormatThatIsRefused: a refusal is retried only if it may come from a provider whose cache is old. The disk's own
 // answer counts more.
 func TestFormatThatIsRefused(t *testing.T) {
