@@ -352,3 +352,26 @@ func TestOfflineDiskHasNoVolumes(t *testing.T) {
 		t.Error("the mount point did not come back with its disk")
 	}
 }
+
+// A volume on an MBR disk, as in-tree drivers made them, grows with its disk, by the control code and by WMI.
+func TestResizeOnAnMBR(t *testing.T) {
+	for _, growth := range []string{emulated.GrowthImmediate, emulated.GrowthNever} {
+		n := switched(t, func(s *emulated.Switches) { s.GrowPartition = growth })
+		number := attach(t, n, emulated.DiskSpec{Formatted: true, Table: tableMBR})
+		volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+		noError(t, err)
+		id := volumes.GetVolumeIds()[0]
+		noError(t, mount(t, n, id, staging))
+		n.WriteFile(staging+`\data`, "kept")
+		before := volumeSize(t, n, id)
+		noError(t, n.Emulated.GrowDisk(number, 2<<30))
+		_, err = n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
+		noError(t, err)
+		if grown := volumeSize(t, n, id) - before; grown != 1<<30 {
+			t.Errorf("%s: it grew by %d, want %d", growth, grown, 1<<30)
+		}
+		if got := n.ReadFile(staging + `\data`); got != "kept" {
+			t.Errorf("%s: the data is %q", growth, got)
+		}
+	}
+}

@@ -33,6 +33,7 @@ func switchDoubts() map[string]settlement {
 		"CreateDiskClears":           by(4),
 		"OfflineDisksReadOnly":       by(4),
 		"ClonesNeedWritable":         {why: "the kit copies no disk"},
+		"DetachNeedsOffline":         {why: "it is a setting of the cloud"},
 		"SANPolicy":                  {why: "it is a setting of the machine"},
 		"ZeroedDiskIsMBR":            by(5),
 		"MSR":                        by(6),

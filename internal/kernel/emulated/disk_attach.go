@@ -170,11 +170,15 @@ func (n *Node) addDisks(records []diskState, also func(*state)) error {
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
-// with the disk's identity and the files of its volumes. Only that of an iSCSI disk is the storage system's.
+// with the disk's identity and the files of its volumes. Only that of an iSCSI disk is the storage system's. With the
+// switch DetachNeedsOffline the cloud refuses a disk that is online.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
+		}
+		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
+			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
 		}
 		if !n.state.ISCSI.hasLUN(d.record.Image) {
 			if err := n.host.writeBundleInfo(d.image.home, &d.record, d.image.size); err != nil {

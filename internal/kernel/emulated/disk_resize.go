@@ -104,7 +104,17 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 // growBy makes a partition longer.
 func (d *disk) growBy(want win32.GrowPartition) error {
 	if d.layout.gpt == nil {
-		return win32.ERROR_INVALID_PARAMETER // growing on an MBR is not emulated
+		l := d.layout.driveLayout()
+		i := slices.IndexFunc(l.Partitions, func(p win32.Partition) bool { return p.Number == want.Number && p.Length > 0 })
+		if i < 0 {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		l.Partitions[i].Length += want.BytesToGrow
+		blocks, err := d.mbrBlocks(l)
+		if err != nil {
+			return err
+		}
+		return d.commit(change{Blocks: blocks})
 	}
 	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {

@@ -399,3 +399,12 @@ func TestMBR(t *testing.T) {
 		t.Errorf("the volume's name changed from %s to %s", v.id, got.id)
 	}
 }
+
+func TestDetachNeedsOffline(t *testing.T) {
+	n := newNode(t, func(s *Switches) { s.DetachNeedsOffline = true })
+	if _, err := n.DetachDisk(1); !errors.Is(err, ErrOnlineDisk) {
+		t.Errorf("got %v", err)
+	}
+	must(t, n.SetDiskOnline(1, false))
+	detached(t, n, 1)
+}

@@ -41,6 +41,9 @@ var ErrNoSuchDisk = errors.New("no such disk")
 // ErrSystemDisk means that the disk of the running Windows cannot be detached or taken offline.
 var ErrSystemDisk = errors.New("disk 0 is the system disk")
 
+// ErrOnlineDisk means that the cloud does not detach a disk that is online.
+var ErrOnlineDisk = errors.New("the cloud does not detach it while it is online; take it offline first")
+
 // ErrInvalidSpec means that a DiskSpec is not valid.
 var ErrInvalidSpec = errors.New("invalid disk")
 

@@ -190,6 +190,9 @@ func (p *location) find(how kernel.OpenOptions) (entry, error) {
 	if p.content.readOnly() {
 		return entry{}, win32.ERROR_WRITE_PROTECT
 	}
+	if err := p.content.room(); err != nil {
+		return entry{}, err
+	}
 	host := p.content.node.host
 	var err error
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
@@ -210,4 +213,18 @@ func (p *location) find(how kernel.OpenOptions) (entry, error) {
 func (c *content) readOnly() bool {
 	v, ok := c.node.volume(c.id)
 	return ok && v.readOnly()
+}
+
+// room returns ERROR_DISK_FULL if the files in a volume's root directory leave no room on it. Others do not count here:
+// each new file would cost a walk.
+func (c *content) room() error {
+	v, ok := c.node.volume(c.id)
+	if !ok {
+		return nil
+	}
+	used, err := bytesIn(c.root, uint64(v.boot.clusterBytes), 1)
+	if err == nil && used+v.boot.metadataBytes() >= v.sizeBytes() {
+		err = win32.ERROR_DISK_FULL
+	}
+	return err
 }

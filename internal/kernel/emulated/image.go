@@ -89,7 +89,7 @@ func (im *image) make(c change) error {
 		return err
 	}
 	for _, id := range c.Empty {
-		if err := im.host.dropContent(im.files(id)); err != nil {
+		if err := im.host.emptyContent(im.files(id)); err != nil {
 			return err
 		}
 	}
@@ -140,8 +140,9 @@ func contentPath(home string, id guid.GUID) string {
 	return filepath.Join(home, volumesDir, id.String())
 }
 
-// dropContent removes the files of a volume: one rename hides them, and the deletion may take its time.
-func (h *host) dropContent(path string) error {
+// emptyContent removes the files of a volume: one rename hides them, and the deletion may take its time. The directory
+// is there afterwards, for the processes that use a volume which is formatted while it is mounted.
+func (h *host) emptyContent(path string) error {
 	volumes, err := openVolumes(filepath.Dir(path))
 	if err != nil {
 		return h.noted(err)
@@ -149,10 +150,10 @@ func (h *host) dropContent(path string) error {
 	defer volumes.Close()
 	dropped := droppedPrefix + newImageName()
 	err = h.renameIn(volumes, filepath.Base(path), dropped)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	if err != nil {
+	if err := h.mkdirIn(volumes, filepath.Base(path)); err != nil {
 		return err
 	}
 	return h.removeAllIn(volumes, dropped)

@@ -70,6 +70,7 @@ type Switches struct {
 	SANPolicy                  string       `yaml:"sanPolicy" form:"OfflineShared, OfflineAll"`
 	OfflineDisksReadOnly       bool         `yaml:"offlineDisksReadOnly"`
 	ClonesNeedWritable         bool         `yaml:"clonesNeedWritable"`
+	DetachNeedsOffline         bool         `yaml:"detachNeedsOffline"`
 	ZeroedDiskIsMBR            bool         `yaml:"zeroedDiskIsMBR"`
 	MSR                        string       `yaml:"msr" form:"immediate, delayed, late, never"`
 	MSRAfterReads              int          `yaml:"msrAfterReads" form:"1 or more"`

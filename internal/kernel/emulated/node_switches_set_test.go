@@ -40,6 +40,7 @@ func TestSetSwitch(t *testing.T) {
 		"mappingStatusDelayed":  "false",
 		"emptyRootNotFound":     "true",
 		"clonesNeedWritable":    "true",
+		"detachNeedsOffline":    "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
@@ -57,6 +58,7 @@ func TestSetSwitch(t *testing.T) {
 		"mappingStatusDelayed":  "true",
 		"emptyRootNotFound":     "false",
 		"clonesNeedWritable":    "false",
+		"detachNeedsOffline":    "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer

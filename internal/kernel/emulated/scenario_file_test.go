@@ -28,6 +28,7 @@ switches:
   createDiskClears: true
   offlineDisksReadOnly: true
   clonesNeedWritable: false
+  detachNeedsOffline: true
   zeroedDiskIsMBR: true
   msr: Delayed
   msrAfterReads: 7
@@ -131,7 +132,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		SystemSerial: "1",
 		Switches: Switches{
 			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
-			MSR: MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+			DetachNeedsOffline: true,
+			MSR:                MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
 			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true, AutomountOff: true,
 			ProviderLate:            ProviderLateOffline,
 			OfflineVolumesRefuseAll: true, DisksInstallLate: true,

@@ -80,7 +80,7 @@ func (s *smbState) connect(serverName, shareName, userName string, password kern
 	if requirePrivacy && server.NoEncryption {
 		return m, win32.ERROR_NOT_SUPPORTED
 	}
-	user := s.user(userName)
+	user := s.user(userName, serverName)
 	if user == nil {
 		return m, win32.ERROR_LOGON_FAILURE
 	}
@@ -123,7 +123,7 @@ func (s *smbState) connectable(serverName, shareName string) error {
 	if m.Bare { // https://github.com/kubernetes-csi/csi-driver-smb/issues/733
 		return win32.ERROR_ACCESS_DENIED
 	}
-	user := s.user(m.User)
+	user := s.user(m.User, serverName)
 	if user == nil || !bytes.Equal(m.Verifier, user.Verifier) {
 		return win32.ERROR_LOGON_FAILURE
 	}

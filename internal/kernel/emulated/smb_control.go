@@ -39,7 +39,7 @@ func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 // old password at once.
 func (n *Node) SetSMBPassword(user, password string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
-		u := s.user(user)
+		u := s.user(user, "")
 		if u != nil {
 			u.Verifier = u.verifier(kernel.Secret(password))
 		}
@@ -109,7 +109,7 @@ func (s *SMBServerSpec) drop(share string) bool {
 func (n *Node) AddSMBUser(user SMBUserSpec) error {
 	return n.control(func() error {
 		next := n.state.clone().SMB
-		if next.user(user.Name) != nil {
+		if next.user(user.Name, "") != nil {
 			return fmt.Errorf("account %q exists already: %w", user.Name, ErrInvalidSMB)
 		}
 		next.Users = append(next.Users, user.state())
@@ -123,7 +123,7 @@ func (n *Node) AddSMBUser(user SMBUserSpec) error {
 // RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
 func (n *Node) RemoveSMBUser(user string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
-		u := s.user(user)
+		u := s.user(user, "")
 		if u == nil {
 			return false
 		}

@@ -125,7 +125,7 @@ func (s *smbState) check() error {
 // checkUsers refuses accounts that do not exist. ErrInvalidSMB.
 func (s *smbState) checkUsers(names []string) error {
 	for _, name := range names {
-		if u := s.user(name); u == nil || smbKey(u.Name) != smbKey(name) {
+		if u := s.user(name, ""); u == nil || smbKey(u.Name) != smbKey(name) {
 			return fmt.Errorf("%w: there is no account %q", ErrInvalidSMB, name)
 		}
 	}
@@ -150,15 +150,17 @@ func (s *SMBServerSpec) share(name string) *SMBShareSpec {
 	return find(s.Shares, func(o *SMBShareSpec) bool { return smbKey(o.Name) == smbKey(name) })
 }
 
-// user returns the account of a name, with a domain or without.
-func (s *smbState) user(name string) *smbUserState {
+// user returns the account of a name, with a domain or without, as a server knows it: its own name is a domain, too.
+// Without a server only the account's domains count.
+func (s *smbState) user(name, server string) *smbUserState {
 	domain, account, ok := strings.Cut(name, `\`)
 	if !ok {
 		domain, account = "", name
 	}
 	return find(s.Users, func(o *smbUserState) bool {
 		known := func(d string) bool { return smbKey(d) == smbKey(domain) }
-		return smbKey(o.Name) == smbKey(account) && (!ok || slices.ContainsFunc(o.Domains, known))
+		return smbKey(o.Name) == smbKey(account) && (!ok || server != "" && known(server) ||
+			slices.ContainsFunc(o.Domains, known))
 	})
 }
 

@@ -290,3 +290,14 @@ func TestInvalidSMBScenarios(t *testing.T) {
 		}
 	}
 }
+
+// TestServersNameIsADomain: a file server knows its accounts under its own name, and under no other server's.
+func TestServersNameIsADomain(t *testing.T) {
+	n := smbNode(t)
+	wantCode(t, "another server's name", mapShare(n, emulatedShare, `old.emulated\csi`, "csi-password"),
+		win32.ERROR_LOGON_FAILURE)
+	must(t, mapShare(n, emulatedShare, `FS.emulated\csi`, "csi-password"))
+	h, err := openShare(n, emulatedShare)
+	must(t, err)
+	must(t, h.Close())
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -71,4 +72,46 @@ func TestUsageOfAVolume(t *testing.T) {
 	must(t, err)
 	_, _, err = n.DiskFreeSpace(v)
 	wantCode(t, "detached", err, win32.ERROR_FILE_NOT_FOUND)
+}
+
+// TestFullVolume: a volume that the files in its root directory fill takes no more, and says so.
+func TestFullVolume(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	total, _, err := n.DiskFreeSpace(v)
+	must(t, err)
+	fill := filepath.Join(hostPath(t, n, `C:\m\`), "fill")
+	must(t, os.WriteFile(fill, nil, 0o600))
+	must(t, os.Truncate(fill, int64(total)))
+	if _, free, err := n.DiskFreeSpace(v); err != nil || free != 0 {
+		t.Errorf("%d bytes are free, %v", free, err)
+	}
+	create := func() error {
+		h, err := n.OpenFile(nil, `\\?\C:\m\new`, kernel.OpenOptions{Disposition: win32.FILE_CREATE,
+			Options: win32.FILE_DIRECTORY_FILE})
+		if err == nil {
+			err = h.Close()
+		}
+		return err
+	}
+	wantCode(t, "full", create(), win32.ERROR_DISK_FULL)
+	mkdir(t, n, `C:\elsewhere`)
+	must(t, os.Truncate(fill, 0))
+	wantCode(t, "with room again", create(), 0)
+}
+
+// TestFormattedVolumeKeepsItsDirectory: a process that uses a mounted volume finds it empty after it was formatted.
+func TestFormattedVolumeKeepsItsDirectory(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	top := hostPath(t, n, `C:\m\`)
+	must(t, os.WriteFile(filepath.Join(top, "data"), nil, 0o600))
+	must(t, n.FormatVolume(v, "NTFS"))
+	if entries, err := os.ReadDir(top); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
 }
