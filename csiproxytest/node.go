@@ -161,6 +161,7 @@ func (n *Node) stop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
+	n.agent.Harness.Close() // the test is over: what it holds need not end by itself
 	if err := n.agent.Stop(ctx); err != nil {
 		n.t.Errorf("stopping the node: %v", err)
 	}

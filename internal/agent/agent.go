@@ -114,7 +114,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 	}
 	a.stopped = true
 	if a.config.Emulation != nil {
-		a.config.Emulation.Close()
+		a.config.Emulation.Stopping()
 	}
 	waitCtx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -133,6 +133,9 @@ func (a *Agent) Stop(ctx context.Context) error {
 		})
 	}
 	stopping.Wait()
+	if a.config.Emulation != nil {
+		a.config.Emulation.Close()
+	}
 	var errs []error
 	if s != nil {
 		errs = append(errs, s.node.Drain(ctx))

@@ -25,6 +25,8 @@ type Emulation interface {
 	Control(a *Agent) server.Service
 	// Abort makes calls that are held fail: the node reboots.
 	Abort()
-	// Close ends the calls that wait or are held: the agent stops.
+	// Stopping ends the calls that wait for the journal: the agent is told to stop.
+	Stopping()
+	// Close makes the calls that are still held fail, and ends all faults: running calls have had their time.
 	Close()
 }

@@ -6,6 +6,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -147,24 +148,20 @@ func TestCrashFault(t *testing.T) {
 	}
 }
 
-// A call that hangs, and one that follows the journal, do not keep the agent from stopping.
-func TestStopEndsHangsAndWaits(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
+// hanging returns the result of a call that hangs in the kernel of an agent, and is there by now.
+func hanging(t *testing.T, a *emulation.Agent) <-chan error {
+	t.Helper()
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
 	_, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
-		Function: "ReenumerateDevices", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}},
+		Function: "DiskInterfaces", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{}, 2)
+	done := make(chan error, 1)
 	go func() {
-		_, _ = client.ListJournal(t.Context(), &admin.ListJournalRequest{After: 1 << 60, Wait: true})
-		done <- struct{}{}
-	}()
-	go func() {
-		_, _ = disks.Rescan(t.Context(), &diskapi.RescanRequest{})
-		done <- struct{}{}
+		_, err := disks.ListDiskLocations(t.Context(), &diskapi.ListDiskLocationsRequest{})
+		done <- err
 	}()
 	for holding := uint64(0); holding == 0; {
 		list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{})
@@ -173,11 +170,43 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 		}
 		holding = list.GetFaults()[0].GetHolding()
 	}
-	if err := a.Stop(context.Background()); err != nil {
+	return done
+}
+
+// A call that waits in the kernel when the agent is told to stop is answered once the kernel has.
+func TestStopLetsCallsEnd(t *testing.T) {
+	a := start(t, emulation.Config{StateDir: shortDir(t)})
+	called := hanging(t, a)
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.Stop(context.Background()) }()
+	<-waitClosed(a)
+	a.Harness.Faults.Release()
+	if err := <-called; err != nil {
+		t.Errorf("the call: %v", err)
+	}
+	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	<-done
-	<-done
+}
+
+// A call that hangs, and one that follows the journal, do not keep the agent from stopping.
+func TestStopEndsHangsAndWaits(t *testing.T) {
+	a := start(t, emulation.Config{StateDir: shortDir(t)})
+	client := dialAdmin(t, a)
+	called, followed := hanging(t, a), make(chan error, 1)
+	go func() {
+		_, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{After: 1 << 60, Wait: true})
+		followed <- err
+	}()
+	noPatience, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Stop(noPatience); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-called; status.Code(err) != codes.Unavailable {
+		t.Errorf("the call that hangs: %v", err)
+	}
+	<-followed
 	a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
 }
 

@@ -94,9 +94,11 @@ func (h *Harness) restore(ctx context.Context, a *agent.Agent, directory string)
 	return a.Interrupt(ctx, h.Node.Restore)
 }
 
-// Close ends the calls that wait for the journal or that a fault holds.
+// Stopping ends the calls that wait for the journal.
+func (h *Harness) Stopping() { h.Journal.Close() }
+
+// Close makes the calls that a fault holds fail, and ends all faults.
 func (h *Harness) Close() {
-	h.Journal.Close()
 	h.Abort()
 	h.Faults.Release()
 }
