@@ -204,6 +204,26 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// An answered call leaves no deadline behind, nor the timer of one: its context has ended before that.
+func TestDeadlineEndsWithTheCall(t *testing.T) {
+	seen := make(chan context.Context, 1)
+	f := start(t, func(ctx context.Context, _ string) (bool, error) {
+		stream, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ Context() context.Context })
+		if !ok {
+			return false, errors.New("no stream")
+		}
+		seen <- stream.Context()
+		return true, nil
+	})
+	if _, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	call := <-seen
+	if <-call.Done(); !errors.Is(call.Err(), context.Canceled) {
+		t.Errorf("the context of the call ended with %v, want %v", call.Err(), context.Canceled)
+	}
+}
+
 func TestSizeLimits(t *testing.T) {
 	f := start(t, func(_ context.Context, path string) (bool, error) {
 		return false, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "LONG", Message: fmt.Sprint(len(path), path)}
