@@ -109,6 +109,19 @@ func TestOperationKeepsItsSlot(t *testing.T) {
 	})
 }
 
+// A reserved slot is free again after its operation, also when others have all the common ones.
+func TestReservedSlotIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cs := New(Limits{Operations: 1, ClientOperations: 2, ClientReserved: 1}, klog.Background(), nil)
+		a, b := clientOf(t, cs, 1), clientOf(t, cs, 2)
+		for range 2 {
+			acquire(t, a, "Mkdir", 1)[0].Release()
+		}
+		acquire(t, b, "Mkdir", 2) // its reserved one and the common one
+		acquire(t, a, "Mkdir", 1)
+	})
+}
+
 func TestCancelledWaitTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cs := New(Limits{ClientOperations: 1}, klog.Background(), nil)
