@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -276,6 +280,35 @@ func TestReadsAreTheNodes(t *testing.T) {
 		}
 		if methods.Reads(path) != nodeReads[name] {
 			t.Errorf("%s: a policy takes it for a read: %t, the node: %t", path, methods.Reads(path), nodeReads[name])
+		}
+	}
+}
+
+// What a request names in a list is checked in each of its messages. Lists and maps without messages of their own are
+// refused, because no field of the API is one: their names would not be looked at.
+func TestListsAndMaps(t *testing.T) {
+	r := parse(t, "- name: r\n  clients: [any: true]\n  methods: [\"*\"]\n  services: [allowed]\n").rules[0]
+	named := func(names ...string) proto.Message {
+		list := &descriptorpb.FileDescriptorSet{}
+		for _, name := range names {
+			list.File = append(list.File, &descriptorpb.FileDescriptorProto{Name: &name})
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name    string
+		request proto.Message
+		refused bool
+	}{
+		{"an allowed name", named("allowed", "allowed"), false},
+		{"the first name", named("other", "allowed"), true},
+		{"the last name", named("allowed", "other"), true},
+		{"a list of texts", &fieldmaskpb.FieldMask{Paths: []string{"a"}}, true},
+		{"a list of numbers", &descriptorpb.SourceCodeInfo_Location{Span: []int32{1}}, true},
+		{"a map", &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewBoolValue(true)}}, true},
+	} {
+		if err := r.Request(test.request); (err != nil) != test.refused {
+			t.Errorf("%s: got %v", test.name, err)
 		}
 	}
 }
