@@ -332,6 +332,7 @@ func stepFailures() []stepFailure {
 		{calls.ErrPathExists, errdefs.AlreadyExists, reason.PathExists},
 		{calls.ErrDiskNotFound, errdefs.NotFound, reason.DiskNotFound},
 		{calls.ErrVolumeNotFound, errdefs.NotFound, reason.VolumeNotFound},
+		{calls.ErrNoVolume, errdefs.FailedPrecondition, reason.NoVolume},
 		{fs.ErrNotExist, errdefs.NotFound, reason.PathNotFound},
 		{fs.ErrInvalid, errdefs.InvalidArgument, reason.InvalidArgument},
 	}

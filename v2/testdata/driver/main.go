@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
 // mounter has the groups that a driver uses.
@@ -54,7 +54,7 @@ func newMounter() (*mounter, error) {
 	if err != nil {
 		return nil, err
 	}
-	volumes, err := volume.New(volumeapi.New())
+	volumes, err := volume.New(api.New())
 	if err != nil {
 		return nil, err
 	}
