@@ -119,7 +119,7 @@ func isNoDirectory(err error) bool {
 func (k kubelet) remote(link string, through bool) (string, error) {
 	files, ok := k.files.(fs.ReadLinkFS)
 	for links := 0; ok && links < 8; links++ {
-		if len(link) <= len(k.path) || !strings.EqualFold(link[:len(k.path)+1], k.path+`\`) {
+		if len(link) <= len(k.path) || !sameName(link[:len(k.path)+1], k.path+`\`) {
 			return "", nil
 		}
 		name := strings.ReplaceAll(link[len(k.path)+1:], `\`, "/")
@@ -172,14 +172,14 @@ func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 		return refs, err
 	}
 	for _, other := range all {
-		if strings.EqualFold(other, at) {
+		if sameName(other, at) {
 			continue
 		}
 		otherRemote, err := m.kubelet.remote(other, true)
 		if err != nil {
 			return refs, err
 		}
-		same := remote != "" && strings.EqualFold(otherRemote, remote)
+		same := remote != "" && sameName(otherRemote, remote)
 		if there.Volume != "" {
 			otherThere, err := m.at(ctx, other)
 			if err != nil {

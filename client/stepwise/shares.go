@@ -43,14 +43,14 @@ func (s *Shares) Stage(ctx context.Context, remote, target string, credentials C
 		return fmt.Errorf("%w: remote path %q does not begin with \\\\server\\share", fs.ErrInvalid, remote)
 	}
 	there, err := s.records.read(ctx, use.Target)
-	if err == nil && !strings.EqualFold(there.Remote, use.Remote) {
+	if err == nil && !sameName(there.Remote, use.Remote) {
 		if err := s.unstage(ctx, there, true); err != nil {
 			return err
 		}
 		there, err = s.records.read(ctx, use.Target)
 	}
 	switch {
-	case err == nil && !strings.EqualFold(there.Remote, use.Remote):
+	case err == nil && !sameName(there.Remote, use.Remote):
 		return fmt.Errorf("%w: %s is staged at %s", calls.ErrPathExists, there.Remote, use.Target)
 	case err != nil && !errors.Is(err, ErrNotStaged):
 		return err
@@ -157,7 +157,7 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 	}
 	var users []string
 	for _, u := range all {
-		if u.share() != share || strings.EqualFold(u.Target, but) {
+		if u.share() != share || sameName(u.Target, but) {
 			continue
 		}
 		there, err := s.mounter.linked(ctx, u.Target)
@@ -173,7 +173,7 @@ func (s *Shares) users(ctx context.Context, share, but string) ([]string, error)
 		return nil, err
 	}
 	for _, path := range linked {
-		known := func(target string) bool { return strings.EqualFold(target, path) }
+		known := func(target string) bool { return sameName(target, path) }
 		if known(but) || slices.ContainsFunc(users, known) {
 			continue
 		}

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/fold"
 )
 
 // A use is the record of a volume that uses a share.
@@ -26,12 +28,15 @@ type use struct {
 // share returns the share of the remote path, \\server\share in lower case, by which Windows keeps mappings; "" if the
 // path has none.
 func (u use) share() string {
-	parts := strings.Split(strings.ToLower(u.Remote), `\`)
+	parts := strings.Split(fold.Name(u.Remote), `\`)
 	if len(parts) < 4 || parts[0] != "" || parts[1] != "" || parts[2] == "" || parts[3] == "" {
 		return ""
 	}
 	return strings.Join(parts[:4], `\`)
 }
+
+// sameName reports whether two paths are the same name on NTFS.
+func sameName(a, b string) bool { return fold.Name(a) == fold.Name(b) }
 
 // records is a directory with a file for each target. A file is whole or not there at all, whenever the node stops.
 type records struct{ dir string }
@@ -40,7 +45,7 @@ const suffix = ".json"
 
 // path returns the path of the file about a target, or of the lock of a share.
 func (r records) path(of, suffix string) string {
-	sum := sha256.Sum256([]byte(strings.ToLower(of)))
+	sum := sha256.Sum256([]byte(fold.Name(of)))
 	return filepath.Join(r.dir, hex.EncodeToString(sum[:12])+suffix)
 }
 
@@ -224,7 +229,7 @@ func (m *Mounter) mountedAt(ctx context.Context, target string) (string, error) 
 		return "", nil //nolint:nilerr // UnmountDevice asks again
 	}
 	paths, err := m.agent.MountPoints(ctx, volume)
-	if slices.ContainsFunc(paths, func(p string) bool { return strings.EqualFold(strings.TrimRight(p, `\`), target) }) {
+	if slices.ContainsFunc(paths, func(p string) bool { return sameName(strings.TrimRight(p, `\`), target) }) {
 		return volume, nil
 	}
 	return "", err

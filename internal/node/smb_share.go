@@ -101,7 +101,7 @@ func (s *SMB) link(localPath string, share winpath.UNC) (*winfs.DirectoryLink, e
 		At: at, Substitute: `\??\UNC` + readable[1:], Print: readable,
 		Same: func(t winpath.Target) bool {
 			there := winpath.UNC{Server: t.Server, Share: t.Share, Rest: t.Rest}
-			return t.Kind == winpath.TargetUNC && strings.EqualFold(there.String(), share.String())
+			return t.Kind == winpath.TargetUNC && winpath.Fold(there.String()) == winpath.Fold(share.String())
 		},
 	}, nil
 }

@@ -3,7 +3,6 @@
 package node
 
 import (
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -68,10 +67,10 @@ func (o *op) rootHoldsFiles(root *winfs.File) (bool, error) {
 		if !isPlainDirectory(entry) {
 			return true, nil
 		}
-		switch {
-		case strings.EqualFold(entry.Name, "System Volume Information"):
+		switch winpath.Fold(entry.Name) {
+		case "system volume information":
 			return false, nil
-		case strings.EqualFold(entry.Name, "$RECYCLE.BIN"):
+		case "$recycle.bin":
 			return o.holdsDeletedFiles(root, entry.Name)
 		}
 		return true, nil
@@ -83,10 +82,10 @@ func (o *op) rootHoldsFiles(root *winfs.File) (bool, error) {
 func (o *op) holdsDeletedFiles(root *winfs.File, name string) (bool, error) {
 	return o.childHas(root, name, func(bin *winfs.File, user win32.DirectoryEntry) (bool, error) {
 		if !isPlainDirectory(user) {
-			return !strings.EqualFold(user.Name, "desktop.ini"), nil
+			return winpath.Fold(user.Name) != "desktop.ini", nil
 		}
 		return o.childHas(bin, user.Name, func(_ *winfs.File, file win32.DirectoryEntry) (bool, error) {
-			return !strings.EqualFold(file.Name, "desktop.ini"), nil
+			return winpath.Fold(file.Name) != "desktop.ini", nil
 		})
 	})
 }

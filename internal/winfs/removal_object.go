@@ -82,7 +82,7 @@ func (r *removal) mountedAt(l *File) *mounted {
 	if err != nil { // the volume is gone, or does not answer: the mount manager may know it still
 		return &mounted{volume: id}
 	}
-	same := func(name string) bool { return strings.EqualFold(name, strings.TrimPrefix(text, `\\?\`)) }
+	same := func(name string) bool { return winpath.Fold(name) == winpath.Fold(strings.TrimPrefix(text, `\\?\`)) }
 	if !slices.ContainsFunc(names, same) {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 
 // ShareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share
 // in lower case.
-func ShareKey(server, share string) string { return strings.ToLower(`\\` + server + `\` + share) }
+func ShareKey(server, share string) string { return winpath.Fold(`\\` + server + `\` + share) }
 
 // ShareRoot returns the root directory of a share for OpenFile.
 func ShareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
@@ -56,7 +56,7 @@ func (fs *FS) Mapping(key string) (*kernel.SMBGlobalMapping, error) {
 
 // MappingKey returns the key of the share that a mapping is of.
 func MappingKey(m kernel.SMBGlobalMapping) string {
-	return strings.ToLower(strings.TrimSuffix(m.RemotePath, `\`))
+	return winpath.Fold(strings.TrimSuffix(m.RemotePath, `\`))
 }
 
 // enterShare continues the walk from a link to a mapped share. Workloads write there, as in a mounted volume.

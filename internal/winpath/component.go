@@ -49,12 +49,12 @@ func isDeviceName(name string) bool {
 	base, _, _ := strings.Cut(name, ".")
 	base = Fold(strings.TrimRight(base, " "))
 	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+	case "con", "prn", "aux", "nul", "conin$", "conout$":
 		return true
 	}
-	port, isPort := strings.CutPrefix(base, "COM")
+	port, isPort := strings.CutPrefix(base, "com")
 	if !isPort {
-		port, isPort = strings.CutPrefix(base, "LPT")
+		port, isPort = strings.CutPrefix(base, "lpt")
 	}
 	if !isPort {
 		return false

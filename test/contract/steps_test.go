@@ -231,3 +231,40 @@ func TestStageOfADiskWithSeveralVolumes(t *testing.T) {
 	number := attach(t, s.Node, emulated.DiskSpec{SizeBytes: 1 << 30, LUNAuto: true, Formatted: true, Boot: true})
 	noError(t, s.stage(number, ours+`-boot`)) // its other volume is no data volume
 }
+
+// Two targets that only Unicode takes for one are two: each has its record, and its own volume or share.
+func TestTargetsThatNTFSTellsApart(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	steps := n.Client().NodeSteps
+	for _, pair := range [][2]string{{"k", "\u212a"}, {"\u00e5", "\u212b"}} {
+		unstage := func(letter string) {
+			_, err := steps.Unstage(t.Context(), &nodesteps.UnstageRequest{TargetPath: staging + letter})
+			noError(t, err)
+		}
+		for _, letter := range pair {
+			_, err := steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\share`,
+				TargetPath: staging + letter, Username: "csi", Password: "csi-password"})
+			noError(t, err)
+		}
+		unstage(pair[1])
+		if len(n.Mappings()) != 1 || !isSymlink(t, n, staging+pair[0]) {
+			t.Errorf("%q: unstaging the other left the link: %t, and the mappings %v", pair[0],
+				isSymlink(t, n, staging+pair[0]), n.Mappings())
+		}
+		unstage(pair[0])
+		if len(n.Mappings()) != 0 {
+			t.Errorf("%q: the share of both is mapped", pair)
+		}
+		_, err := steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\share`,
+			TargetPath: staging + pair[0], Username: "csi", Password: "csi-password"})
+		noError(t, err)
+		_, err = steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: `\\fs.emulated\other`,
+			TargetPath: staging + pair[1], Username: "csi", Password: "csi-password"})
+		noError(t, err)
+		unstage(pair[0])
+		unstage(pair[1])
+		if len(n.Mappings()) != 0 {
+			t.Errorf("%q: a share of one of two is mapped: %v", pair, n.Mappings())
+		}
+	}
+}
