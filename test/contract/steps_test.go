@@ -5,12 +5,14 @@ package contract
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
@@ -266,5 +268,63 @@ func TestTargetsThatNTFSTellsApart(t *testing.T) {
 		if len(n.Mappings()) != 0 {
 			t.Errorf("%q: a share of one of two is mapped: %v", pair, n.Mappings())
 		}
+	}
+}
+
+// A stage that asks for more than one that is under way is done by itself: it does not get the other's answer.
+func TestStageThatAsksForMoreThanAnother(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	for serial, first := range map[string]*nodesteps.StageDiskRequest{
+		"read-only": {ReadOnly: true}, "keep-size": {KeepSize: true},
+	} {
+		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: serial, Formatted: true})
+		n.GrowDisk(number, 2<<30)
+		mounting, release := n.Hang(csiproxytest.Calls{Function: "SetVolumeMountPoint"})
+		answers := [2]chan *nodesteps.StageDiskResponse{make(chan *nodesteps.StageDiskResponse, 1),
+			make(chan *nodesteps.StageDiskResponse, 1)}
+		stage := func(i int, request *nodesteps.StageDiskRequest) {
+			request.TargetPath, request.Disk = staging+serial, &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: number}
+			answer, err := n.Client().NodeSteps.StageDisk(t.Context(), request)
+			if err != nil {
+				t.Errorf("%s: stage %d: %v", serial, i, err)
+			}
+			answers[i] <- answer
+		}
+		go stage(0, first)
+		<-mounting
+		begun := func() int {
+			_ = exists(t, n, staging) // an entry in the journal, for which WaitFor looks
+			return len(slices.DeleteFunc(n.Find(csiproxytest.Query{Method: "nodesteps"}),
+				func(e *admin.JournalEntry) bool { return e.GetApi() == nil }))
+		}
+		before := begun()
+		go stage(1, &nodesteps.StageDiskRequest{})
+		n.WaitFor(func() bool { return begun() > before })
+		release()
+		if small := (<-answers[0]).GetTotalBytes(); small > 1<<30 {
+			t.Errorf("%s: the volume has %d bytes after the stage that must not extend it", serial, small)
+		}
+		if grown := (<-answers[1]).GetTotalBytes(); grown <= 1<<30 {
+			t.Errorf("%s: the volume has %d bytes after the stage that must extend it", serial, grown)
+		}
+	}
+}
+
+// A disk that takes the number of the unmounted volume's disk, before that goes offline, stays online.
+func TestUnstageOfADiskWhoseNumberAnotherTakes(t *testing.T) {
+	s := startShared(t, testnode.Options{})
+	noError(t, unmount(t, s.Node, s.ids[1], theirs))
+	opening, release := s.Hang(csiproxytest.Calls{Function: "OpenDevice", Object: "physicaldrive1"})
+	unstaged := make(chan error, 1)
+	go func() { unstaged <- s.unstage(ours) }()
+	<-opening
+	s.DetachDisk(1)
+	if number := s.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Formatted: true}); number != 1 {
+		t.Fatalf("the other disk has the number %d, want 1", number)
+	}
+	release()
+	noError(t, <-unstaged)
+	if !s.online(1) {
+		t.Error("the other disk is offline")
 	}
 }
