@@ -4,15 +4,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
@@ -51,19 +54,24 @@ func diskGroup(a *connection) *cobra.Command {
 // stageCommand stages a disk in one call, as a driver does.
 func stageCommand(a *connection) *cobra.Command {
 	request := &nodestepsapi.StageDiskRequest{}
-	c := withDryRun(calls(a, a.command("stage", "Partition, format and mount a disk as a driver stages it, in one call",
-		"PATH"), request, csiproxy.NodestepsClient.StageDisk, showStaged))
+	c := withDryRun(a.command("stage", "Partition, format and mount a disk as a driver stages it, in one call",
+		"DISK", "PATH"))
+	a.calledBy(c, "StageDisk")
 	c.Long = c.Short + `.
 
 What holds anything is neither partitioned nor formatted. --allow adds to the access list of the root directory of a
 volume that holds nothing yet, and prints whether the entries are in it. ContainerUser is S-1-5-93-2-2.`
-	c.Example = `  csi-proxyctl disk stage 'C:\var\lib\kubelet\plugins\mnt' --disk 1 --allow S-1-5-93-2-2=modify`
-	disk := c.Flags().String(diskFlag, "", "the `number` or serial number of the disk")
-	completeWith(c, diskFlag, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.completeKind(c, kinds()["DISK"], nil)
-	})
+	c.Example = `  csi-proxyctl disk stage 1 'C:\var\lib\kubelet\plugins\mnt' --allow S-1-5-93-2-2=modify`
 	allow := c.Flags().StringArray("allow", nil, "`SID=RIGHTS` on an empty volume: read, modify or full; may be repeated")
-	required(c, diskFlag)
+	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
+		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: diskOf(args)}
+		request.TargetPath = args[1]
+		r, err := invoke(ctx, a, csiproxy.NodestepsClient.StageDisk, request)
+		if err != nil {
+			return answer{}, err
+		}
+		return showStaged(args, r), nil
+	})
 	return prepared(c, func([]string) error {
 		for _, text := range *allow {
 			sid, rights, _ := strings.Cut(text, "=")
@@ -75,9 +83,7 @@ volume that holds nothing yet, and prints whether the entries are in it. Contain
 			request.Access = append(request.Access, &nodestepsapi.AccessEntry{Sid: sid,
 				Rights: nodestepsapi.AccessRights(known)})
 		}
-		number, err := a.diskNumber(c.Context(), *disk)
-		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: diskOf([]string{number})}
-		return err
+		return nil
 	})
 }
 
@@ -140,8 +146,12 @@ func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
 
 func volumeGroup(a *connection) *cobra.Command {
 	resized := &csiproxy.ResizeVolumeRequest{}
-	resize := changeWith(a, "resize", "Grow a volume, with its file system, to a size or as far as its disk allows",
-		resized, csiproxy.VolumeClient.ResizeVolume, "VOLUME")
+	resize := withDryRun(calls(a, a.command("resize",
+		"Grow a volume, with its file system, to a size or as far as its disk allows; prints the file system's size",
+		"VOLUME"), resized, resizeVolume, func(args []string, r *csiproxy.GetVolumeStatsResponse) answer {
+		return answer{value: message{r}, names: args,
+			rows: []string{fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))}}
+	}))
 	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
 		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
 	c := group("volume", "Find, format, mount, measure and grow volumes",
@@ -161,9 +171,7 @@ func volumeGroup(a *connection) *cobra.Command {
 				"-erase-on-format; a volume that holds anything else is refused."),
 		change(a, "mount", "Mount a volume at a directory, which is made when it is missing",
 			csiproxy.VolumeClient.MountVolume, "VOLUME", "PATH"),
-		destructive(change(a, "unmount", "Unmount a volume from a directory, which stays",
-			csiproxy.VolumeClient.UnmountVolume, "VOLUME", "PATH"),
-			"Unwritten data is written out first. Pods that use the path lose the volume."),
+		unmountCommand(a),
 		resize,
 		change(a, "flush", "Write Windows' cache of a volume to its disk", csiproxy.VolumeClient.WriteVolumeCache, "VOLUME"),
 	)
@@ -174,12 +182,39 @@ is mounted. A PATH is a Windows path in a working directory of the agent, such a
 	return c
 }
 
+// resizeVolume grows a volume and reads its new size.
+func resizeVolume(c csiproxy.VolumeClient, ctx context.Context, r *csiproxy.ResizeVolumeRequest,
+	opts ...grpc.CallOption) (*csiproxy.GetVolumeStatsResponse, error) {
+	if _, err := c.ResizeVolume(ctx, r, opts...); err != nil {
+		return nil, err
+	}
+	return c.GetVolumeStats(ctx, &csiproxy.GetVolumeStatsRequest{VolumeId: r.GetVolumeId()}, opts...)
+}
+
+// unmountCommand unmounts the volume that is mounted at a path, which is enough to name both.
+func unmountCommand(a *connection) *cobra.Command {
+	c := destructive(change(a, "unmount", "Unmount a volume from a directory, which stays",
+		csiproxy.VolumeClient.UnmountVolume, "VOLUME", "[PATH]"),
+		"Unwritten data is written out first. Pods that use the path lose the volume.")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 && !isPath(args[0]) {
+			return errors.New(c.CommandPath() + " needs the PATH from which to unmount the volume")
+		}
+		return run(c, append(args[:1:1], args[len(args)-1]))
+	}
+	return c
+}
+
 func listVolumesCommand(a *connection) *cobra.Command {
 	c := a.command("list", "List the ids of the volumes on a disk, or on all disks", "[DISK]")
 	a.calledBy(c, "ListVolumesOnDisk")
 	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number` of the disk")
 	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
 		if len(args) == 0 {
+			if a.output.detailed() {
+				return a.volumes(ctx, nil, nil)
+			}
 			ids, err := a.allVolumes(ctx)
 			return a.volumes(ctx, ids, err)
 		}
@@ -197,8 +232,8 @@ func listVolumesCommand(a *connection) *cobra.Command {
 
 // allVolumes returns the ids of the volumes on all disks but those that are offline, blank or were just detached.
 func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
-	list, err := a.diskIDs(ctx)
-	for _, number := range slices.Sorted(maps.Keys(list)) {
+	numbers, err := a.disksWithVolumes(ctx)
+	for _, number := range numbers {
 		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
 		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {
@@ -209,7 +244,27 @@ func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// volumes returns volumes as an answer. Detailed outputs come from the tree.
+// disksWithVolumes returns the disks that may have volumes. An agent with an admin endpoint knows them: for the others,
+// its log would have a failed call.
+func (a *connection) disksWithVolumes(ctx context.Context) (numbers []uint32, err error) {
+	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
+	if err != nil {
+		list, err := a.diskIDs(ctx)
+		return slices.Sorted(maps.Keys(list)), err
+	}
+	tree := treeview.FromAdmin(r)
+	a.addGaps(tree.Unknown)
+	for _, d := range tree.Disks {
+		if len(d.Volumes()) > 0 || len(tree.Unknown) > 0 && is(d.Online) {
+			numbers = append(numbers, d.Number)
+		}
+	}
+	return numbers, nil
+}
+
+func is(b *bool) bool { return b != nil && *b }
+
+// volumes returns volumes, or all if there is no list, as an answer. Detailed outputs come from the tree.
 func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
 	found := answer{value: ids, rows: ids, names: ids, lists: true}
 	if err != nil || !a.output.detailed() {
@@ -223,7 +278,7 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 	list := []*treeview.Volume{}
 	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
 	for d, v := range volumesOf(tree) {
-		if !slices.Contains(ids, v.ID) {
+		if ids != nil && !slices.Contains(ids, v.ID) {
 			continue
 		}
 		size, used, formatted := "", "", choose(v.Formatted, "yes", "no")

@@ -6,11 +6,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
@@ -51,27 +54,43 @@ func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service 
 	return s
 }
 
-// storageServices are the services that storage needs, and those that run an agent.
-func storageServices() []doctor.Service {
-	list := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
-	for _, a := range agentServices() {
-		list = append(list, doctor.Service{Name: a.Name, Agent: true, Wrapper: a.Wrapper})
+// storageServices are the services that storage needs, and those that run an agent. Absent has those that are known not
+// to be there: for one that the agent were asked for, its log would have a failed call.
+func (a *connection) storageServices(ctx context.Context) (list, absent []doctor.Service) {
+	list = []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
+	agents, known := agentServices()
+	for _, s := range agents {
+		list = append(list, doctor.Service{Name: s.Name, Agent: true, Wrapper: s.Wrapper})
 	}
-	return list
+	usual := doctor.Service{Name: "csiproxy", Agent: true}
+	if len(agents) == 0 && known {
+		return list, []doctor.Service{usual}
+	} else if len(agents) == 0 {
+		list = append(list, usual)
+	}
+	r, err := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	if err != nil { // it is no emulated node
+		return list, nil
+	}
+	return slices.DeleteFunc(list, func(s doctor.Service) bool {
+		there := slices.ContainsFunc(r.GetServices(),
+			func(on *admin.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
+		if !there {
+			absent = append(absent, s)
+		}
+		return !there
+	}), absent
 }
 
-// agentServices returns the services of this machine that run an agent, or else the usual one.
-func agentServices() []winservice.Agent {
-	usual := []winservice.Agent{{Name: "csiproxy"}}
+// agentServices returns the services of this machine that run an agent, as far as this process may know.
+func agentServices() (agents []winservice.Agent, known bool) {
 	scm, err := winservice.Connect()
 	if err != nil {
-		return usual
+		return nil, false
 	}
 	defer func() { _ = scm.Close() }()
-	if agents, err := scm.Agents(); err == nil && len(agents) > 0 {
-		return agents
-	}
-	return usual
+	agents, err = scm.Agents()
+	return agents, err == nil
 }
 
 func (a *connection) listStorageServices(ctx context.Context, _ []string) (answer, error) {
@@ -82,7 +101,8 @@ func (a *connection) listStorageServices(ctx context.Context, _ []string) (answe
 // services queries each of the services that storage needs, because the API does not list them. It returns those whose
 // state is known, and the first error.
 func (a *connection) services(ctx context.Context) (list []doctor.Service, failed error) {
-	for _, s := range storageServices() {
+	asked, absent := a.storageServices(ctx)
+	for _, s := range asked {
 		r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: s.Name})
 		switch {
 		case err == nil:
@@ -93,5 +113,5 @@ func (a *connection) services(ctx context.Context) (list []doctor.Service, faile
 			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", s.Name, err))
 		}
 	}
-	return list, failed
+	return append(list, absent...), failed
 }

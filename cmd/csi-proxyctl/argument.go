@@ -104,7 +104,24 @@ func (a *connection) checkArguments(c *cobra.Command, args []string) error {
 	if len(args) < len(needed) {
 		return errors.New(c.CommandPath() + " needs " + strings.Join(needed, " and ") + strings.Join(meanings, ""))
 	}
+	for i, text := range args {
+		if unquoted(takes[i].name, text) {
+			return fmt.Errorf("%s %q has no backslash where one belongs: a shell takes those that are not in quotes; write %s",
+				takes[i].name, text, cmp.Or(map[string]string{"SHARE": `'\\server\share'`}[takes[i].name], `'C:\var\lib\kubelet'`))
+		}
+	}
 	return nil
+}
+
+// unquoted reports whether a path looks as if a shell had taken its backslashes: C:varlib, \servershare.
+func unquoted(name, text string) bool {
+	switch name {
+	case "SHARE":
+		return strings.HasPrefix(text, `\`) && strings.Count(text, `\`) == 1
+	case "PATH", "WINPATH", "SOURCE", "VOLUME":
+		return len(text) > 2 && text[1] == ':' && !strings.ContainsAny(text, `\/`)
+	}
+	return false
 }
 
 // listing returns the end of an error's text: the command that lists the objects.

@@ -28,7 +28,6 @@ import (
 const (
 	dryRunFlag = "dry-run"
 	yesFlag    = "yes"
-	diskFlag   = "disk"   // names a disk, as a DISK argument does
 	effect     = "effect" // annotation of a destructive command: what the user loses
 )
 
@@ -104,14 +103,6 @@ func (a *connection) describe(c *cobra.Command, args []string) (lines []string, 
 			return nil, err
 		}
 		lines = append(lines, more...)
-	}
-	if disk := c.Flags().Lookup(diskFlag); disk != nil {
-		number, err := a.diskNumber(ctx, disk.Value.String())
-		if err != nil {
-			return nil, err
-		}
-		more, err := describeDisk(ctx, a, []string{number})
-		return append(lines, more...), err
 	}
 	return lines, nil
 }

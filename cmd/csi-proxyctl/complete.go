@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,8 +112,8 @@ func completeDisks(ctx context.Context, a *connection, _ []string) (list []strin
 
 // completeVolumes returns the volumes' ids in the short form, which needs no quotes.
 func completeVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
-	disks, _ := a.diskIDs(ctx)
-	for _, number := range slices.Sorted(maps.Keys(disks)) {
+	numbers, _ := a.disksWithVolumes(ctx)
+	for _, number := range numbers {
 		r, _ := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
 		for _, id := range r.GetVolumeIds() {
@@ -248,6 +247,9 @@ func flagError(c *cobra.Command, err error) error {
 	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
 		return fmt.Errorf("--%s %q is not a duration such as 30s or 5m", invalid.GetFlag().Name, invalid.GetValue())
 	}
+	if errors.As(err, &invalid) && strings.Contains(invalid.GetFlag().Value.Type(), "int") {
+		return fmt.Errorf("--%s %q is not a number, or too large a one", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	if !errors.As(err, &unknown) {
 		return err
 	}
@@ -262,11 +264,13 @@ func (a *connection) suggestion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
 	for i, of := range a.takes[a.running] {
-		if i >= len(a.args) || of.name == "DISK" { // diskIn and advice have their own texts
+		// diskIn and advice have their own texts. What is wrong with a path is no volume.
+		if i >= len(a.args) || of.name == "DISK" || of.name == "VOLUME" && isPath(a.args[i]) {
 			continue
 		}
-		if typed, names := of.names(ctx, a, a.args[:i+1]); didYouMean(typed, names) != "" {
-			return didYouMean(typed, names)
+		typed, names := of.names(ctx, a, a.args[:i+1])
+		if meant := didYouMean(typed, names); meant != "" || of.name == "PORTAL" && !slices.Contains(names, typed) {
+			return meant // the targets of a portal that is not there would be one more failed call
 		}
 	}
 	return ""

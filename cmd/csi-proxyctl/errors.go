@@ -25,12 +25,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
 )
 
-// text returns an error's text for the user: the cause and the next command. The agent's messages name methods, which
-// are replaced by commands.
+// text returns an error's text for the user: the cause and the next command.
 func (a *connection) text(ctx context.Context, err error) string {
 	text := a.reason(err)
 	code := status.Code(err)
-	if a.running == nil || code != codes.NotFound && code != codes.InvalidArgument {
+	ofWindows := (*csiproxy.Error)(nil) // Windows finds a parameter wrong, not the agent an argument
+	if a.running == nil || code != codes.NotFound && code != codes.InvalidArgument ||
+		errors.As(err, &ofWindows) && ofWindows.Reason == "INVALID_PARAMETER" {
 		return text
 	}
 	suggestion, takes := a.suggestion(ctx), a.takes[a.running]
@@ -53,11 +54,11 @@ func (a *connection) reason(err error) string {
 	case errors.As(err, &unsupported) && errors.As(err, &call):
 		return fmt.Sprintf("this agent is too old for %s: it needs version %s of the %s API, and the agent's newest is %s; "+
 			"csi-proxyctl apis lists what it serves",
-			a.commandsFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
+			a.commandFor(unsupported.What), unsupported.Version, unsupported.Group, call.Version)
 	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
 		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
-		return strings.Replace(err.Error(), call.Error(), a.commandsFor(call.Message)+advice[call.Reason], 1)
+		return strings.Replace(err.Error(), call.Error(), call.Message+a.commandsIn(call.Message)+advice[call.Reason], 1)
 	}
 	return err.Error()
 }
@@ -105,21 +106,26 @@ var advice = map[string]string{
 	reason.NotAnswering:      "; csi-proxyctl doctor shows what hangs",
 }
 
-var methodName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
+// toDo matches the method by which an agent's text advises to do something.
+var toDo = regexp.MustCompile(`\b(?:with|use) ([A-Z][A-Za-z]+)\b`)
 
-// commandsFor replaces method names in a text by the commands that call them. Names with a group or version stay: they
-// are from a policy or a fault.
-func (a *connection) commandsFor(text string) string {
-	var out strings.Builder
-	end := 0
-	for _, at := range methodName.FindAllStringIndex(text, -1) {
-		if c := a.callers[text[at[0]:at[1]]]; c != nil &&
-			(at[0] == 0 || !strings.ContainsRune(`/."`, rune(text[at[0]-1]))) {
-			out.WriteString(text[end:at[0]] + c.CommandPath())
-			end = at[1]
+// commandsIn returns the end of an agent's text: the commands that call the methods of its advice. The text itself
+// stays as it is, for those who search for it.
+func (a *connection) commandsIn(text string) (end string) {
+	for _, match := range toDo.FindAllStringSubmatch(text, -1) {
+		if command := a.commandFor(match[1]); command != match[1] && !strings.Contains(end, command) {
+			end += "; " + match[1] + " is " + command
 		}
 	}
-	return out.String() + text[end:]
+	return end
+}
+
+// commandFor returns the command that calls a method, or the method if there is none.
+func (a *connection) commandFor(method string) string {
+	if c := a.callers[method]; c != nil {
+		return c.CommandPath()
+	}
+	return method
 }
 
 // Exit codes, on which scripts rely.

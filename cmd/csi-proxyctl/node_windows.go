@@ -45,7 +45,8 @@ func systemVersion() string {
 // directories returns the accounts that may change the directories of the services' programs and of the usual log.
 func (*connection) directories() (all []doctor.Directory, err error) {
 	paths := []string{defaultLogs}
-	for _, a := range agentServices() {
+	agents, _ := agentServices()
+	for _, a := range agents {
 		for _, program := range []string{a.Program, a.Wrapper} {
 			if filepath.IsAbs(program) {
 				paths = append(paths, filepath.Dir(program))

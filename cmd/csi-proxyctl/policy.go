@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,8 @@ code 5.`
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
   csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet'`
 	flags := c.Flags()
+	dirs := flags.StringArray("working-dir", []string{`C:\var\lib\kubelet`}, "`directory` below which the agent works, as its "+
+		"flags -kubelet-path and -working-dir say; may be repeated")
 	client := flags.StringArray("client", nil, "a property of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, "+
 		"image or container; may be repeated")
 	method := flags.String("method", "", "`GROUP/VERSION/METHOD` that is called, such as volume/v1/FormatVolume")
@@ -47,7 +50,11 @@ code 5.`
 		policy.Target:  flags.StringArray("target", nil, "iSCSI `target` that the request names"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		p, err := readPolicy(args[0], c.ErrOrStderr())
+		working, err := winpath.NewWorkingDirs(*dirs)
+		if err != nil {
+			return err
+		}
+		p, err := readPolicy(args[0], working, c.ErrOrStderr())
 		switch {
 		case err != nil:
 			return failure{err}
@@ -87,12 +94,12 @@ code 5.`
 }
 
 // readPolicy reads a policy and prints its warnings.
-func readPolicy(file string, stderr io.Writer) (*policy.Policy, error) {
+func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*policy.Policy, error) {
 	p, err := question.ReadPolicy(file)
 	if err != nil {
 		return nil, err
 	}
-	warnings := p.Warnings(winpath.WorkingDirs{})
+	warnings := p.Warnings(working)
 	if err := policy.Guard(file); err != nil {
 		warnings = append(warnings, "an agent here would not start with it: "+err.Error())
 	}
@@ -103,12 +110,40 @@ func readPolicy(file string, stderr io.Writer) (*policy.Policy, error) {
 }
 
 func (a *connection) printRules(c *cobra.Command, p *policy.Policy) error {
-	const heads = "LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER"
-	return a.printAnswer(c, table("rules", heads, p.Rules(), func(r *policy.Rule) (any, []any) {
+	found := table("rules", "LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER", p.Rules(), func(r *policy.Rule) (any, []any) {
+		return r.Summary(), nil
+	})
+	found.rows, found.names = found.rows[:1], []string{}
+	for _, r := range p.Rules() {
 		s := r.Summary()
-		return s, []any{s.Line, s.Name, strings.Join(s.Clients, "; "), strings.Join(s.Methods, " "),
-			strings.Join(s.Directories, " "), strings.Join(s.Others, " ")}
-	}))
+		found.names = append(found.names, fmt.Sprint(s.Line))
+		columns := [][]string{{fmt.Sprint(s.Line)}, {s.Name}, s.Clients, wrapped(s.Methods), s.Directories, s.Others}
+		for row := 0; row == 0 || slices.ContainsFunc(columns, func(of []string) bool { return row < len(of) }); row++ {
+			texts := make([]string, len(columns))
+			for i, of := range columns {
+				if row < len(of) {
+					texts[i] = of[row]
+				} else if row == 0 {
+					texts[i] = "-"
+				}
+			}
+			found.rows = append(found.rows, strings.Join(texts, "\t"))
+		}
+	}
+	return a.printAnswer(c, found)
+}
+
+// wrapped joins words to lines that leave room for the other columns of a table.
+func wrapped(words []string) (lines []string) {
+	const width = 40
+	for _, word := range words {
+		if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // printMethods prints which methods a rule allows.

@@ -88,8 +88,8 @@ func (l ISCSILogin) check() error {
 
 func checkCHAPSecret(secret Secret) error {
 	if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
-		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP, "a CHAP secret has %d to %d bytes",
-			minCHAPSecret, maxCHAPSecret)
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP, "a CHAP secret has %d to %d bytes%s",
+			minCHAPSecret, maxCHAPSecret, lineEndHint(secret))
 	}
 	return nil
 }

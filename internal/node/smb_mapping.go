@@ -42,7 +42,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
 		inTheWay := errdefs.HasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
 		if !inTheWay && !errdefs.HasCode(err, win32.ERROR_GEN_FAILURE) {
-			return o.notMapped(key, err)
+			return o.notMapped(key, err, password)
 		}
 		if now, listErr := o.Mapping(key); listErr == nil && now != nil && !again {
 			continue
@@ -50,7 +50,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		if inTheWay {
 			return o.conflict(key, err)
 		}
-		return o.notMapped(key, err)
+		return o.notMapped(key, err, password)
 	}
 }
 
@@ -121,7 +121,7 @@ func serverOf(key string) string {
 }
 
 // notMapped explains a failure of CreateSMBGlobalMapping. It never names the user.
-func (o *op) notMapped(key string, err error) error {
+func (o *op) notMapped(key string, err error, password Secret) error {
 	failure := errdefs.Errorf(err, "cannot map %s", key)
 	var e *errdefs.Error
 	if !errors.As(failure, &e) {
@@ -140,7 +140,7 @@ func (o *op) notMapped(key string, err error) error {
 	case cause == errdefs.SMBShareDenied:
 		text = "the server admits the user, but not to this share" + o.privacyHint()
 	case cause == errdefs.SMBLogonRefused:
-		text = "the server " + serverOf(key) + " refuses the user name or the password"
+		text = "the server " + serverOf(key) + " refuses the user name or the password" + lineEndHint(password)
 	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
 		class, text = errdefs.FailedPrecondition, "the server "+serverOf(key)+" cannot encrypt, and this agent requires "+
 			"encryption; its flag -require-privacy=false allows unencrypted mappings"

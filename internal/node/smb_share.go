@@ -149,6 +149,14 @@ func checkCredentials(userName string, password Secret) error {
 	return nil
 }
 
+// lineEndHint returns an addition for the commonest mistake in a Kubernetes secret.
+func lineEndHint(secret Secret) string {
+	if !bytes.HasSuffix(secret, []byte("\n")) {
+		return ""
+	}
+	return " (which ends with a line end: encode the secret with echo -n or printf)"
+}
+
 // SMBMapping is one SMB global mapping of the node; any program may have made it.
 type SMBMapping struct {
 	RemotePath string // \\server\share

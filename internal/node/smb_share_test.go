@@ -313,7 +313,7 @@ func FuzzParseRemote(f *testing.F) {
 
 func TestSMBErrorKeepsTheCode(t *testing.T) {
 	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
-	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause)
+	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause, nil)
 	var e *errdefs.Error
 	if !errors.As(err, &e) || e.Class != errdefs.Unauthenticated || e.Reason != "LOGON_FAILURE" ||
 		!errdefs.HasCode(err, win32.ERROR_LOGON_FAILURE) {

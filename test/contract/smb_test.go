@@ -507,6 +507,16 @@ func TestSMBCodes(t *testing.T) {
 	}
 }
 
+// The commonest mistake in a Kubernetes secret is named, and the secret is not.
+func TestSMBPasswordWithALineEnd(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	err := mapShare(t, n, share, "", smbUser, smbPassword+"\n")
+	wantCode(t, err, codes.Unauthenticated)
+	if text := err.Error(); !strings.Contains(text, "line end") || strings.Contains(text, smbPassword) {
+		t.Errorf("got %q", text)
+	}
+}
+
 func TestSMBKernelFaults(t *testing.T) {
 	for code, want := range map[win32.Errno]codes.Code{
 		win32.ERROR_BAD_NETPATH: codes.Unavailable, win32.ERROR_NETNAME_DELETED: codes.Unavailable,
