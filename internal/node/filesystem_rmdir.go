@@ -99,7 +99,8 @@ func (o *op) rmdirContents(path winpath.Path) error {
 	switch {
 	case l.Reparse != nil:
 		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
-			"%s is a link or mount point; its target is not emptied", path)
+			"%s is a link or mount point; its target is not emptied: name a directory in it, or empty a volume with "+
+				"FormatVolume, on nodes whose agent runs with -erase-on-format", path)
 	case !l.IsDirectory():
 		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is a file, not a directory", path)
 	}

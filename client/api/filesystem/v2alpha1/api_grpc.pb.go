@@ -69,6 +69,11 @@ type FilesystemClient interface {
 	// and mount points in it are removed without touching what they lead to. A
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
+	//
+	// A path that is a link or a mount point itself is LINK_REFUSED. Whoever may
+	// write to the directory above can put one in the place of a directory, and
+	// the call would empty what it leads to. So a volume is emptied through a
+	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(ctx context.Context, in *RmdirContentsRequest, opts ...grpc.CallOption) (*RmdirContentsResponse, error)
 	// CreateSymlink makes a directory link at target_path that points to
 	// source_path. The names are those of a mount: the source appears at the
@@ -193,6 +198,11 @@ type FilesystemServer interface {
 	// and mount points in it are removed without touching what they lead to. A
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
+	//
+	// A path that is a link or a mount point itself is LINK_REFUSED. Whoever may
+	// write to the directory above can put one in the place of a directory, and
+	// the call would empty what it leads to. So a volume is emptied through a
+	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(context.Context, *RmdirContentsRequest) (*RmdirContentsResponse, error)
 	// CreateSymlink makes a directory link at target_path that points to
 	// source_path. The names are those of a mount: the source appears at the
