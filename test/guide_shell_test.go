@@ -122,8 +122,8 @@ func newSession(t *testing.T, home string) *session {
 	t.Cleanup(func() {
 		_ = syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) // the shell and its jobs
 		_ = bash.Wait()
-		if t.Failed() && s.stderr.Len() > 0 {
-			t.Logf("the jobs in the background wrote:\n%s", s.stderr.String())
+		if s.stderr.Len() > 0 { // a reader's terminal would show it, and the page does not
+			t.Errorf("the jobs in the background wrote:\n%s", s.stderr.String())
 		}
 	})
 	return s
