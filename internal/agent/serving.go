@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
@@ -43,7 +42,7 @@ func (a *Agent) serve() error {
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
 		OwnService: a.config.OwnService,
-		Records:    a.config.RecordsDir, Observer: observe, Lease: server.LeaseOf,
+		Records:    a.config.RecordsDir, Observer: observe, Lease: server.LeaseOf, Idle: server.Idle,
 	})
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (a *Agent) serve() error {
 	if err != nil {
 		return err
 	}
-	a.serving.Store(&serving{node: n, api: api, local: server.NewLocal(all, o)})
+	a.serving.Store(&serving{node: n.For(operation.Everything()), api: api, local: server.NewLocal(all, o)})
 	return nil
 }
 
@@ -100,7 +99,7 @@ func notServed() error {
 func (a *Agent) Local() grpc.ClientConnInterface { return local{agent: a} }
 
 type local struct {
-	calls.NoStreams
+	server.NoStreams
 	agent *Agent
 }
 

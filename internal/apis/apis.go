@@ -4,10 +4,12 @@ package apis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
@@ -19,26 +21,23 @@ import (
 // back to a beta version for as long as it lives.
 func All(n *node.Node) []server.Endpoint {
 	hubs := map[string][]server.Method{
-		"disk":       diskMethods(n.Disks),
-		"filesystem": filesystemMethods(n.Filesystem),
-		"iscsi":      iscsiMethods(n.ISCSI),
-		"system":     systemMethods(n.System),
-		"smb":        smbMethods(n.SMB),
-		"volume":     volumeMethods(n.Volumes),
+		"disk":       diskMethods(n),
+		"filesystem": filesystemMethods(n),
+		"iscsi":      iscsiMethods(n),
+		"system":     systemMethods(n),
+		"smb":        smbMethods(n),
+		"volume":     volumeMethods(n),
+		"nodesteps":  nodestepsMethods(n),
 	}
-	unrouted := map[string]server.Method{"GetDiskNumberByName": getDiskNumberByName(n.Disks)}
+	unrouted := map[string]server.Method{"GetDiskNumberByName": getDiskNumberByName(n)}
 	var endpoints []server.Endpoint
 	for _, g := range versions.Groups() {
-		hub, served := hubs[g.Name]
-		if !served {
-			continue
-		}
+		hub := hubs[g.Name]
 		endpoints = append(endpoints, endpoint(g, g.Hub, hub))
 		for _, version := range g.Versions() {
 			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, unrouted)))
 		}
 	}
-	endpoints = append(endpoints, nodestepsEndpoint(n, endpoints))
 	slices.SortFunc(endpoints, inOrder)
 	return endpoints
 }
@@ -53,6 +52,14 @@ func inOrder(a, b server.Endpoint) int {
 	}
 	order := apiversion.NewVersionOrPanic(a.Version).Compare(apiversion.NewVersionOrPanic(b.Version))
 	return cmp.Or(later(a)-later(b), strings.Compare(a.Group, b.Group), int(order))
+}
+
+// unary returns a method that uses the node as the client of its call may.
+func unary[Request, Response any](n *node.Node, name string, limit time.Duration,
+	handle func(context.Context, *node.Node, *Request) (*Response, error)) server.Method {
+	return server.Unary(name, limit, func(ctx context.Context, r *Request) (*Response, error) {
+		return handle(ctx, n.For(server.ScopeOf(ctx)), r)
+	})
 }
 
 func endpoint(g versions.Group, version string, methods []server.Method) server.Endpoint {

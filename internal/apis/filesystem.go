@@ -11,30 +11,30 @@ import (
 )
 
 // filesystemMethods returns the methods of filesystem v2alpha1, the group's hub.
-func filesystemMethods(files *node.Filesystem) []server.Method {
+func filesystemMethods(n *node.Node) []server.Method {
 	return []server.Method{
-		server.Unary("PathExists", server.LimitRead,
-			func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-				exists, err := files.PathExists(ctx, r.GetPath())
+		unary(n, "PathExists", server.LimitRead,
+			func(ctx context.Context, n *node.Node, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+				exists, err := n.Filesystem.PathExists(ctx, r.GetPath())
 				return &api.PathExistsResponse{Exists: exists}, err
 			}),
-		server.Unary("Mkdir", server.LimitWrite, func(ctx context.Context, r *api.MkdirRequest) (*api.MkdirResponse, error) {
-			return &api.MkdirResponse{}, files.Mkdir(ctx, r.GetPath())
+		unary(n, "Mkdir", server.LimitWrite, func(ctx context.Context, n *node.Node, r *api.MkdirRequest) (*api.MkdirResponse, error) {
+			return &api.MkdirResponse{}, n.Filesystem.Mkdir(ctx, r.GetPath())
 		}),
-		server.Unary("Rmdir", server.LimitWrite, func(ctx context.Context, r *api.RmdirRequest) (*api.RmdirResponse, error) {
-			return &api.RmdirResponse{}, files.Rmdir(ctx, r.GetPath(), r.GetForce())
+		unary(n, "Rmdir", server.LimitWrite, func(ctx context.Context, n *node.Node, r *api.RmdirRequest) (*api.RmdirResponse, error) {
+			return &api.RmdirResponse{}, n.Filesystem.Rmdir(ctx, r.GetPath(), r.GetForce())
 		}),
-		server.Unary("RmdirContents", server.LimitWrite,
-			func(ctx context.Context, r *api.RmdirContentsRequest) (*api.RmdirContentsResponse, error) {
-				return &api.RmdirContentsResponse{}, files.RmdirContents(ctx, r.GetPath())
+		unary(n, "RmdirContents", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.RmdirContentsRequest) (*api.RmdirContentsResponse, error) {
+				return &api.RmdirContentsResponse{}, n.Filesystem.RmdirContents(ctx, r.GetPath())
 			}),
-		server.Unary("CreateSymlink", server.LimitWrite,
-			func(ctx context.Context, r *api.CreateSymlinkRequest) (*api.CreateSymlinkResponse, error) {
-				return &api.CreateSymlinkResponse{}, files.CreateSymlink(ctx, r.GetSourcePath(), r.GetTargetPath())
+		unary(n, "CreateSymlink", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.CreateSymlinkRequest) (*api.CreateSymlinkResponse, error) {
+				return &api.CreateSymlinkResponse{}, n.Filesystem.CreateSymlink(ctx, r.GetSourcePath(), r.GetTargetPath())
 			}),
-		server.Unary("IsSymlink", server.LimitRead,
-			func(ctx context.Context, r *api.IsSymlinkRequest) (*api.IsSymlinkResponse, error) {
-				is, err := files.IsSymlink(ctx, r.GetPath())
+		unary(n, "IsSymlink", server.LimitRead,
+			func(ctx context.Context, n *node.Node, r *api.IsSymlinkRequest) (*api.IsSymlinkResponse, error) {
+				is, err := n.Filesystem.IsSymlink(ctx, r.GetPath())
 				return &api.IsSymlinkResponse{IsSymlink: is}, err
 			}),
 	}

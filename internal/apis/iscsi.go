@@ -12,53 +12,53 @@ import (
 )
 
 // iscsiMethods returns the methods of iscsi v1alpha2, the group's hub.
-func iscsiMethods(iscsi *node.ISCSI) []server.Method {
+func iscsiMethods(n *node.Node) []server.Method {
 	return []server.Method{
-		server.Unary("AddTargetPortal", server.LimitLong,
-			func(ctx context.Context, r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {
-				return &api.AddTargetPortalResponse{}, iscsi.AddTargetPortal(ctx, portal(r))
+		unary(n, "AddTargetPortal", server.LimitLong,
+			func(ctx context.Context, n *node.Node, r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {
+				return &api.AddTargetPortalResponse{}, n.ISCSI.AddTargetPortal(ctx, portal(r))
 			}),
-		server.Unary("DiscoverTargetPortal", server.LimitLong,
-			func(ctx context.Context, r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
-				names, err := iscsi.DiscoverTargetPortal(ctx, portal(r))
+		unary(n, "DiscoverTargetPortal", server.LimitLong,
+			func(ctx context.Context, n *node.Node, r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
+				names, err := n.ISCSI.DiscoverTargetPortal(ctx, portal(r))
 				return &api.DiscoverTargetPortalResponse{Iqns: names}, err
 			}),
-		server.Unary("RemoveTargetPortal", server.LimitWrite,
-			func(ctx context.Context, r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
-				return &api.RemoveTargetPortalResponse{}, iscsi.RemoveTargetPortal(ctx, portal(r))
+		unary(n, "RemoveTargetPortal", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
+				return &api.RemoveTargetPortalResponse{}, n.ISCSI.RemoveTargetPortal(ctx, portal(r))
 			}),
-		server.Unary("ListTargetPortals", server.LimitRead,
-			func(ctx context.Context, _ *api.ListTargetPortalsRequest) (*api.ListTargetPortalsResponse, error) {
-				found, err := iscsi.ListTargetPortals(ctx)
+		unary(n, "ListTargetPortals", server.LimitRead,
+			func(ctx context.Context, n *node.Node, _ *api.ListTargetPortalsRequest) (*api.ListTargetPortalsResponse, error) {
+				found, err := n.ISCSI.ListTargetPortals(ctx)
 				portals := make([]*api.TargetPortal, 0, len(found))
 				for _, p := range found {
 					portals = append(portals, &api.TargetPortal{TargetAddress: p.Address, TargetPort: p.Port})
 				}
 				return &api.ListTargetPortalsResponse{TargetPortals: portals}, err
 			}),
-		server.Unary("ConnectTarget", server.LimitLong,
-			func(ctx context.Context, r *api.ConnectTargetRequest) (*api.ConnectTargetResponse, error) {
-				return &api.ConnectTargetResponse{}, iscsi.ConnectTarget(ctx, portal(r), r.GetIqn(), node.ISCSILogin{
+		unary(n, "ConnectTarget", server.LimitLong,
+			func(ctx context.Context, n *node.Node, r *api.ConnectTargetRequest) (*api.ConnectTargetResponse, error) {
+				return &api.ConnectTargetResponse{}, n.ISCSI.ConnectTarget(ctx, portal(r), r.GetIqn(), node.ISCSILogin{
 					Authentication: node.ISCSIAuthentication(r.GetAuthType()), Username: r.GetChapUsername(),
 					Secret: node.Secret(r.GetChapSecret()),
 				})
 			}),
-		server.Unary("DisconnectTarget", server.LimitLong,
-			func(ctx context.Context, r *api.DisconnectTargetRequest) (*api.DisconnectTargetResponse, error) {
-				return &api.DisconnectTargetResponse{}, iscsi.DisconnectTarget(ctx, portal(r), r.GetIqn())
+		unary(n, "DisconnectTarget", server.LimitLong,
+			func(ctx context.Context, n *node.Node, r *api.DisconnectTargetRequest) (*api.DisconnectTargetResponse, error) {
+				return &api.DisconnectTargetResponse{}, n.ISCSI.DisconnectTarget(ctx, portal(r), r.GetIqn())
 			}),
-		server.Unary("GetTargetDisks", server.LimitRead,
-			func(ctx context.Context, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
-				found, err := iscsi.GetTargetDisks(ctx, portal(r), r.GetIqn())
+		unary(n, "GetTargetDisks", server.LimitRead,
+			func(ctx context.Context, n *node.Node, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
+				found, err := n.ISCSI.GetTargetDisks(ctx, portal(r), r.GetIqn())
 				disks := make([]string, 0, len(found))
 				for _, number := range found {
 					disks = append(disks, strconv.FormatUint(uint64(number), 10))
 				}
 				return &api.GetTargetDisksResponse{DiskIDs: disks}, err
 			}),
-		server.Unary("SetMutualChapSecret", server.LimitWrite,
-			func(ctx context.Context, r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {
-				return &api.SetMutualChapSecretResponse{}, iscsi.SetMutualCHAPSecret(ctx, node.Secret(r.GetMutualChapSecret()))
+		unary(n, "SetMutualChapSecret", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {
+				return &api.SetMutualChapSecretResponse{}, n.ISCSI.SetMutualCHAPSecret(ctx, node.Secret(r.GetMutualChapSecret()))
 			}),
 	}
 }

@@ -11,18 +11,18 @@ import (
 )
 
 // smbMethods returns the methods of smb v1, the group's hub.
-func smbMethods(shares *node.SMB) []server.Method {
+func smbMethods(n *node.Node) []server.Method {
 	return []server.Method{
-		server.Unary("NewSmbGlobalMapping", server.LimitWrite,
-			func(ctx context.Context, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
+		unary(n, "NewSmbGlobalMapping", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
 				password := node.Secret(r.GetPassword())
 				r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
-				err := shares.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
+				err := n.SMB.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
 				return &api.NewSmbGlobalMappingResponse{}, err
 			}),
-		server.Unary("RemoveSmbGlobalMapping", server.LimitWrite,
-			func(ctx context.Context, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
-				return &api.RemoveSmbGlobalMappingResponse{}, shares.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
+		unary(n, "RemoveSmbGlobalMapping", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
+				return &api.RemoveSmbGlobalMappingResponse{}, n.SMB.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
 			}),
 	}
 }

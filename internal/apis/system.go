@@ -12,24 +12,24 @@ import (
 
 // systemMethods returns the methods of system v1alpha1, the group's hub and only version. The enums' numbers are those
 // of Windows on both sides.
-func systemMethods(system *node.System) []server.Method {
+func systemMethods(n *node.Node) []server.Method {
 	return []server.Method{
-		server.Unary("GetBIOSSerialNumber", server.LimitRead,
-			func(ctx context.Context, _ *api.GetBIOSSerialNumberRequest) (*api.GetBIOSSerialNumberResponse, error) {
-				serial, err := system.GetBIOSSerialNumber(ctx)
+		unary(n, "GetBIOSSerialNumber", server.LimitRead,
+			func(ctx context.Context, n *node.Node, _ *api.GetBIOSSerialNumberRequest) (*api.GetBIOSSerialNumberResponse, error) {
+				serial, err := n.System.GetBIOSSerialNumber(ctx)
 				return &api.GetBIOSSerialNumberResponse{SerialNumber: serial}, err
 			}),
-		server.Unary("StartService", server.LimitWrite,
-			func(ctx context.Context, r *api.StartServiceRequest) (*api.StartServiceResponse, error) {
-				return &api.StartServiceResponse{}, system.StartService(ctx, r.GetName())
+		unary(n, "StartService", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.StartServiceRequest) (*api.StartServiceResponse, error) {
+				return &api.StartServiceResponse{}, n.System.StartService(ctx, r.GetName())
 			}),
-		server.Unary("StopService", server.LimitWrite,
-			func(ctx context.Context, r *api.StopServiceRequest) (*api.StopServiceResponse, error) {
-				return &api.StopServiceResponse{}, system.StopService(ctx, r.GetName(), r.GetForce())
+		unary(n, "StopService", server.LimitWrite,
+			func(ctx context.Context, n *node.Node, r *api.StopServiceRequest) (*api.StopServiceResponse, error) {
+				return &api.StopServiceResponse{}, n.System.StopService(ctx, r.GetName(), r.GetForce())
 			}),
-		server.Unary("GetService", server.LimitRead,
-			func(ctx context.Context, r *api.GetServiceRequest) (*api.GetServiceResponse, error) {
-				s, err := system.GetService(ctx, r.GetName())
+		unary(n, "GetService", server.LimitRead,
+			func(ctx context.Context, n *node.Node, r *api.GetServiceRequest) (*api.GetServiceResponse, error) {
+				s, err := n.System.GetService(ctx, r.GetName())
 				return &api.GetServiceResponse{
 					DisplayName: s.DisplayName, StartType: api.StartType(s.StartType), Status: api.ServiceStatus(s.Status),
 				}, err

@@ -97,6 +97,12 @@ func HasCode(err error, codes ...win32.Errno) bool {
 	return errors.As(err, &code) && slices.Contains(codes, code)
 }
 
+// HasReason reports whether an error of an operation has one of the reasons.
+func HasReason(err error, reasons ...string) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains(reasons, e.Reason)
+}
+
 // IsMissing reports whether an error means that a path leads nowhere.
 func IsMissing(err error) bool {
 	return HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)

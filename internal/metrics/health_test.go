@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // subject is an agent whose state the test sets.
@@ -71,6 +72,7 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n = n.For(operation.Everything())
 	s := &subject{node: n, endpoints: []Endpoint{{"a", true}, {"b", true}}}
 	get := s.serve(t)
 	expect := func(path string, wantCode int, want string) {

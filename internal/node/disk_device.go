@@ -3,10 +3,8 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
@@ -39,14 +37,15 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 
 // openDiskToChange opens the one disk that an operation changes. Windows may deny that for a while after the disk was
 // attached; WSL waits as long. Lists and queries do not: the disks of another cluster node, which deny it, may be many.
+// A number may be another disk's by now, so verify, unless nil, says whether the open disk is the one that is meant.
 //
 // https://github.com/microsoft/WSL/blob/master/src/windows/common/disk.cpp
-func (o *op) openDiskToChange(number uint32) (*disk, error) {
+func (o *op) openDiskToChange(number uint32, verify func(*disk) error) (*disk, error) {
 	var p operation.Backoff
 	for {
 		d, err := o.openDisk(number, readWrite)
 		if err == nil {
-			return o.verifyMarks(d)
+			return d.verified(verify)
 		}
 		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.Wait(openTime) {
 			return nil, err
@@ -54,76 +53,29 @@ func (o *op) openDiskToChange(number uint32) (*disk, error) {
 	}
 }
 
-// A meantDisk is what the steps of a composite mean by a disk's number, which may be another disk's by now.
-type meantDisk struct {
-	number uint32
-	ids    DiskIDs
-	volume string // on the disk; empty: the ids tell the disk
-}
-
-type meantDiskKey struct{}
-
-// WithDisk returns a context for changes that mean the disk with these identifiers by its number. The disk is asked for
-// them through the handle that then changes it, so another one that got the number is left alone.
-func WithDisk(ctx context.Context, number uint32, ids DiskIDs) context.Context {
-	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number: number, ids: ids})
-}
-
-// WithDiskOf returns a context for changes that mean the disk of a volume by its number. The volume is asked for its
-// disk while the one with the number is held open: a volume whose disk has gone does not answer, and two disks never
-// have one number at a time. So it needs no identifiers, and tells a disk from its clone. Such a change leaves a disk
-// online while any of its volumes is mounted.
-func WithDiskOf(ctx context.Context, number uint32, volume string) context.Context {
-	return context.WithValue(ctx, meantDiskKey{}, meantDisk{number: number, volume: volume})
-}
-
-// onDisk returns the request of a change of a disk. Callers that mean different disks by its number do not join.
-func onDisk(ctx context.Context, verb string, number uint32, arguments string) operation.Request {
-	what := operation.On(verb, operation.Disk(number))
-	what.Arguments = arguments
-	if want, ok := ctx.Value(meantDiskKey{}).(meantDisk); ok {
-		what.Arguments = strings.TrimSpace(fmt.Sprintf("%s serial=%q page83=%q volume=%q", arguments,
-			want.ids.SerialNumber, want.ids.Page83, want.volume))
-	}
-	return what
-}
-
-// verifyMarks returns an open disk if it is the one that is meant by its number, and closes another one.
-func (o *op) verifyMarks(d *disk) (*disk, error) {
-	want, ok := o.Context.Value(meantDiskKey{}).(meantDisk)
-	if !ok || want.number != d.number {
+// verified returns an open disk if it is the one that is meant, and closes another one.
+func (d *disk) verified(verify func(*disk) error) (*disk, error) {
+	if verify == nil {
 		return d, nil
 	}
-	if want.volume != "" {
-		if err := o.isDiskOf(d, want.volume); err != nil {
-			_ = d.Close() // nothing was written through it
-			return nil, err
+	if err := verify(d); err != nil {
+		_ = d.Close() // nothing was written through it
+		return nil, err
+	}
+	return d, nil
+}
+
+// isDiskOf returns the function that verifies that a volume is on an open disk. A volume whose disk has gone does not
+// answer, and two disks never have one number at a time. So it needs no identifiers, and tells a disk from its clone.
+func (o *op) isDiskOf(id winpath.VolumeID) func(*disk) error {
+	return func(d *disk) error {
+		extents, err := o.volumeExtents(id)
+		if disks := extents.disks(); err == nil && !slices.Equal(disks, []uint32{d.number}) {
+			err = errdefs.Unavailable.Errorf(reason.DiskChanged,
+				"disk %d is another disk now: volume %s is on disk %d. Nothing was changed; try again", d.number, id, disks)
 		}
-		return d, nil
-	}
-	is := d.ids(o.Context)
-	if is == want.ids {
-		return d, nil
-	}
-	_ = d.Close() // nothing was written through it
-	return nil, errdefs.Unavailable.Errorf(reason.DiskChanged,
-		"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h identifier "+
-			"is %q and was %q. Nothing was changed; try again",
-		d.number, is.SerialNumber, want.ids.SerialNumber, is.Page83, want.ids.Page83)
-}
-
-// isDiskOf returns an error if a volume is not on an open disk.
-func (o *op) isDiskOf(d *disk, volume string) error {
-	id, err := parseVolumeID(volume)
-	if err != nil {
 		return err
 	}
-	extents, err := o.volumeExtents(id)
-	if disks := extents.disks(); err == nil && !slices.Equal(disks, []uint32{d.number}) {
-		err = errdefs.Unavailable.Errorf(reason.DiskChanged,
-			"disk %d is another disk now: volume %s is on disk %d. Nothing was changed; try again", d.number, id, disks)
-	}
-	return err
 }
 
 // refuseUnwritable fails if a disk of an unformatted volume is offline or read-only. Windows' storage provider may say

@@ -33,7 +33,7 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	count := &atomic.Int32{}
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
 		do func() error) error {
 		if f(call) {
 			count.Add(1)

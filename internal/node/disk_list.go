@@ -43,10 +43,14 @@ func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	})
 }
 
-// ids asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a disk's
-// number and location may be those of a disk that was removed.
 func (d *disk) ids(ctx context.Context) DiskIDs {
-	var ids DiskIDs
+	ids, _ := d.identify(ctx)
+	return ids
+}
+
+// identify asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a
+// disk's number and location may be those of a disk that was removed.
+func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageDevice) {
 	log := klog.FromContext(ctx)
 	all, err := d.uniqueID()
 	if err != nil {
@@ -61,12 +65,12 @@ func (d *disk) ids(ctx context.Context) DiskIDs {
 	}
 	if own, err := d.descriptor(all.Device, win32.StorageDeviceProperty); err != nil {
 		log.Info("A disk does not report its serial number", "disk", d.number, "err", err)
-	} else if device, err := win32.ParseStorageDevice(own); err != nil {
+	} else if device, err = win32.ParseStorageDevice(own); err != nil {
 		log.Info("A disk's serial number cannot be read", "disk", d.number, "err", err)
 	} else {
 		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
 	}
-	return ids
+	return ids, device
 }
 
 func (d *disk) uniqueID() (win32.StorageUniqueID, error) {
@@ -122,19 +126,22 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
 func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
-	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)), func(o *op) (int64, error) {
-		// A published driver exits on any error here, so a disk that is not ready is given time.
-		var p operation.Backoff
-		for {
-			size, err := o.diskSize(number)
-			if err == nil {
-				return size, nil
-			}
-			if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.Wait(transientTime) {
-				return 0, errdefs.Errorf(err, "reading the size of disk %d", number)
-			}
+	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)),
+		func(o *op) (int64, error) { return o.diskBytes(number) })
+}
+
+func (o *op) diskBytes(number uint32) (int64, error) {
+	// A published driver exits on any error here, so a disk that is not ready is given time.
+	var p operation.Backoff
+	for {
+		size, err := o.diskSize(number)
+		if err == nil {
+			return size, nil
 		}
-	})
+		if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.Wait(transientTime) {
+			return 0, errdefs.Errorf(err, "reading the size of disk %d", number)
+		}
+	}
 }
 
 func (o *op) diskSize(number uint32) (int64, error) {

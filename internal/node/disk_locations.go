@@ -48,11 +48,20 @@ func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.placed(location)
+		device, err := d.storageDevice()
+		if err != nil && !unknownRequest(err) {
+			return nil, err
+		}
+		return d.placed(location, device.BusType)
 	})
 	if err != nil {
 		return nil, err
 	}
+	return o.withLUNs(found)
+}
+
+// withLUNs returns the addresses of disks, with a LUN where drivers may find the disk by it.
+func (o *op) withLUNs(found []diskAnswer[*diskPlace]) (map[uint32]DiskLocation, error) {
 	windows, err := o.systemUse()
 	if err != nil {
 		return nil, err
@@ -75,15 +84,12 @@ func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
 	return locations, nil
 }
 
-func (d *disk) placed(location DiskLocation) (*diskPlace, error) {
-	device, err := d.storageDevice()
-	if err != nil && !unknownRequest(err) {
-		return nil, err
-	}
-	placed := &diskPlace{location: location, busType: device.BusType}
-	if !hasLUN(device.BusType) {
+func (d *disk) placed(location DiskLocation, busType uint32) (*diskPlace, error) {
+	placed := &diskPlace{location: location, busType: busType}
+	if !hasLUN(busType) {
 		return placed, nil // what it holds makes no difference
 	}
+	var err error
 	placed.layout, err = d.layout()
 	return placed, err
 }

@@ -3,59 +3,18 @@
 package node
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// TestANumberThatIsAnotherDisksByNow: a change that means another disk by the number leaves the disk alone.
-func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
-	s := emulated.DefaultScenario()
-	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
-		{SizeBytes: 64 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
-	n := bare(t, k)
-	disks, err := n.Disks.ListDiskIDs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes := map[uint32]func(context.Context, uint32) error{
-		1: n.Disks.PartitionDisk,
-		2: func(ctx context.Context, number uint32) error { return n.Disks.SetDiskState(ctx, number, true) },
-	}
-	for number, change := range changes {
-		var e *errdefs.Error
-		err := change(WithDisk(t.Context(), number, DiskIDs{SerialNumber: "gone"}), number)
-		if !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DiskChanged {
-			t.Errorf("disk %d: got %v, want %s", number, err, reason.DiskChanged)
-		}
-	}
-	if volumes, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0); err != nil || len(volumes) > 0 {
-		t.Errorf("the volumes of disk 1, which is raw: %q, %v", volumes, err)
-	}
-	if online, err := n.Disks.GetDiskState(t.Context(), 2); err != nil || online {
-		t.Errorf("disk 2 is online: %t, %v", online, err)
-	}
-	for number, change := range changes {
-		if err := change(WithDisk(t.Context(), number, disks[number]), number); err != nil {
-			t.Errorf("disk %d, the one that is meant: %v", number, err)
-		}
-		if err := change(WithDisk(t.Context(), 7, DiskIDs{SerialNumber: "gone"}), number); err != nil {
-			t.Errorf("disk %d, where disk 7 is meant by its number: %v", number, err)
-		}
-	}
-}
-
-// TestADiskThatIsAnotherVolumesByNow: a change that means the disk of a volume leaves alone a disk without the volume.
-func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
+// clones is a node with two disks that only their addresses and volumes tell apart.
+func clones(t *testing.T) *Node {
+	t.Helper()
 	s := emulated.DefaultScenario()
 	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
 		{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 2, Formatted: true}}
@@ -63,8 +22,40 @@ func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = k.Close() }()
-	n := bare(t, k)
+	t.Cleanup(func() { _ = k.Close() })
+	return bare(t, k)
+}
+
+// opened opens a disk to be changed, which it has to be by verify, and closes it again.
+func opened(t *testing.T, n *Node, number uint32, verify func(o *op) func(*disk) error) error {
+	t.Helper()
+	return n.change(t.Context(), operation.On("test", operation.Disk(number)), func(o *op) error {
+		d, err := o.openDiskToChange(number, verify(o))
+		if err == nil {
+			err = d.Close()
+		}
+		return err
+	})
+}
+
+// TestANumberThatIsAnotherDisksByNow: a disk that was found by its marks is not another one, be it a clone.
+func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
+	n := clones(t)
+	found, err := read(t.Context(), n, operation.On("test"), func(o *op) ([]foundDisk, error) { return o.look(false, nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[uint32]string{0: reason.DiskChanged, 1: "", 2: reason.DiskChanged, 9: reason.DiskNotFound} {
+		if err := opened(t, n, number, found[1].is); (want != "" || err != nil) && !errdefs.HasReason(err, want) {
+			t.Errorf("disk %d as disk 1: %v, want %q", number, err, want)
+		}
+	}
+}
+
+// TestADiskThatIsAnotherVolumesByNow: a disk without the volume that is meant is another one, and so is a disk of a
+// volume that has gone.
+func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
+	n := clones(t)
 	volumes, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -74,17 +65,13 @@ func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 		number         uint32
 		volume, reason string
 	}{{2, volumes[0], reason.DiskChanged}, {1, gone, reason.VolumeNotFound}, {1, volumes[0], ""}} {
-		err := n.Disks.SetDiskState(WithDiskOf(t.Context(), test.number, test.volume), test.number, false)
-		if (test.reason != "" || err != nil) && !hasReason(err, test.reason) {
+		id, err := winpath.ParseVolumeID(test.volume)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = opened(t, n, test.number, func(o *op) func(*disk) error { return o.isDiskOf(id) })
+		if (test.reason != "" || err != nil) && !errdefs.HasReason(err, test.reason) {
 			t.Errorf("disk %d as that of %s: %v, want %q", test.number, test.volume, err, test.reason)
 		}
-		if online, err := n.Disks.GetDiskState(t.Context(), test.number); err != nil || online != (test.reason != "") {
-			t.Errorf("disk %d as that of %s is online: %t, %v", test.number, test.volume, online, err)
-		}
 	}
-}
-
-func hasReason(err error, reason string) bool {
-	var e *errdefs.Error
-	return errors.As(err, &e) && e.Reason == reason
 }

@@ -22,19 +22,20 @@ const msrLength = 16 << 20
 // ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
 // call left without a data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	return d.node.change(ctx, onDisk(ctx, "PartitionDisk", number, ""),
-		func(o *op) error { return o.partitionDisk(number) })
+	return d.node.change(ctx, operation.On("PartitionDisk", operation.Disk(number)), func(o *op) error {
+		d, err := o.openDiskToChange(number, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return o.partition(d)
+	})
 }
 
-func (o *op) partitionDisk(number uint32) error {
-	d, err := o.openDiskToChange(number)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
+func (o *op) partition(d *disk) error {
 	layout, err := d.layout()
 	if err != nil {
-		return errdefs.Errorf(err, "reading the partitions of disk %d", number)
+		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 	}
 	// A disk with partitions is refused too: the driver has the wrong disk.
 	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {

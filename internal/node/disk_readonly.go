@@ -31,7 +31,7 @@ func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly boo
 	what := operation.On("SetDiskReadOnly", operation.Disk(number))
 	what.Arguments = fmt.Sprintf("readOnly=%t", readOnly)
 	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDiskToChange(number)
+		d, err := o.openDiskToChange(number, nil)
 		if err != nil {
 			return err
 		}

@@ -33,9 +33,10 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	what := onDisk(ctx, "SetDiskState", number, fmt.Sprintf("online=%t", online))
+	what := operation.On("SetDiskState", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("online=%t", online)
 	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDiskToChange(number)
+		d, err := o.openDiskToChange(number, nil)
 		if err != nil {
 			return err
 		}
@@ -76,15 +77,8 @@ func (d *disk) isReadOnly(state diskState) bool {
 }
 
 func (o *op) bringOnline(d *disk) error {
-	state, err := o.makeOnline(d)
-	if err != nil {
+	if err := o.makeUsable(d); err != nil {
 		return err
-	}
-	if !state.writable {
-		// Disks arrive read-only because of SAN policy or as clones. Media that is read-only by nature stays so.
-		if err := o.makeWritable(d); err != nil {
-			klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
-		}
 	}
 	layout, err := d.layout()
 	if err != nil {
@@ -92,6 +86,19 @@ func (o *op) bringOnline(d *disk) error {
 	}
 	_, err = o.awaitVolumes(d, volumePartitions(layout))
 	return err
+}
+
+// makeUsable brings a disk online, and makes it writable if that is possible. Disks arrive read-only because of SAN
+// policy or as clones. Media that is read-only by nature stays so.
+func (o *op) makeUsable(d *disk) error {
+	state, err := o.makeOnline(d)
+	if err != nil || state.writable {
+		return err
+	}
+	if err := o.makeWritable(d); err != nil {
+		klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
+	}
+	return nil
 }
 
 // makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY before: Windows gives a
@@ -139,11 +146,6 @@ func (o *op) takeOffline(d *disk) error {
 	if err != nil || !state.online {
 		return err
 	}
-	if want, _ := o.Context.Value(meantDiskKey{}).(meantDisk); want.volume != "" {
-		if used, err := o.hasMountedVolume(d); err != nil || used {
-			return err
-		}
-	}
 	if err := o.dismountAndTakeOffline(d); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
@@ -171,40 +173,6 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
 	}
 	return state, nil
-}
-
-// hasMountedVolume reports whether a volume of a disk is mounted, whoever mounted it. None is mounted by the agent while
-// the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
-func (o *op) hasMountedVolume(d *disk) (bool, error) {
-	ids, err := o.volumeIDs()
-	if err != nil {
-		return false, err
-	}
-	volumes, offline := o.volumeExtentsOf(ids)
-	for _, v := range volumes {
-		if v.extent.DiskNumber != d.number {
-			continue
-		}
-		paths, err := o.mountPoints(v.id)
-		if err != nil {
-			return false, err
-		}
-		if len(paths) > 0 {
-			klog.FromContext(o.Context).Info("A disk stays online: a volume of it is mounted", "disk", d.number,
-				"volume", v.id, "path", paths[0])
-			return true, nil
-		}
-	}
-	layout, err := d.layout()
-	if err != nil {
-		return false, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
-	}
-	if _, late := volumesAt(d.number, volumePartitions(layout), volumes); late != nil && !offline {
-		return false, errdefs.Unavailable.Errorf(reason.NotAnswering,
-			"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
-			late.Number)
-	}
-	return false, nil
 }
 
 // dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. A

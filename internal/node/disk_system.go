@@ -50,7 +50,20 @@ const (
 
 // systemUse returns the parts of disks that Windows itself uses: what it runs and boots from, its page files and its
 // dump files. They are compared by their extents, because a volume may have several names.
+//
+// An operation asks once.
 func (o *op) systemUse() (systemUses, error) {
+	if o.windows != nil {
+		return *o.windows, nil
+	}
+	n, err := o.askSystemUse()
+	if err == nil {
+		o.windows = &n
+	}
+	return n, err
+}
+
+func (o *op) askSystemUse() (systemUses, error) {
 	directory, err := o.Kernel.SystemWindowsDirectory()
 	if err != nil {
 		return systemUses{}, errdefs.Errorf(err, "asking which drive Windows runs from")

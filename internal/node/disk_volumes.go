@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -24,30 +23,10 @@ import (
 // data partition are errors.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
 	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
-		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition, nil) })
+		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
 }
 
-// DataVolume returns the name of the one data volume of a disk. Several are an error that lists them.
-func (v *Volumes) DataVolume(ctx context.Context, disk uint32) (string, error) {
-	return read(ctx, v.node, operation.On("DataVolume", operation.Disk(disk)), func(o *op) (string, error) {
-		names, err := o.listVolumesOnDisk(disk, 0, isDataPartition)
-		if err == nil && len(names) > 1 {
-			err = errdefs.FailedPrecondition.Errorf(reason.AmbiguousVolume,
-				"disk %d has several data volumes, and none of them is mounted at the target: %s; mount the one that is meant "+
-					"with MountVolume", disk, strings.Join(names, ", "))
-		}
-		if err == nil && len(names) == 0 {
-			err = errdefs.FailedPrecondition.Errorf(reason.DiskRaw, "disk %d has no partition table", disk)
-		}
-		if err != nil {
-			return "", err
-		}
-		return names[0], nil
-	})
-}
-
-// listVolumesOnDisk returns the volumes of the wanted ones among a disk's partitions, or of the requested one.
-func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Partition) bool) ([]string, error) {
+func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 	d, err := o.openDisk(number, 0)
 	if err != nil {
 		return nil, err
@@ -57,7 +36,6 @@ func (o *op) listVolumesOnDisk(number, partition uint32, wanted func(win32.Parti
 	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}
-	partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return wanted != nil && !wanted(p) })
 	volumes, err := o.awaitVolumes(d, partitions)
 	if err != nil {
 		return nil, err

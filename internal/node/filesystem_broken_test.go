@@ -15,7 +15,7 @@ import (
 // is reported once.
 func TestDanglingWithoutEnd(t *testing.T) {
 	_, k, _ := treeNode(t, nil)
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir, treePath}})
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir, treePath}})
 	if err != nil {
 		t.Fatal(err)
 	}

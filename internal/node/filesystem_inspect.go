@@ -3,24 +3,16 @@
 package node
 
 import (
-	"context"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// The agent's own inspection, to find other users of a volume or share. Callers do not name these paths.
-
-// Contents returns the names of a directory's entries.
-func (f *Filesystem) Contents(ctx context.Context, path string) ([]string, error) {
-	return readOf(ctx, f.node, "Contents", path, f.node.path, operation.Path, (*op).contents)
-}
-
+// contents returns the names of a directory's entries.
 func (o *op) contents(path winpath.Path) (names []string, err error) {
 	loc, err := o.Locate(path, winfs.Walk{})
 	if errdefs.IsMissing(err) {
@@ -49,24 +41,8 @@ func (o *op) contents(path winpath.Path) (names []string, err error) {
 	return names, nil
 }
 
-// ShareOf returns the remote path to which a link leads, and "" for everything else at the path. No server is asked.
-func (f *Filesystem) ShareOf(ctx context.Context, path string) (string, error) {
-	return readOf(ctx, f.node, "ShareOf", path, f.node.path, operation.Path,
-		func(o *op, path winpath.Path) (string, error) {
-			s, err := o.statOf(path)
-			if target, is := s.Share(); is {
-				return winpath.UNC{Server: target.Server, Share: target.Share, Rest: target.Rest}.String(), nil
-			}
-			return "", err
-		})
-}
-
-// MountPoints returns the directories and drives at which a volume is mounted, including those that other programs
+// mountPoints returns the directories and drives at which a volume is mounted, including those that other programs
 // made.
-func (v *Volumes) MountPoints(ctx context.Context, volumeID string) ([]string, error) {
-	return readOf(ctx, v.node, "MountPoints", volumeID, parseVolumeID, operation.Volume, (*op).mountPoints)
-}
-
 func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
 	paths, err := o.Kernel.VolumePathNames(id.String())
 	if errdefs.IsMissing(err) {
@@ -76,12 +52,4 @@ func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
 		return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
 	}
 	return slices.DeleteFunc(paths, o.isStale), nil
-}
-
-// Kubelet returns kubelet's directory on the node, the first of the working directories; "" if there is none.
-func (n *Node) Kubelet() string {
-	if n.policy == nil { // a Node that only lists methods
-		return ""
-	}
-	return n.policy.Dirs()[0].String()
 }

@@ -28,7 +28,7 @@ func TestLookingUp(t *testing.T) {
 	}
 	defer func() { _ = k.Close() }()
 	var opened []string
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`},
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`},
 		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 			if call.Function == "OpenFile" {
 				opened = append(opened, call.Object)

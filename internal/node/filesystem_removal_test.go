@@ -64,7 +64,7 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, hos
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	k = &counted{Kernel: e}
-	if n, err = New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: around}); err != nil {
+	if n, err = newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: around}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Filesystem.Mkdir(t.Context(), treePath); err != nil {

@@ -24,7 +24,7 @@ func TestJoinedRmdirs(t *testing.T) {
 		}
 		defer func() { _ = k.Close() }()
 		release, removals := make(chan struct{}), 0
-		n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
 			do func() error) error {
 			if call.Function == "SetInformation" {
 				removals++

@@ -205,7 +205,7 @@ func TestUnpublished(t *testing.T) {
 // open starts an agent on the node.
 func (u *unpublishedNode) open() {
 	u.Helper()
-	n, err := New(u.kernel, Config{WorkingDirs: u.dirs, RequirePrivacy: true,
+	n, err := newNode(u.kernel, Config{WorkingDirs: u.dirs, RequirePrivacy: true,
 		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 			if u.denied != "" && call.Function == "OpenFile" && strings.HasSuffix(call.Object, u.denied) {
 				return &kernel.Error{Function: "NtCreateFile", Object: call.Object, Code: u.code}

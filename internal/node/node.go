@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 )
 
@@ -41,13 +42,17 @@ type Config struct {
 	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
 	// empty: shares cannot be staged.
 	Records string
+	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. Resume waits
+	// until the call may go on. It may be nil.
+	Idle func(ctx context.Context) (resume func() error)
 	// Observer is told the progress of operations. It may be nil.
 	Observer operation.Observer
 	// Lease is taken for each operation: see operation.Config.
 	Lease func(ctx context.Context) operation.Lease
 }
 
-// Node is the storage administration of one Windows node. Its methods are safe for concurrent use.
+// Node is the storage administration of one Windows node, as one client of it may use it: see For. Its methods are safe
+// for concurrent use.
 type Node struct {
 	Disks      *Disks
 	Volumes    *Volumes
@@ -55,13 +60,21 @@ type Node struct {
 	SMB        *SMB
 	ISCSI      *ISCSI
 	System     *System
+	Steps      *Steps
 
+	*core
+	scope operation.Scope
+}
+
+// core is what a node has for all its clients.
+type core struct {
 	kernel         kernel.Kernel
 	around         kernel.Interceptor
 	resolve        func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	requirePrivacy bool
 	eraseOnFormat  bool
-	records        string
+	records        *records.Dir                                // nil: none
+	pause          func(context.Context) (resume func() error) // Config.Idle
 	// names of services that no caller may stop
 	protectedServices []string
 	service           func() string // Config.OwnService
@@ -80,7 +93,7 @@ type Node struct {
 	awaited sync.Map // numbers of the disks whose volumes Windows is asked for; see volumesReady
 }
 
-// New returns a Node that works through k.
+// New returns a Node that works through k, for a client that may do nothing: see For.
 func New(k kernel.Kernel, c Config) (*Node, error) {
 	policy, err := winfs.NewPolicy(c.WorkingDirs)
 	if err != nil {
@@ -90,21 +103,27 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
-	n := &Node{
+	n := &core{
 		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
 		policy: policy, resolve: c.Resolve, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
-		protectedServices: protected, service: c.OwnService, records: c.Records,
+		protectedServices: protected, service: c.OwnService, pause: c.Idle,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),
 	}
-	n.Disks, n.Volumes, n.Filesystem = &Disks{n}, &Volumes{n}, &Filesystem{n}
-	n.SMB, n.ISCSI, n.System = &SMB{n}, &ISCSI{n}, &System{n}
-	return n, nil
+	if c.Records != "" {
+		n.records = records.New(c.Records)
+	}
+	return (&Node{core: n}).For(operation.Scope{}), nil
 }
 
-// Records returns Config.Records.
-func (n *Node) Records() string { return n.records }
+// For returns the node for a client that may reach what is in a scope.
+func (n *Node) For(s operation.Scope) *Node {
+	c := &Node{core: n.core, scope: s}
+	c.Disks, c.Volumes, c.Filesystem = &Disks{c}, &Volumes{c}, &Filesystem{c}
+	c.SMB, c.ISCSI, c.System, c.Steps = &SMB{c}, &ISCSI{c}, &System{c}, &Steps{c}
+	return c
+}
 
 // Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
 func (n *Node) Drain(ctx context.Context) error { return n.operations.Drain(ctx) }

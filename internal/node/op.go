@@ -27,13 +27,32 @@ const (
 // op is a running operation. Its steps are its methods.
 type op struct {
 	*winfs.FS
-	node *Node
+	node    *Node
+	windows *systemUses // once it has asked
 }
 
-func (n *Node) op(o *operation.Operation) *op { return &op{n.policy.For(o), n} }
+func (n *Node) op(o *operation.Operation) *op { return &op{FS: n.policy.For(o), node: n} }
+
+// unrestricted returns the operation as one of the agent's own, for looking at what other clients have made.
+func (o *op) unrestricted() *op {
+	own := *o
+	own.FS = o.Unrestricted()
+	return &own
+}
+
+// scoped returns a request with what its client may reach. One without is refused.
+func (n *Node) scoped(request operation.Request) (operation.Request, error) {
+	request.Scope = n.scope
+	return request, n.scope.Check()
+}
 
 // read runs an operation that changes nothing: see operation.Read.
 func read[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	request, err := n.scoped(request)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
 	return operation.Read(ctx, n.operations, request,
 		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
 }
@@ -51,7 +70,14 @@ func readOf[X, T any](ctx context.Context, n *Node, verb, text string, parse fun
 
 // changeTo runs an operation that changes something and has a result: see operation.Change.
 func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
-	request.Scope = winfs.ScopeName(ctx)
+	request, err := n.scoped(request)
+	if err != nil {
+		if request.Cleanup != nil {
+			request.Cleanup()
+		}
+		var zero T
+		return zero, err
+	}
 	return operation.Change(ctx, n.operations, request,
 		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
 }

@@ -3,12 +3,12 @@
 package node
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
@@ -31,20 +31,50 @@ func TestOnlyEqualRightsAreJoined(t *testing.T) {
 			err error
 		}
 		var results []chan result
-		for _, ctx := range []context.Context{t.Context(), winfs.WithScope(t.Context(), rights("a")),
-			winfs.WithScope(t.Context(), rights("b")), winfs.WithScope(t.Context(), rights("a"))} {
+		for _, s := range []operation.Scope{operation.Everything(), operation.Within(rights("a")),
+			operation.Within(rights("b")), operation.Within(rights("a")), operation.Within(rights(""))} {
 			results = append(results, make(chan result, 1))
 			go func(answer chan<- result) {
-				run, err := changeTo(ctx, n, what, f)
+				run, err := changeTo(t.Context(), n.For(s), what, f)
 				answer <- result{run, err}
 			}(results[len(results)-1])
 			synctest.Wait()
 		}
 		close(proceed)
-		for i, want := range []int{1, 2, 3, 2} {
+		for i, want := range []int{1, 2, 3, 2, 4} {
 			if got := <-results[i]; got.run != want || got.err != nil {
 				t.Errorf("call %d got run %d, %v, want %d", i, got.run, got.err, want)
 			}
 		}
 	})
+}
+
+// An operation without what its client may reach is refused, before Windows is asked anything: the zero value of a
+// scope allows nothing.
+func TestNothingWithoutAScope(t *testing.T) {
+	n, err := New(nil, Config{WorkingDirs: []string{KubeletDir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := func(*op) (int, error) { t.Error("the operation ran"); return 0, nil }
+	wiped := false
+	change := operation.On("test")
+	change.Cleanup = func() { wiped = true }
+	_, readErr := read(t.Context(), n, operation.On("test"), asked)
+	_, changeErr := changeTo(t.Context(), n, change, asked)
+	path, err := winpath.Parse(KubeletDir, winpath.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"a read": readErr, "a change": changeErr, "a path": operation.Scope{}.Path(path),
+		"a server": operation.Scope{}.Server("fs"), "a call": n.Disks.PartitionDisk(t.Context(), 1),
+	} {
+		if !errdefs.HasReason(err, reason.Policy) {
+			t.Errorf("%s without a scope: got %v, want a refusal", what, err)
+		}
+	}
+	if !wiped {
+		t.Error("a refused change has kept its secrets")
+	}
 }

@@ -37,16 +37,13 @@ type SMB struct{ node *Node }
 // An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
 // nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
 func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
-	share, err := parseRemote(remotePath)
-	if why := winfs.NotFileShare(share.Server, share.Share); err == nil && why != "" {
-		err = invalidRemote(remotePath, "%s", why)
-	}
+	share, err := parseShare(remotePath)
 	if err == nil {
 		err = checkCredentials(userName, password)
 	}
 	var link *winfs.DirectoryLink
 	if err == nil && localPath != "" {
-		link, err = s.link(localPath, share)
+		link, err = s.node.shareLink(localPath, share)
 	}
 	if err != nil {
 		password.Wipe()
@@ -86,16 +83,21 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 		func(o *op) error { return o.unmap(key) })
 }
 
-// link returns the link at a local path to a share. Programs that read it see the plain \\server\share\dir\, from which
-// drivers take the share's name.
-func (s *SMB) link(localPath string, share winpath.UNC) (*winfs.DirectoryLink, error) {
-	at, err := s.node.path(localPath)
+// shareLink returns the link at a local path to a share.
+func (n *Node) shareLink(localPath string, share winpath.UNC) (*winfs.DirectoryLink, error) {
+	at, err := n.path(localPath)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.node.policy.NotWorkingDir(at, "made a link"); err != nil {
+	if err := n.policy.NotWorkingDir(at, "made a link"); err != nil {
 		return nil, err
 	}
+	return linkToShare(at, share), nil
+}
+
+// linkToShare returns a link to a share. Programs that read it see the plain \\server\share\dir\, from which drivers
+// take the share's name.
+func linkToShare(at winpath.Path, share winpath.UNC) *winfs.DirectoryLink {
 	readable := share.String() + `\`
 	return &winfs.DirectoryLink{
 		At: at, Substitute: `\??\UNC` + readable[1:], Print: readable,
@@ -103,7 +105,7 @@ func (s *SMB) link(localPath string, share winpath.UNC) (*winfs.DirectoryLink, e
 			there := winpath.UNC{Server: t.Server, Share: t.Share, Rest: t.Rest}
 			return t.Kind == winpath.TargetUNC && winpath.Fold(there.String()) == winpath.Fold(share.String())
 		},
-	}, nil
+	}
 }
 
 const (
@@ -111,6 +113,15 @@ const (
 	maxUserName   = 512
 	maxPassword   = 512 // Windows' own limit is 256
 )
+
+// parseShare parses the remote path of a share that is to be mapped.
+func parseShare(text string) (winpath.UNC, error) {
+	share, err := parseRemote(text)
+	if why := winfs.NotFileShare(share.Server, share.Share); err == nil && why != "" {
+		err = invalidRemote(text, "%s", why)
+	}
+	return share, err
+}
 
 // parseRemote parses a remote path. It refuses names that were never those of a mapping.
 func parseRemote(text string) (winpath.UNC, error) {

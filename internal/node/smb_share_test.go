@@ -39,7 +39,7 @@ func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	n, err := New(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`}, Interceptor: around, RequirePrivacy: true})
+	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`}, Interceptor: around, RequirePrivacy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (k *scriptedServices) system(t *testing.T) *System {
 }
 
 func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
-	n, err := New(&scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
+	n, err := newNode(&scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
 		Config{WorkingDirs: []string{KubeletDir}, OwnService: func() string { return "storage" },
 			ProtectedServices: []string{"none"}})
 	if err != nil {

@@ -3,14 +3,11 @@
 package node
 
 import (
-	"context"
-	"fmt"
-
 	"k8s.io/klog/v2"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -18,65 +15,43 @@ import (
 // maxAccess is how many entries a request may add to an access list.
 const maxAccess = 16
 
-// The sets of rights of a request, as icacls has them: RX, M and F.
+// masks are the sets of rights of a request, as icacls has them: RX, M and F.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
-const (
-	AccessRead   = win32.FILE_GENERIC_READ | win32.FILE_GENERIC_EXECUTE
-	AccessModify = AccessRead | win32.FILE_GENERIC_WRITE | win32.DELETE
-	AccessFull   = win32.FILE_ALL_ACCESS
-)
-
-// Access is what an account may do on a new volume.
-type Access struct {
-	SID  string
-	Mask uint32 // AccessRead, AccessModify or AccessFull; 0: not known
+func masks() map[api.AccessRights]uint32 {
+	const (
+		read   = win32.FILE_GENERIC_READ | win32.FILE_GENERIC_EXECUTE
+		modify = read | win32.FILE_GENERIC_WRITE | win32.DELETE
+	)
+	return map[api.AccessRights]uint32{api.AccessRights_ACCESS_RIGHTS_READ: read,
+		api.AccessRights_ACCESS_RIGHTS_MODIFY: modify, api.AccessRights_ACCESS_RIGHTS_FULL: win32.FILE_ALL_ACCESS}
 }
 
-// AccessResult is what became of the entries of a request.
-type AccessResult int32
-
-// The values of AccessResult.
-const (
-	AccessAdded    AccessResult = iota + 1 // they are in the list, and at least one was not before
-	AccessPresent                          // they were in the list
-	AccessNotAdded                         // at least one is not in the list, because the volume holds files
-)
-
-// ParseAccess returns the entries of a request as an access list has them.
-func ParseAccess(access []Access) ([]win32.AccessEntry, error) {
+// parseAccess returns the entries of a request as an access list has them.
+func parseAccess(access []*api.AccessEntry) ([]win32.AccessEntry, error) {
 	if len(access) > maxAccess {
 		return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
 			"the request has %d entries for the access list of the volume, and may have %d", len(access), maxAccess)
 	}
 	var entries []win32.AccessEntry
 	for _, a := range access {
-		sid, err := win32.ParseSID(a.SID)
+		sid, err := win32.ParseSID(a.GetSid())
 		if err != nil {
 			return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
-				"the account %s of the access list is not a SID such as S-1-5-93-2-2: %v", winpath.Quote(a.SID), err)
+				"the account %s of the access list is not a SID such as S-1-5-93-2-2: %v", winpath.Quote(a.GetSid()), err)
 		}
-		if a.Mask == 0 {
+		mask := masks()[a.GetRights()]
+		if mask == 0 {
 			return nil, errdefs.InvalidArgument.Errorf(reason.InvalidAccess,
 				"the entry for %s in the access list has no rights: use read, modify or full", sid)
 		}
-		entries = append(entries, win32.NewAccessEntry(sid, a.Mask))
+		entries = append(entries, win32.NewAccessEntry(sid, mask))
 	}
 	return entries, nil
 }
 
-// AddAccess adds entries to the access list of the root directory of a volume that holds nothing, and leaves alone one
+// addAccess adds entries to the access list of the root directory of a volume that holds nothing, and leaves alone one
 // that holds anything. It changes nothing below the root. SYSTEM and Administrators have full control afterwards.
-func (v *Volumes) AddAccess(ctx context.Context, volumeID string, entries []win32.AccessEntry) (AccessResult, error) {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return 0, err
-	}
-	what := operation.On("AddAccess", operation.Volume(id))
-	what.Arguments = fmt.Sprint(entries)
-	return changeTo(ctx, v.node, what, func(o *op) (AccessResult, error) { return o.addAccess(id, entries) })
-}
-
-func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (AccessResult, error) {
+func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (api.AccessResult, error) {
 	extents, err := o.volumeExtents(id)
 	if err != nil {
 		return 0, err
@@ -101,22 +76,22 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (Access
 	if err != nil {
 		return 0, errdefs.Errorf(err, "reading the access list of volume %s", id)
 	}
-	result := AccessPresent
+	result := api.AccessResult_ACCESS_RESULT_PRESENT
 	for _, e := range entries {
 		if list.Add(e) {
-			result = AccessAdded
+			result = api.AccessResult_ACCESS_RESULT_ADDED
 		}
 	}
 	if holds {
-		if result == AccessAdded {
+		if result == api.AccessResult_ACCESS_RESULT_ADDED {
 			klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
-			result = AccessNotAdded
+			result = api.AccessResult_ACCESS_RESULT_NOT_ADDED
 		}
 		return result, nil
 	}
 	ours := list.Add(win32.NewAccessEntry(win32.SystemSID(), win32.FILE_ALL_ACCESS))
 	ours = list.Add(win32.NewAccessEntry(win32.AdministratorsSID(), win32.FILE_ALL_ACCESS)) || ours
-	if result == AccessPresent && !ours {
+	if result == api.AccessResult_ACCESS_RESULT_PRESENT && !ours {
 		return result, nil
 	}
 	if err := root.SetAccessList(list.Bytes()); err != nil {

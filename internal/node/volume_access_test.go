@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -42,33 +44,46 @@ func TestAddAccess(t *testing.T) {
 	ids, err := n.Volumes.ListVolumesOnDisk(ctx, number, 0)
 	check(err)
 	const user, other = "S-1-5-93-2-2", "S-1-1-0"
-	entry := func(sid win32.SID) []win32.AccessEntry {
-		return []win32.AccessEntry{win32.NewAccessEntry(sid, AccessModify)}
+	const read, modify, full = api.AccessRights_ACCESS_RIGHTS_READ, api.AccessRights_ACCESS_RIGHTS_MODIFY,
+		api.AccessRights_ACCESS_RIGHTS_FULL
+	entry := func(sid win32.SID, rights api.AccessRights) win32.AccessEntry {
+		t.Helper()
+		entries, err := parseAccess([]*api.AccessEntry{{Sid: string(sid), Rights: rights}})
+		check(err)
+		return entries[0]
+	}
+	addTo := func(volume string, sid win32.SID) (api.AccessResult, error) {
+		t.Helper()
+		id, err := parseVolumeID(volume)
+		check(err)
+		return changeTo(ctx, n, operation.On("test", operation.Volume(id)), func(o *op) (api.AccessResult, error) {
+			return o.addAccess(id, []win32.AccessEntry{entry(sid, modify)})
+		})
 	}
 	fail = true
 	var e *errdefs.Error
-	if _, err := n.Volumes.AddAccess(ctx, ids[0], entry(user)); !errors.As(err, &e) || e.Class != errdefs.PermissionDenied {
+	if _, err := addTo(ids[0], user); !errors.As(err, &e) || e.Class != errdefs.PermissionDenied {
 		t.Errorf("a list that cannot be set: %v", err)
 	}
 	fail = false
-	add := func(sid win32.SID, want AccessResult) {
+	add := func(sid win32.SID, want api.AccessResult) {
 		t.Helper()
-		got, err := n.Volumes.AddAccess(ctx, ids[0], entry(sid))
+		got, err := addTo(ids[0], sid)
 		check(err)
 		if got != want {
 			t.Errorf("an entry for %s: %d, want %d", sid, got, want)
 		}
 	}
-	add(user, AccessAdded)
-	add(user, AccessPresent)
+	add(user, api.AccessResult_ACCESS_RESULT_ADDED)
+	add(user, api.AccessResult_ACCESS_RESULT_PRESENT)
 	if sets != 2 {
 		t.Errorf("the list was set %d times, want once that failed and once", sets)
 	}
 	before, err := k.RootAccess(ids[0])
 	check(err)
-	want := []win32.AccessEntry{win32.NewAccessEntry(win32.AdministratorsSID(), AccessFull),
-		win32.NewAccessEntry(win32.SystemSID(), AccessFull), win32.NewAccessEntry("S-1-5-32-545", AccessRead),
-		win32.NewAccessEntry(user, AccessModify)}
+	want := []win32.AccessEntry{entry(win32.AdministratorsSID(), full),
+		entry(win32.SystemSID(), full), entry("S-1-5-32-545", read),
+		entry(user, modify)}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -76,8 +91,8 @@ func TestAddAccess(t *testing.T) {
 	root, err := k.HostPath(testLink)
 	check(err)
 	check(os.WriteFile(filepath.Join(root, "data"), nil, 0o600))
-	add(other, AccessNotAdded)
-	add(user, AccessPresent)
+	add(other, api.AccessResult_ACCESS_RESULT_NOT_ADDED)
+	add(user, api.AccessResult_ACCESS_RESULT_PRESENT)
 	after, err := k.RootAccess(ids[0])
 	check(err)
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -85,7 +100,7 @@ func TestAddAccess(t *testing.T) {
 	}
 	system, err := k.VolumeNameForMountPoint(`C:\`)
 	check(err)
-	if _, err := n.Volumes.AddAccess(ctx, system, entry(user)); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition {
+	if _, err := addTo(system, user); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition {
 		t.Errorf("the system volume: %v", err)
 	}
 }

@@ -133,19 +133,19 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 		return err
 	}
 	return v.node.change(ctx, operation.On("FormatVolume", operation.Volume(id)),
-		func(o *op) error { return o.formatVolume(id) })
+		func(o *op) error { return o.formatVolume(id, false) })
 }
 
 // formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
 // Windows' storage provider has not learned of it yet. Then it may also say failed (2, 4) or invalid parameter (5). The
 // volume is looked at again before each attempt: what made it busy may have written to it, and the attempt that failed
-// may have formatted it.
+// may have formatted it. To keep is to leave an NTFS as it is.
 //
 // https://github.com/pbatard/rufus/issues/386
-func (o *op) formatVolume(id winpath.VolumeID) error {
+func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
 	var slow, fresh operation.Backoff
 	for {
-		needed, err := o.formatNeeded(id)
+		needed, err := o.formatNeeded(id, keep)
 		if err != nil || !needed {
 			return err
 		}
@@ -185,7 +185,7 @@ func (o *op) formatVolume(id winpath.VolumeID) error {
 }
 
 // formatNeeded reports whether a volume is to be formatted. It fails for one that must not be.
-func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
+func (o *op) formatNeeded(id winpath.VolumeID, keep bool) (bool, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err != nil {
 		return false, err
@@ -197,10 +197,12 @@ func (o *op) formatNeeded(id winpath.VolumeID) (bool, error) {
 	if err := o.refuseSystemExtents(id, extents, "formatted"); err != nil {
 		return false, err
 	}
-	switch fileSystem {
-	case "NTFS":
+	switch {
+	case fileSystem == "NTFS" && keep:
+		return false, nil
+	case fileSystem == "NTFS":
 		return o.eraseNeeded(id)
-	case "":
+	case fileSystem == "":
 		holds, err := o.volumeContent(id)
 		if err != nil {
 			return false, errdefs.Errorf(err, "looking at what volume %s holds", id)

@@ -83,7 +83,7 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 			}
 			defer func() { _ = k.Close() }()
 			var calls []string
-			n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+			n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
 				do func() error) error {
 				if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
 					calls = append(calls, call.Function)

@@ -44,7 +44,7 @@ func TestMountPointsAreHeld(t *testing.T) {
 	}
 	defer func() { _ = k.Close() }()
 	calls := map[string]int{}
-	n, err := New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
 		do func() error) error {
 		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
 			calls[call.Function]++

@@ -41,7 +41,7 @@ func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call k
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	n, err = New(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+	n, err = newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
 		do func() error) error {
 		return around(k, call, do)
 	}})

@@ -56,7 +56,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err := o.Lock(operation.Disk(extent.DiskNumber)); err != nil {
 		return err
 	}
-	d, err := o.openDiskToChange(extent.DiskNumber)
+	d, err := o.openDiskToChange(extent.DiskNumber, nil)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,13 @@ const nothingMounted = "because it does not exist"
 // at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	id, err := readOf(ctx, v.node, "GetVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
-		(*op).volumeMountedAt)
+		func(o *op, path winpath.Path) (string, error) {
+			id, err := o.volumeMountedAt(path)
+			if err != nil {
+				return "", err
+			}
+			return id.String(), nil
+		})
 	var failure *errdefs.Error
 	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
 		strings.Contains(failure.Message, nothingMounted) {
@@ -35,24 +41,24 @@ func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath stri
 	return id, err
 }
 
-func (o *op) volumeMountedAt(path winpath.Path) (string, error) {
+func (o *op) volumeMountedAt(path winpath.Path) (winpath.VolumeID, error) {
 	links := winfs.MaxLinks
 	for at := path; ; {
 		s, err := o.Stat(at, &links)
 		if errdefs.IsMissing(err) {
-			return "", notMounted(path, err)
+			return winpath.VolumeID{}, notMounted(path, err)
 		}
 		if err != nil {
-			return "", errdefs.Errorf(err, "looking for what is mounted at %s", path)
+			return winpath.VolumeID{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
 		}
 		if s.Reparse == nil {
-			return "", notMounted(path, nil)
+			return winpath.VolumeID{}, notMounted(path, nil)
 		}
 		if id, ok := s.MountedVolume(); ok {
-			return id.String(), nil
+			return id, nil
 		}
 		if at, err = o.LinkTarget(s, at, &links); err != nil {
-			return "", err
+			return winpath.VolumeID{}, err
 		}
 	}
 }

@@ -55,6 +55,7 @@ var errLate = errors.New("no answer in time")
 // number among those asked side by side.
 func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
 	r, request := o.runner, On(o.Request.Verb, x)
+	request.Scope = o.Request.Scope
 	if err := r.refuseStuck(request, x); err != nil {
 		return value, err
 	}

@@ -24,7 +24,6 @@ type lockClass int
 
 const (
 	wholeNode lockClass = iota
-	compositeClass
 	deviceTree
 	initiator
 	portalClass
@@ -68,11 +67,6 @@ func VolumeArrival(disk uint32) Object {
 
 // Path returns the object for a path.
 func Path(p winpath.Path) Object { return Object{class: pathClass, name: p.String(), fold: p.Key()} }
-
-// CompositeAt returns the object for the composite changes at a path, which nothing else locks.
-func CompositeAt(p winpath.Path) Object {
-	return Object{class: compositeClass, name: p.String(), fold: p.Key()}
-}
 
 // Share returns the object for a share.
 func Share(key string) Object { return Object{class: shareClass, name: key} }

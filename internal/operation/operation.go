@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -79,17 +80,23 @@ func (o *Operation) run(f func() error) (err error) {
 				"stack", string(debug.Stack()))
 			err = errdefs.Internal.Errorf(reason.Panic, "%s: internal error; the agent's log has the details", o.Request)
 		}
-		for i := len(o.unlocks) - 1; i >= 0; i-- {
-			o.unlocks[i]()
-		}
+		o.release()
 	}()
 	return f()
 }
 
-// AtEnd calls f when the operation is over, however it ends.
+// release gives up locks and does what else is due.
+func (o *Operation) release() {
+	for _, unlock := range slices.Backward(o.unlocks) {
+		unlock()
+	}
+	o.unlocks = nil
+}
+
+// AtEnd calls f when the operation, or its phase, is over, however it ends.
 func (o *Operation) AtEnd(f func()) { o.unlocks = append(o.unlocks, f) }
 
-// Lock takes further locks for the rest of the operation. An operation locks nothing twice, and the classes of the
+// Lock takes further locks for the rest of the operation, or of its phase. An operation locks nothing twice, and the classes of the
 // objects that it locks ascend.
 func (o *Operation) Lock(objects ...Object) error {
 	for _, key := range inLockOrder(objects) {
@@ -100,6 +107,18 @@ func (o *Operation) Lock(objects ...Object) error {
 		o.AtEnd(unlock)
 	}
 	return nil
+}
+
+// Phase runs a part of the operation, which holds the locks of the objects, and gives up what it takes. The objects'
+// classes come after those that the operation holds already.
+func (o *Operation) Phase(f func() error, objects ...Object) error {
+	before := o.unlocks
+	o.unlocks, o.sharing = nil, Backoff{}
+	defer func() { o.release(); o.unlocks = before }()
+	if err := o.Lock(objects...); err != nil {
+		return err
+	}
+	return f()
 }
 
 // GaveUp returns the error for an operation whose context has ended.

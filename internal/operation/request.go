@@ -14,8 +14,10 @@ type Request struct {
 	Arguments string
 	// Credentials distinguishes calls with different credentials, and is never shown: see CredentialKey.
 	Credentials string
-	// Scope distinguishes calls that may not reach the same, and is never shown.
-	Scope string
+	// Details distinguish calls by what Arguments leave out, and are never shown.
+	Details string
+	// Scope is what the operation may reach. The zero value is refused.
+	Scope Scope
 	// NoJoin: a call is never joined to an identical one.
 	NoJoin bool
 	// JoinQueuedOnly: a call joins only an operation that has not begun, because its result must be newer than the call.
@@ -51,7 +53,7 @@ func (r Request) key() string {
 	for _, x := range r.Objects {
 		parts = append(parts, x.key())
 	}
-	return strings.Join(append(parts, r.Arguments, r.Credentials, r.Scope), "\x00")
+	return strings.Join(append(parts, r.Arguments, r.Credentials, r.Details, r.Scope.key()), "\x00")
 }
 
 // stuckObjects returns the objects by which stuck reads are counted: for a read of the node as a whole, its verb.

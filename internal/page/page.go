@@ -22,6 +22,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // Config is what the page shows and by whom it may be opened.
@@ -57,6 +58,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	looking = looking.For(operation.Everything())
 	p := &page{config: c, storage: &storage{node: looking}, token: rand.Text()}
 	if c.Admin != nil {
 		p.methods = methods(c.Admin)

@@ -7,25 +7,33 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
-// authorize applies the policy's rules for client and method, before the call waits for a slot. It returns the call's
-// context and the client's rule. Health checks and calls in this process need no rule.
-func (p *interceptors) authorize(ctx context.Context, c *call, method string) (_ context.Context,
-	rule string, refusal error) {
+// authorize applies the policy's rules for client and method, before the call waits for a slot. It returns the name of
+// the client's rule. Health checks and calls in this process need no rule.
+func (p *interceptors) authorize(c *call, method string) (rule string, refusal error) {
 	if p.Policy == nil || c.conn == nil || isHealth(method) {
-		return ctx, "", nil
+		c.scope = operation.Everything()
+		return "", nil
 	}
 	r, err := p.Policy.RuleOf(c.client())
 	if err != nil {
-		return ctx, "", toStatus(err)
+		return "", toStatus(err)
 	}
 	if err := r.Method(method); err != nil {
-		return ctx, r.Name(), toStatus(err)
+		return r.Name(), toStatus(err)
 	}
-	c.rule = r
-	return winfs.WithScope(ctx, r), r.Name(), nil
+	c.rule, c.scope = r, operation.Within(r)
+	return r.Name(), nil
+}
+
+// ScopeOf returns what the client of the call may reach that a context belongs to: nothing without such a call.
+func ScopeOf(ctx context.Context) operation.Scope {
+	if c := callOf(ctx); c != nil {
+		return c.scope
+	}
+	return operation.Scope{}
 }
 
 // permitted applies the client's rule to what a request names. The request is the one that the handler gets: an old

@@ -20,8 +20,10 @@ import (
 type call struct {
 	id      string
 	conn    *limits.Conn // nil when the client is in this process
-	slot    *limits.Slot // nil until the call may run, and if the client is in this process
+	slot    *limits.Slot // nil until the call may run, while it is idle, and if the client is in this process
+	method  string
 	rule    *policy.Rule // nil: the client may do everything, or nothing
+	scope   operation.Scope
 	records []CallRecord
 }
 
@@ -67,6 +69,24 @@ func LeaseOf(ctx context.Context) operation.Lease {
 		return c.slot
 	}
 	return nil
+}
+
+// Idle gives up the slot of the call that a context belongs to, while the call only waits. Resume waits for another
+// one, as a call that begins does.
+func Idle(ctx context.Context) (resume func() error) {
+	c := callOf(ctx)
+	if c == nil || c.slot == nil {
+		return func() error { return nil }
+	}
+	c.slot.Release()
+	c.slot = nil
+	return func() error { return c.acquire(ctx) }
+}
+
+// acquire waits for the call's slot.
+func (c *call) acquire(ctx context.Context) (err error) {
+	c.slot, err = c.conn.Client().Acquire(ctx, c.method)
+	return err
 }
 
 // RequestID returns the id of the call that a context belongs to, even if the context outlives the call; "" when there

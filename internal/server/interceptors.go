@@ -58,7 +58,7 @@ func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.Una
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
 	ctx, c := begun(ctx, p.Logger)
-	ctx, rule, refusal := p.authorize(ctx, c, info.FullMethod)
+	rule, refusal := p.authorize(c, info.FullMethod)
 	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
 	if p.Faults != nil && p.endpoint.Group != "" {
@@ -97,10 +97,15 @@ func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo
 	}
 	defer done()
 	if !isHealth(info.FullMethod) {
-		if c.slot, err = c.conn.Client().Acquire(ctx, path.Base(info.FullMethod)); err != nil {
+		c.method = path.Base(info.FullMethod)
+		if err = c.acquire(ctx); err != nil {
 			return nil, toStatus(err)
 		}
-		defer c.slot.Release()
+		defer func() {
+			if c.slot != nil {
+				c.slot.Release()
+			}
+		}()
 	}
 	return handle(ctx, request, info, next)
 }

@@ -9,15 +9,21 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 )
 
 // Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over
 // a socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
 type Local struct {
-	calls.NoStreams
+	NoStreams
 	methods map[string]localMethod // by full path, which is different in each version
+}
+
+// NoStreams is the half of a gRPC connection that the API does not use.
+type NoStreams struct{}
+
+// NewStream fails: no method of the API streams.
+func (NoStreams) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 }
 
 type localMethod struct {

@@ -45,11 +45,19 @@ func NewPolicy(workingDirs []string) (*Policy, error) {
 type FS struct {
 	*operation.Operation
 	policy *Policy
+	scope  operation.Scope   // the operation's or, for what the agent itself looks at, everything
 	held   operation.Backoff // see RetryHeld
 }
 
 // For returns the files for an operation.
-func (p *Policy) For(o *operation.Operation) *FS { return &FS{Operation: o, policy: p} }
+func (p *Policy) For(o *operation.Operation) *FS {
+	return &FS{Operation: o, policy: p, scope: o.Request.Scope}
+}
+
+// Unrestricted returns the files as the agent itself sees them, for looking at what other clients have made.
+func (fs *FS) Unrestricted() *FS {
+	return &FS{Operation: fs.Operation, policy: fs.policy, scope: operation.Everything()}
+}
 
 // Dirs returns the working directories.
 func (p *Policy) Dirs() []winpath.Path { return p.dirs.Dirs() }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
@@ -67,6 +68,7 @@ func TestConcurrentStages(t *testing.T) {
 				return k.TakeTime(ctx, call, do)
 			}})
 		noError(t, err)
+		n = n.For(operation.Everything())
 		n.EnablePrivileges(t.Context())
 		noError(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {

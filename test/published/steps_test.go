@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -143,6 +144,10 @@ func TestCancelledWaitStagesNothing(t *testing.T) {
 	if err := <-waited; status.Code(err) != codes.Canceled {
 		t.Errorf("the caller that gave up got %v", err)
 	}
+	n.WaitFor(func() bool { // the agent knows it, too
+		return slices.ContainsFunc(n.Find(csiproxytest.Query{Method: "nodesteps/*/StageDisk"}),
+			func(e *admin.JournalEntry) bool { return e.GetApi() != nil && e.GetSequence() > 0 })
+	})
 	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "late"})
 	release()
 	// after any step that there may be

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
 
@@ -37,6 +38,7 @@ func (w *world) observe() (*node.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	n = n.For(operation.Everything())
 	return n.Tree(context.WithoutCancel(w.ctx))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // snapshot is the state of a node at one moment, except random values.
@@ -35,6 +36,7 @@ func newObserver(t testing.TB, e *emulated.Node) *observer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n = n.For(operation.Everything())
 	return &observer{emulated: e, node: n, volumes: make(map[string]string)}
 }
 

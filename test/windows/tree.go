@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 )
 
 // emptyTree removes what is in a directory, as the agent does it: each directory is opened in the one before, and a
@@ -16,5 +17,6 @@ func emptyTree(ctx context.Context, k kernel.Kernel, parent, dir string) error {
 	if err != nil {
 		return err
 	}
+	n = n.For(operation.Everything())
 	return n.Filesystem.RmdirContents(ctx, dir)
 }

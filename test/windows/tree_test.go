@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
@@ -23,6 +24,7 @@ func TestTreesAreEmptiedWithoutLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n = n.For(operation.Everything())
 	n.EnablePrivileges(t.Context())
 	do := func(err error) {
 		t.Helper()

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
 )
@@ -80,6 +81,7 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n = n.For(operation.Everything())
 	n.EnablePrivileges(t.Context())
 	grownAndPulled(t, s, n, 512)
 }
@@ -90,6 +92,7 @@ func unusualDisks(t *testing.T, s Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n = n.For(operation.Everything())
 	n.EnablePrivileges(t.Context())
 	mbr := make([]byte, 512)
 	copy(mbr[440:], "\x12\x34\x56\x78")
