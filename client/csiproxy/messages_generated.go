@@ -84,6 +84,7 @@ const (
 type (
 	NodestepsClient    = v1alpha1.NodestepsClient
 	StageDiskRequest   = v1alpha1.StageDiskRequest
+	DiskMarks          = v1alpha1.DiskMarks
 	AccessEntry        = v1alpha1.AccessEntry
 	ISCSIDisk          = v1alpha1.ISCSIDisk
 	StageDiskResponse  = v1alpha1.StageDiskResponse

@@ -32,7 +32,8 @@ func (s *Steps) StageDisk(ctx context.Context, r *api.StageDiskRequest) (*api.St
 	step := diskStep{readOnly: r.GetReadOnly(), keepSize: r.GetKeepSize()}
 	at := r.GetIscsiDisk()
 	if err := shortTexts(r.GetSerialNumber(), r.GetPage83Id(), r.GetEbsVolumeId(), r.GetGceDeviceName(),
-		r.GetVsphereUuid(), r.GetModel(), at.GetTargetAddress(), at.GetIqn()); err != nil {
+		r.GetVsphereUuid(), r.GetModel(), r.GetExpected().GetSerialNumber(), r.GetExpected().GetPage83Id(),
+		at.GetTargetAddress(), at.GetIqn()); err != nil {
 		return nil, err
 	}
 	var err error
@@ -41,7 +42,12 @@ func (s *Steps) StageDisk(ctx context.Context, r *api.StageDiskRequest) (*api.St
 	}
 	numbered, byNumber := r.GetDisk().(*api.StageDiskRequest_DiskNumber)
 	var m match
-	if !byNumber {
+	switch {
+	case byNumber:
+	case r.GetExpected() != nil:
+		return nil, errdefs.InvalidArgument.Errorf(reason.InvalidArgument,
+			"the request has expected marks, and names its disk by another mark than the number")
+	default:
 		if m, err = matchOf(r); err != nil {
 			return nil, err
 		}
@@ -52,6 +58,10 @@ func (s *Steps) StageDisk(ctx context.Context, r *api.StageDiskRequest) (*api.St
 	what := stepAt("StageDisk", step.target, r)
 	if byNumber { // a disk with a known number is there already
 		step.number = numbered.DiskNumber
+		if expected := r.GetExpected(); expected != nil {
+			ids := DiskIDs{Page83: expected.GetPage83Id(), SerialNumber: expected.GetSerialNumber()}
+			step.verify = foundDisk{number: step.number, ids: ids}.is
+		}
 		what.Arguments = fmt.Sprintf("number %d", step.number)
 	} else {
 		found, err := s.node.awaitDisk(ctx, m)

@@ -130,8 +130,8 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// awaitDisk returns the one disk that fits, and waits for it as long as its caller does. Meanwhile it makes Windows look
-// for new devices; calls that wait for different disks look together, and hold nothing of what Lease keeps for them.
+// awaitDisk returns the one disk that fits, and waits for it as long as its caller does. Meanwhile it makes Windows
+// look for new devices; calls that wait for different disks look together, and hold nothing of what Lease keeps.
 func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 	disks, err := read(ctx, n, operation.On("FindDisk"), func(o *op) ([]foundDisk, error) { return o.look(m.luns, nil) })
 	if err != nil {
@@ -204,8 +204,8 @@ func (n *Node) pick(ctx context.Context, m match, disks []foundDisk) (foundDisk,
 	}
 	switch len(found) {
 	case 0:
-		return foundDisk{}, errdefs.NotFound.Errorf(reason.DiskNotFound, "disk not found: none with %s; the node has the disks %s",
-			m.what, listOf(disks))
+		return foundDisk{}, errdefs.NotFound.Errorf(reason.DiskNotFound,
+			"disk not found: none with %s; the node has the disks %s", m.what, listOf(disks))
 	case 1:
 		return found[0], nil
 	}

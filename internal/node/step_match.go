@@ -179,8 +179,9 @@ func byGCEDevice(name string) (match, error) {
 	}}, nil
 }
 
-// byEUI64 picks the NVMe disk whose namespace has an EUI-64. It is the first half of the 16 bytes that Windows makes the
-// serial number of, such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after "eui.".
+// byEUI64 picks the NVMe disk whose namespace has an EUI-64. It is the first half of the 16 bytes that Windows makes
+// the serial number of, such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after
+// "eui.".
 //
 // Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
 // pkg/mount-manager.

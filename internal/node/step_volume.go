@@ -166,7 +166,8 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 	v.TotalBytes, v.UsedBytes = usage.Total, usage.Used
 	switch {
 	case usage.Total == 0:
-		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.id, path)
+		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.id,
+			path)
 	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
 		return abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
 	}

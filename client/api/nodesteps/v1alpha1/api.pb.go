@@ -167,7 +167,11 @@ type StageDiskRequest struct {
 	// Whether to leave a volume that is smaller than its disk at its size.
 	KeepSize bool `protobuf:"varint,12,opt,name=keep_size,json=keepSize,proto3" json:"keep_size,omitempty"`
 	// What accounts may do on the volume, besides what Windows allows; 16 at most.
-	Access        []*AccessEntry `protobuf:"bytes,15,rep,name=access,proto3" json:"access,omitempty"`
+	Access []*AccessEntry `protobuf:"bytes,15,rep,name=access,proto3" json:"access,omitempty"`
+	// Which disk disk_number means, for a caller that found it by itself. A disk
+	// with other marks is UNAVAILABLE, with the reason DISK_CHANGED, and is not
+	// changed.
+	Expected      *DiskMarks `protobuf:"bytes,16,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -336,6 +340,13 @@ func (x *StageDiskRequest) GetAccess() []*AccessEntry {
 	return nil
 }
 
+func (x *StageDiskRequest) GetExpected() *DiskMarks {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
+}
+
 type isStageDiskRequest_Disk interface {
 	isStageDiskRequest_Disk()
 }
@@ -422,6 +433,62 @@ func (*StageDiskRequest_IscsiDisk) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_Model) isStageDiskRequest_Disk() {}
 
+// DiskMarks tell a disk from others, as v1.Disk.ListDiskIDs returns them. A mark
+// that a disk does not have is empty.
+type DiskMarks struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Serial number.
+	SerialNumber string `protobuf:"bytes,1,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
+	// Identifier of SCSI page 83h.
+	Page83Id      string `protobuf:"bytes,2,opt,name=page83_id,json=page83Id,proto3" json:"page83_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiskMarks) Reset() {
+	*x = DiskMarks{}
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiskMarks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiskMarks) ProtoMessage() {}
+
+func (x *DiskMarks) ProtoReflect() protoreflect.Message {
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiskMarks.ProtoReflect.Descriptor instead.
+func (*DiskMarks) Descriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *DiskMarks) GetSerialNumber() string {
+	if x != nil {
+		return x.SerialNumber
+	}
+	return ""
+}
+
+func (x *DiskMarks) GetPage83Id() string {
+	if x != nil {
+		return x.Page83Id
+	}
+	return ""
+}
+
 // AccessEntry allows an account something in the root directory of a volume and,
 // by inheritance, in all that is made there later.
 type AccessEntry struct {
@@ -437,7 +504,7 @@ type AccessEntry struct {
 
 func (x *AccessEntry) Reset() {
 	*x = AccessEntry{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -449,7 +516,7 @@ func (x *AccessEntry) String() string {
 func (*AccessEntry) ProtoMessage() {}
 
 func (x *AccessEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[1]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -462,7 +529,7 @@ func (x *AccessEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessEntry.ProtoReflect.Descriptor instead.
 func (*AccessEntry) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{1}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AccessEntry) GetSid() string {
@@ -496,7 +563,7 @@ type ISCSIDisk struct {
 
 func (x *ISCSIDisk) Reset() {
 	*x = ISCSIDisk{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -508,7 +575,7 @@ func (x *ISCSIDisk) String() string {
 func (*ISCSIDisk) ProtoMessage() {}
 
 func (x *ISCSIDisk) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[2]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -521,7 +588,7 @@ func (x *ISCSIDisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIDisk.ProtoReflect.Descriptor instead.
 func (*ISCSIDisk) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{2}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ISCSIDisk) GetTargetAddress() string {
@@ -571,7 +638,7 @@ type StageDiskResponse struct {
 
 func (x *StageDiskResponse) Reset() {
 	*x = StageDiskResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +650,7 @@ func (x *StageDiskResponse) String() string {
 func (*StageDiskResponse) ProtoMessage() {}
 
 func (x *StageDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[3]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +663,7 @@ func (x *StageDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageDiskResponse.ProtoReflect.Descriptor instead.
 func (*StageDiskResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{3}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StageDiskResponse) GetDiskNumber() uint32 {
@@ -652,7 +719,7 @@ type StageShareRequest struct {
 
 func (x *StageShareRequest) Reset() {
 	*x = StageShareRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +731,7 @@ func (x *StageShareRequest) String() string {
 func (*StageShareRequest) ProtoMessage() {}
 
 func (x *StageShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[4]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +744,7 @@ func (x *StageShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageShareRequest.ProtoReflect.Descriptor instead.
 func (*StageShareRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{4}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StageShareRequest) GetRemotePath() string {
@@ -718,7 +785,7 @@ type StageShareResponse struct {
 
 func (x *StageShareResponse) Reset() {
 	*x = StageShareResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -730,7 +797,7 @@ func (x *StageShareResponse) String() string {
 func (*StageShareResponse) ProtoMessage() {}
 
 func (x *StageShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[5]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -743,7 +810,7 @@ func (x *StageShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageShareResponse.ProtoReflect.Descriptor instead.
 func (*StageShareResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{5}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{6}
 }
 
 // UnstageRequest names a path at which something is staged or published.
@@ -757,7 +824,7 @@ type UnstageRequest struct {
 
 func (x *UnstageRequest) Reset() {
 	*x = UnstageRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +836,7 @@ func (x *UnstageRequest) String() string {
 func (*UnstageRequest) ProtoMessage() {}
 
 func (x *UnstageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[6]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +849,7 @@ func (x *UnstageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnstageRequest.ProtoReflect.Descriptor instead.
 func (*UnstageRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{6}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UnstageRequest) GetTargetPath() string {
@@ -801,7 +868,7 @@ type UnstageResponse struct {
 
 func (x *UnstageResponse) Reset() {
 	*x = UnstageResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +880,7 @@ func (x *UnstageResponse) String() string {
 func (*UnstageResponse) ProtoMessage() {}
 
 func (x *UnstageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[7]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +893,7 @@ func (x *UnstageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnstageResponse.ProtoReflect.Descriptor instead.
 func (*UnstageResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{7}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{8}
 }
 
 // PublishRequest says from where to where a link should lead.
@@ -842,7 +909,7 @@ type PublishRequest struct {
 
 func (x *PublishRequest) Reset() {
 	*x = PublishRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +921,7 @@ func (x *PublishRequest) String() string {
 func (*PublishRequest) ProtoMessage() {}
 
 func (x *PublishRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[8]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +934,7 @@ func (x *PublishRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishRequest.ProtoReflect.Descriptor instead.
 func (*PublishRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{8}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PublishRequest) GetSourcePath() string {
@@ -893,7 +960,7 @@ type PublishResponse struct {
 
 func (x *PublishResponse) Reset() {
 	*x = PublishResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +972,7 @@ func (x *PublishResponse) String() string {
 func (*PublishResponse) ProtoMessage() {}
 
 func (x *PublishResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[9]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +985,7 @@ func (x *PublishResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishResponse.ProtoReflect.Descriptor instead.
 func (*PublishResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{9}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{10}
 }
 
 // ExpandRequest names a volume and the size that its disk was given.
@@ -934,7 +1001,7 @@ type ExpandRequest struct {
 
 func (x *ExpandRequest) Reset() {
 	*x = ExpandRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1013,7 @@ func (x *ExpandRequest) String() string {
 func (*ExpandRequest) ProtoMessage() {}
 
 func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[10]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1026,7 @@ func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandRequest.ProtoReflect.Descriptor instead.
 func (*ExpandRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{10}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExpandRequest) GetTargetPath() string {
@@ -989,7 +1056,7 @@ type ExpandResponse struct {
 
 func (x *ExpandResponse) Reset() {
 	*x = ExpandResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1068,7 @@ func (x *ExpandResponse) String() string {
 func (*ExpandResponse) ProtoMessage() {}
 
 func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[11]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1081,7 @@ func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandResponse.ProtoReflect.Descriptor instead.
 func (*ExpandResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{11}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExpandResponse) GetDiskBytes() int64 {
@@ -1042,7 +1109,7 @@ type GetVolumeRequest struct {
 
 func (x *GetVolumeRequest) Reset() {
 	*x = GetVolumeRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1121,7 @@ func (x *GetVolumeRequest) String() string {
 func (*GetVolumeRequest) ProtoMessage() {}
 
 func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[12]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1134,7 @@ func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVolumeRequest.ProtoReflect.Descriptor instead.
 func (*GetVolumeRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{12}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetVolumeRequest) GetTargetPath() string {
@@ -1100,7 +1167,7 @@ type GetVolumeResponse struct {
 
 func (x *GetVolumeResponse) Reset() {
 	*x = GetVolumeResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1179,7 @@ func (x *GetVolumeResponse) String() string {
 func (*GetVolumeResponse) ProtoMessage() {}
 
 func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1192,7 @@ func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVolumeResponse.ProtoReflect.Descriptor instead.
 func (*GetVolumeResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{13}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetVolumeResponse) GetAbnormal() bool {
@@ -1182,7 +1249,7 @@ type GetUsageRequest struct {
 
 func (x *GetUsageRequest) Reset() {
 	*x = GetUsageRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1261,7 @@ func (x *GetUsageRequest) String() string {
 func (*GetUsageRequest) ProtoMessage() {}
 
 func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1274,7 @@ func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsageRequest.ProtoReflect.Descriptor instead.
 func (*GetUsageRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetUsageRequest) GetTargetPath() string {
@@ -1233,7 +1300,7 @@ type GetUsageResponse struct {
 
 func (x *GetUsageResponse) Reset() {
 	*x = GetUsageResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1312,7 @@ func (x *GetUsageResponse) String() string {
 func (*GetUsageResponse) ProtoMessage() {}
 
 func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1325,7 @@ func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsageResponse.ProtoReflect.Descriptor instead.
 func (*GetUsageResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{15}
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetUsageResponse) GetTotalBytes() int64 {
@@ -1286,7 +1353,7 @@ var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
-	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\x9b\x04\n" +
+	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xcc\x04\n" +
 	"\x10StageDiskRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\x12!\n" +
@@ -1306,8 +1373,12 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\x05model\x18\x0e \x01(\tH\x00R\x05model\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1b\n" +
 	"\tkeep_size\x18\f \x01(\bR\bkeepSize\x12-\n" +
-	"\x06access\x18\x0f \x03(\v2\x15.v1alpha1.AccessEntryR\x06accessB\x06\n" +
-	"\x04disk\"O\n" +
+	"\x06access\x18\x0f \x03(\v2\x15.v1alpha1.AccessEntryR\x06access\x12/\n" +
+	"\bexpected\x18\x10 \x01(\v2\x13.v1alpha1.DiskMarksR\bexpectedB\x06\n" +
+	"\x04disk\"M\n" +
+	"\tDiskMarks\x12#\n" +
+	"\rserial_number\x18\x01 \x01(\tR\fserialNumber\x12\x1b\n" +
+	"\tpage83_id\x18\x02 \x01(\tR\bpage83Id\"O\n" +
 	"\vAccessEntry\x12\x10\n" +
 	"\x03sid\x18\x01 \x01(\tR\x03sid\x12.\n" +
 	"\x06rights\x18\x02 \x01(\x0e2\x16.v1alpha1.AccessRightsR\x06rights\"w\n" +
@@ -1408,51 +1479,53 @@ func file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP() []byte {
 }
 
 var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
 	(AccessRights)(0),          // 0: v1alpha1.AccessRights
 	(AccessResult)(0),          // 1: v1alpha1.AccessResult
 	(*StageDiskRequest)(nil),   // 2: v1alpha1.StageDiskRequest
-	(*AccessEntry)(nil),        // 3: v1alpha1.AccessEntry
-	(*ISCSIDisk)(nil),          // 4: v1alpha1.ISCSIDisk
-	(*StageDiskResponse)(nil),  // 5: v1alpha1.StageDiskResponse
-	(*StageShareRequest)(nil),  // 6: v1alpha1.StageShareRequest
-	(*StageShareResponse)(nil), // 7: v1alpha1.StageShareResponse
-	(*UnstageRequest)(nil),     // 8: v1alpha1.UnstageRequest
-	(*UnstageResponse)(nil),    // 9: v1alpha1.UnstageResponse
-	(*PublishRequest)(nil),     // 10: v1alpha1.PublishRequest
-	(*PublishResponse)(nil),    // 11: v1alpha1.PublishResponse
-	(*ExpandRequest)(nil),      // 12: v1alpha1.ExpandRequest
-	(*ExpandResponse)(nil),     // 13: v1alpha1.ExpandResponse
-	(*GetVolumeRequest)(nil),   // 14: v1alpha1.GetVolumeRequest
-	(*GetVolumeResponse)(nil),  // 15: v1alpha1.GetVolumeResponse
-	(*GetUsageRequest)(nil),    // 16: v1alpha1.GetUsageRequest
-	(*GetUsageResponse)(nil),   // 17: v1alpha1.GetUsageResponse
+	(*DiskMarks)(nil),          // 3: v1alpha1.DiskMarks
+	(*AccessEntry)(nil),        // 4: v1alpha1.AccessEntry
+	(*ISCSIDisk)(nil),          // 5: v1alpha1.ISCSIDisk
+	(*StageDiskResponse)(nil),  // 6: v1alpha1.StageDiskResponse
+	(*StageShareRequest)(nil),  // 7: v1alpha1.StageShareRequest
+	(*StageShareResponse)(nil), // 8: v1alpha1.StageShareResponse
+	(*UnstageRequest)(nil),     // 9: v1alpha1.UnstageRequest
+	(*UnstageResponse)(nil),    // 10: v1alpha1.UnstageResponse
+	(*PublishRequest)(nil),     // 11: v1alpha1.PublishRequest
+	(*PublishResponse)(nil),    // 12: v1alpha1.PublishResponse
+	(*ExpandRequest)(nil),      // 13: v1alpha1.ExpandRequest
+	(*ExpandResponse)(nil),     // 14: v1alpha1.ExpandResponse
+	(*GetVolumeRequest)(nil),   // 15: v1alpha1.GetVolumeRequest
+	(*GetVolumeResponse)(nil),  // 16: v1alpha1.GetVolumeResponse
+	(*GetUsageRequest)(nil),    // 17: v1alpha1.GetUsageRequest
+	(*GetUsageResponse)(nil),   // 18: v1alpha1.GetUsageResponse
 }
 var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
-	4,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
-	3,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
-	0,  // 2: v1alpha1.AccessEntry.rights:type_name -> v1alpha1.AccessRights
-	1,  // 3: v1alpha1.StageDiskResponse.access:type_name -> v1alpha1.AccessResult
-	2,  // 4: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
-	6,  // 5: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
-	8,  // 6: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
-	10, // 7: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
-	12, // 8: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
-	14, // 9: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
-	16, // 10: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
-	5,  // 11: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
-	7,  // 12: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
-	9,  // 13: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
-	11, // 14: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
-	13, // 15: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
-	15, // 16: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
-	17, // 17: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
-	11, // [11:18] is the sub-list for method output_type
-	4,  // [4:11] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	5,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
+	4,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
+	3,  // 2: v1alpha1.StageDiskRequest.expected:type_name -> v1alpha1.DiskMarks
+	0,  // 3: v1alpha1.AccessEntry.rights:type_name -> v1alpha1.AccessRights
+	1,  // 4: v1alpha1.StageDiskResponse.access:type_name -> v1alpha1.AccessResult
+	2,  // 5: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
+	7,  // 6: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
+	9,  // 7: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
+	11, // 8: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
+	13, // 9: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
+	15, // 10: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
+	17, // 11: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
+	6,  // 12: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
+	8,  // 13: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
+	10, // 14: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
+	12, // 15: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
+	14, // 16: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
+	16, // 17: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
+	18, // 18: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
+	12, // [12:19] is the sub-list for method output_type
+	5,  // [5:12] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_client_api_nodesteps_v1alpha1_api_proto_init() }
@@ -1479,7 +1552,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc), len(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
