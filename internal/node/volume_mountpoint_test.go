@@ -31,8 +31,8 @@ const (
 
 // withVolumes is a node whose disks 1 and 2 have the volumes. Its functions object to the handle that holds a directory,
 // with a sharing violation, or they do not.
-func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call kernel.Call, do func() error) error) (n *Node,
-	k *emulated.Node, volumes []string) {
+func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call kernel.Call, do func() error) error) (
+	n *Node, k *emulated.Node, volumes []string) {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.MountPointCallsDelete = object
