@@ -149,7 +149,7 @@ func TestDeepTrees(t *testing.T) {
 	}
 }
 
-// A removal reads no file: what nobody may read goes too.
+// A removal reads no file, so that unreadable ones go too.
 func TestRemovalReadsNoFile(t *testing.T) {
 	n, _, host := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
 		if call.Function == "OpenFile" && strings.HasSuffix(call.Object, `\file`) {

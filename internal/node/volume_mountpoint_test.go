@@ -129,7 +129,7 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 	})
 }
 
-// What another program has open for a moment is waited for with the directory held, and Windows' function does it all.
+// A scanner that has the directory open is waited for with the directory held, and Windows' function does it all.
 func TestMountPointsThatAScannerHasOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := map[string]int{}

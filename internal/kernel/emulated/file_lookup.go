@@ -35,7 +35,7 @@ const (
 
 func (e entry) isDir() bool { return e.info.IsDir() }
 
-// unreadable reports whether the host's mode of a file lets nobody read it.
+// unreadable reports whether the host's mode of a file has no right to read.
 func (e entry) unreadable() bool { return e.info.Mode().IsRegular() && e.info.Mode().Perm()&0o444 == 0 }
 
 // attributes returns the FILE_ATTRIBUTE_ bits. A link or mount point of the node is a directory; a symbolic link of the
