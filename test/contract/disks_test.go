@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 func partition(t *testing.T, n *testnode.Node, number uint32) error {
@@ -79,9 +80,9 @@ func TestLostPartitionIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A disk that is offline and read-only becomes writable in the step that brings it online: a file system mounted in
-// between would be mounted read-only. Media that refuses to be writable comes online as it is.
-func TestOnlineAndWritableAtOnce(t *testing.T) {
+// A disk that is offline and read-only becomes writable before it comes online: a file system mounted in between would be
+// mounted read-only, and a clone would not come online. Media that refuses to be writable comes online as it is.
+func TestWritableBeforeOnline(t *testing.T) {
 	switches := emulated.DefaultSwitches()
 	switches.OfflineDisksReadOnly = true
 	o := testnode.Options{Emulated: emulated.Options{Switches: &switches}}
@@ -92,20 +93,22 @@ func TestOnlineAndWritableAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := testnode.Start(t, o)
 			noError(t, makeReady(t, n))
-			sets := 0
+			var cleared []uint64
 			for _, call := range n.Faults.Calls() {
 				if call.Code == win32.IOCTL_DISK_SET_DISK_ATTRIBUTES {
-					sets++
+					set, err := deviceside.ParseSetDiskAttributes(call.Input)
+					noError(t, err)
+					cleared = append(cleared, set.AttributesMask)
 				}
 			}
-			if sets != 1 {
-				t.Errorf("the attributes were set %d times, want once", sets)
+			if want := []uint64{win32.DISK_ATTRIBUTE_READ_ONLY, win32.DISK_ATTRIBUTE_OFFLINE}; !slices.Equal(cleared, want) {
+				t.Errorf("the attributes %d were cleared, want %d", cleared, want)
 			}
 		})
 	}
 	t.Run("read-only media", func(t *testing.T) {
 		n := testnode.Start(t, o)
-		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1,
+		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 2,
 			Error: win32.ERROR_WRITE_PROTECT})
 		n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Skip: 1,
 			Error: win32.ERROR_WRITE_PROTECT})

@@ -213,10 +213,11 @@ func TestRule20IsVolumeFormattedIsNeverFalseByMistake(t *testing.T) {
 		win32.ERROR_NOT_SUPPORTED,
 		win32.ERROR_IO_DEVICE, win32.ERROR_NO_SUCH_DEVICE, win32.ERROR_FILE_NOT_FOUND, win32.Errno(0x80310000),
 	} {
-		n.Faults.Add(testnode.Fault{Function: "VolumeInformation", Times: 1, Error: code})
+		n.Faults.Add(testnode.Fault{Function: "VolumeInformation", Error: code})
 		if yes, err := ask(); err == nil {
 			t.Errorf("%v: answered %t instead of failing", code, yes)
 		}
+		n.Faults.Release()
 	}
 	if yes, err := ask(); !yes || err != nil {
 		t.Errorf("a formatted volume: %t, %v", yes, err)
