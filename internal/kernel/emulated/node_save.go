@@ -103,7 +103,7 @@ func (n *Node) copyState(to string, disks []diskState) error {
 const restoringDir = "restoring"
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it, and opens the copy as a node: one
-// that is incomplete, or was made by somebody else, is refused. The node stays as it is.
+// that does not open is refused. The node stays as it is.
 func (n *Node) PrepareRestore(from string) error {
 	return n.control(func() error {
 		if !filepath.IsAbs(from) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What drivers compare is that of the existing library.
+// Drivers compare these errors, which are those of the existing library.
 func TestErrorsOfTheLibrary(t *testing.T) {
 	if _, err := IsPathValid("C:\\a\x00b"); err == nil || !strings.HasPrefix(err.Error(), "invalid path: ") {
 		t.Errorf("a path with a NUL: %v", err)
