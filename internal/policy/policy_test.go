@@ -284,8 +284,8 @@ func TestReadsAreTheNodes(t *testing.T) {
 	}
 }
 
-// What a request names in a list is checked in each of its messages. Lists and maps without messages of their own are
-// refused, because no field of the API is one: their names would not be looked at.
+// Each message of a list is checked. Maps and other lists are refused, because no request of the API has one: their
+// content would not be looked at.
 func TestListsAndMaps(t *testing.T) {
 	r := parse(t, "- name: r\n  clients: [any: true]\n  methods: [\"*\"]\n  services: [allowed]\n").rules[0]
 	named := func(names ...string) proto.Message {
