@@ -122,6 +122,12 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	if err != nil {
 		return fmt.Errorf("this program's path: %w", err)
 	}
+	// Others could put another program in its place, or a DLL beside it.
+	for _, path := range []string{filepath.Dir(program), program} {
+		if err := fileowner.Check(path); err != nil {
+			return fmt.Errorf("the service would run %s as SYSTEM: %w", program, err)
+		}
+	}
 	for _, dir := range i.logs {
 		// At once, and not at the service's first start, so that no other user can make the directory first.
 		if err := fileowner.MakeDirectory(dir); err != nil {
@@ -150,7 +156,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 				a.Program, a.Name, a.Name)
 		}
 	}
-	c.warn(append([]string{program, filepath.Dir(program)}, i.logs...)...)
+	c.warn(i.logs...)
 	c.warnOfPolicy(i.policy)
 	c.warnOfLinks(i.logs...)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
@@ -169,7 +175,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	return c.start(ctx)
 }
 
-// warn names the accounts that can change the service's program or a directory that it writes to, and so become SYSTEM.
+// warn names the accounts that can change a directory that the service writes to, and so divert it.
 func (c serviceCommand) warn(paths ...string) {
 	for _, path := range paths {
 		who, err := fileowner.Writers(path)

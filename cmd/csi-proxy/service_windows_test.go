@@ -246,6 +246,28 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
+// A program in a directory that everyone may change does not become a service.
+func TestInstallWhereOthersWrite(t *testing.T) {
+	scm := requireServices(t)
+	program := copyProgram(t, filepath.Join(t.TempDir(), "csi-proxy.exe"))
+	descriptor, err := windows.SecurityDescriptorFromString("D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;WD)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := descriptor.DACL()
+	if err == nil {
+		err = windows.SetNamedSecurityInfo(filepath.Dir(program), windows.SE_FILE_OBJECT,
+			windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, command(t, app.ExitFailed, program, "service", "install"), `as SYSTEM: .* can be changed by `)
+	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
+		t.Errorf("it was installed: %v", err)
+	}
+}
+
 // An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because a
 // service's standard error is lost.
 func TestAServiceThatCannotStart(t *testing.T) {

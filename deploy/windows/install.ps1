@@ -75,8 +75,31 @@ function Invoke-Agent([string] $Path, [string[]] $Arguments) {
     }
 }
 
-# New-ProtectedDirectory makes the directory that only administrators can change. One that somebody else made is refused,
-# because its owner may have left something in it.
+# Get-Changer returns the SIDs besides administrators and this user that own a file or directory or may change it, and
+# so what a process of SYSTEM finds there.
+function Get-Changer([string] $Path) {
+    $trusted = @(
+        'S-1-5-18'     # SYSTEM
+        'S-1-5-32-544' # Administrators
+        'S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464' # TrustedInstaller
+        'S-1-3-4'      # whoever owns it
+        [Security.Principal.WindowsIdentity]::GetCurrent().User.Value
+    )
+    $rights = [int] [Security.AccessControl.FileSystemRights]'Write, Delete, DeleteSubdirectoriesAndFiles, ChangePermissions, TakeOwnership'
+    $rights = $rights -bor 0x10000000 -bor 0x40000000 # GENERIC_ALL, GENERIC_WRITE
+    $acl = Get-Acl -LiteralPath $Path
+    $found = @($acl.GetOwner([Security.Principal.SecurityIdentifier]).Value)
+    foreach ($rule in $acl.GetAccessRules($true, $true, [Security.Principal.SecurityIdentifier])) {
+        $inheritOnly = $rule.PropagationFlags -band [Security.AccessControl.PropagationFlags]::InheritOnly
+        if (-not $inheritOnly -and $rule.AccessControlType -eq 'Allow' -and ([int] $rule.FileSystemRights -band $rights)) {
+            $found += $rule.IdentityReference.Value
+        }
+    }
+    $found | Where-Object { $trusted -notcontains $_ } | Select-Object -Unique
+}
+
+# New-ProtectedDirectory makes the directory that only administrators can change. One that others made or may change is
+# refused, because they may have left something in it.
 function New-ProtectedDirectory([string] $Path) {
     if (Test-Path -LiteralPath $Path) {
         $item = Get-Item -LiteralPath $Path -Force
@@ -86,14 +109,9 @@ function New-ProtectedDirectory([string] $Path) {
         if ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) {
             throw "$Path is a link; remove it, or name another directory"
         }
-        $owner = (Get-Acl -LiteralPath $Path).GetOwner([Security.Principal.SecurityIdentifier]).Value
-        $trusted = @(
-            'S-1-5-18'     # SYSTEM
-            'S-1-5-32-544' # Administrators
-            [Security.Principal.WindowsIdentity]::GetCurrent().User.Value
-        )
-        if ($trusted -notcontains $owner) {
-            throw "$Path belongs to $owner, neither to SYSTEM nor to Administrators: look at what is in it, then remove it, or name another directory"
+        $changers = @(Get-Changer -Path $Path)
+        if ($changers) {
+            throw "$Path belongs to or can be changed by $($changers -join ', '), neither SYSTEM nor Administrators: look at what is in it, then remove it, or name another directory"
         }
     }
     else {
@@ -174,6 +192,10 @@ $ConfirmPreference = 'None' # the one question was asked
 
 New-ProtectedDirectory -Path $InstallDir
 Show-WritableParent -Path $InstallDir
+# A file that is there may have another owner or a second name, or be open to be written.
+if (Test-Path -LiteralPath $new) {
+    Remove-Item -LiteralPath $new -Force
+}
 if ($Url) {
     [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor [Net.SecurityProtocolType]::Tls12
     Invoke-WebRequest -Uri $Url -OutFile $new -UseBasicParsing
@@ -200,7 +222,8 @@ catch {
 
 $before = Get-AgentService
 $hadBinary = Test-Path -LiteralPath $target
-$sameBinary = $hadBinary -and (Get-FileHash -LiteralPath $target -Algorithm SHA256).Hash -eq $hash
+$sameBinary = $hadBinary -and (Get-FileHash -LiteralPath $target -Algorithm SHA256).Hash -eq $hash -and
+    -not (Get-Changer -Path $target)
 try {
     if (-not $sameBinary) {
         if ($before) {
