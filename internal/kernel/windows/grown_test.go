@@ -105,10 +105,10 @@ func TestGrown(t *testing.T) {
 // TestNoLogins: a buffer that is too small and needs no bytes means that there are no logins, and nothing else does.
 func TestNoLogins(t *testing.T) {
 	const hresult = 0x8007007A
-	tooSmall := uint32(win32.ERROR_INSUFFICIENT_BUFFER)
+	tooSmall, stopped := uint32(win32.ERROR_INSUFFICIENT_BUFFER), uint32(win32.ISDSC_SERVICE_NOT_RUNNING)
 	for _, test := range []struct{ needed, status, want uint32 }{
 		{0, tooSmall, 0}, {0, hresult, 0}, {0, uint32(win32.ISDSC_BUFFER_TOO_SMALL), 0},
-		{1, tooSmall, tooSmall}, {0, 0, 0}, {0, uint32(win32.ISDSC_SERVICE_NOT_RUNNING), uint32(win32.ISDSC_SERVICE_NOT_RUNNING)},
+		{1, tooSmall, tooSmall}, {0, 0, 0}, {0, stopped, stopped},
 	} {
 		if got := noLogins(test.needed, test.status); got != test.want {
 			t.Errorf("status 0x%X with %d bytes: got 0x%X, want 0x%X", test.status, test.needed, got, test.want)
