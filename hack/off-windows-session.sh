@@ -28,6 +28,21 @@ if ! read -r ready _ <&"$log" || [ "$ready" != ready ]; then
 	exit 1
 fi
 
+# merge FROM TO links what the directory FROM has into TO. In a directory that both have, whatever the case, it goes on.
+merge() {
+	local directory there
+	for directory in "$1"/*/; do
+		[ -d "$directory" ] || continue
+		directory=${directory%/}
+		there=$(find "$2/" -mindepth 1 -maxdepth 1 -iname "${directory##*/}" -print -quit)
+		if [ -z "$there" ]; then
+			ln -s "$directory" "$2/${directory##*/}"
+		elif [ "${there,,}" != "${c,,}/windows" ]; then
+			merge "$directory" "$there"
+		fi
+	done
+}
+
 # The directories of the node's drive C become the program's, beside those that Wine has. The agent's further working
 # directories are made: on a node they are there before a driver is.
 for files in node/disks/*.disk/volumes/*; do
@@ -35,16 +50,14 @@ for files in node/disks/*.disk/volumes/*; do
 	for flag in "${agent[@]}"; do
 		if [[ $flag =~ ^--?working-dir=[Cc]:(.*) ]]; then mkdir -p "$files${BASH_REMATCH[1]//\\//}"; fi
 	done
-	for directory in "$files"/*/; do
-		name=$(basename "$directory")
-		[ "${name,,}" = windows ] || [ -e "$c/$name" ] || ln -s "$PWD/$files/$name" "$c/$name"
-	done
+	merge "$PWD/$files" "$c"
 done
 
-# start PROGRAM ARG… runs one of the programs.
-start() {
-	env CSI_PROXY_NODE_FILES='\??\Z:\work\node' "${variables[@]}" wine "Z:\\binaries\\$1" "${@:2}"
-}
+# start PROGRAM ARG… runs one of the programs, on drive C as a service: paths without a drive are there.
+start() (
+	cd "$c"
+	exec env CSI_PROXY_NODE_FILES='\??\Z:\work\node' "${variables[@]}" wine "Z:\\binaries\\$1" "${@:2}"
+)
 
 program=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do

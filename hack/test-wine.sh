@@ -84,7 +84,7 @@ for import in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{
 	judge_disks || failed=1
 	# Those tests skip themselves above: they need a node whose files are their own.
 	if grep -qs '^func TestOffWindows' "$dir"/*_test.go; then
-		judge "$import" off-windows hack/off-windows.sh -t "$seconds" -o "$programs/${import##*/}" -b "$programs/commands" -a '-working-dir=C:\csi' "$program" -test.run='^TestOffWindows' -test.v
+		judge "$import" off-windows hack/off-windows.sh -t "$seconds" -o "$programs/${import##*/}" -b "$programs/commands" -a '-working-dir=C:\csi' -a '-working-dir=C:\ProgramData\Amazon\ECS' "$program" -test.run='^TestOffWindows' -test.v
 	fi
 done
 exit "$failed"

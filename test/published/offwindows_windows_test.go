@@ -4,7 +4,9 @@ package published
 
 import (
 	"errors"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -96,6 +98,58 @@ func TestOffWindowsLinks(t *testing.T) {
 	write(t, dir+`\mount\data`, "on the volume")
 	link(dir+`\pod`, dir+`\mount`)
 	wantFile(t, dir+`\pod\data`, "on the volume")
+}
+
+// A program starts on drive C, and sees the agent's working directories there, also those of which Wine has the first
+// names.
+func TestOffWindowsDirectories(t *testing.T) {
+	client, _ := offWindows(t)
+	if dir, err := os.Getwd(); err != nil || dir != `C:\` {
+		t.Errorf("the program starts in %s, %v", dir, err)
+	}
+	for _, dir := range []string{kubelet, `C:\csi`, `C:\ProgramData\Amazon\ECS`} {
+		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: dir + `\made`})
+		must(t, "making a directory", err)
+		write(t, dir[len(`C:`):]+`\made\data`, dir)
+		wantFile(t, dir+`\made\data`, dir)
+	}
+}
+
+// A plugin listens at a Unix socket, as vSphere's must.
+func TestOffWindowsUnixSockets(t *testing.T) {
+	offWindows(t)
+	const path = `C:\csi\csi.sock`
+	listener, err := net.Listen("unix", path)
+	must(t, "listening", err)
+	if listener.Addr().String() != path {
+		t.Errorf("the listener is at %s", listener.Addr())
+	}
+	if second, err := net.Listen("unix", path); err == nil {
+		_ = second.Close()
+		t.Error("a second listener is at the path of the first")
+	}
+	echoed := make(chan error, 1)
+	go func() {
+		connection, err := listener.Accept()
+		if err == nil {
+			_, err = io.Copy(connection, connection)
+			err = errors.Join(err, connection.Close())
+		}
+		echoed <- err
+	}()
+	connection, err := net.Dial("unix", path)
+	must(t, "connecting", err)
+	_, err = io.WriteString(connection, "sent")
+	must(t, "sending", err)
+	must(t, "ending", connection.(*net.UnixConn).CloseWrite())
+	if got, err := io.ReadAll(connection); string(got) != "sent" || err != nil {
+		t.Errorf("received %q, %v", got, err)
+	}
+	must(t, "answering", <-echoed)
+	must(t, "closing", errors.Join(connection.Close(), listener.Close()))
+	if _, err := net.Dial("unix", path); err == nil {
+		t.Error("connected without a listener")
+	}
 }
 
 func write(t *testing.T, path, content string) {

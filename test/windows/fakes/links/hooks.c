@@ -51,5 +51,6 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
 		fputs("links: the ntdll.dll or kernelbase.dll of this Wine has another form; see test/windows/fakes/links\n", stderr);
 		ExitProcess(3);
 	}
+	serve_unix_sockets();
 	return TRUE;
 }

@@ -46,6 +46,9 @@ NTSTATUS unlink_here(HANDLE dir);
 NTSTATUS set_reparse_point(HANDLE h, const void *in, ULONG size);
 NTSTATUS delete_reparse_point(HANDLE h, const void *in, ULONG size);
 
+// serve_unix_sockets gives the program Unix sockets, see sockets.c.
+void serve_unix_sockets(void);
+
 // A way is where a path leads.
 struct way {
 	OBJECT_ATTRIBUTES attributes; // for the call
