@@ -6,9 +6,11 @@ package test_test
 
 import (
 	"archive/zip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -54,6 +56,31 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if string(content) != args[1] {
 		ts.Fatalf("%s holds %q, want %q", args[0], content, args[1])
+	}
+}
+
+// volumes stage|publish N stages disks 1 to N as kubelet has two drivers do it, by turns and with its vol_data.json, or
+// publishes each to a pod of its own. The second driver's paths have the form that kubelet had before 1.24.
+func volumes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: volumes stage|publish N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for i := 1; i <= n; i++ {
+		driver, dir := "a.example", fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\a.example\v%d`, i)
+		if i%2 == 0 {
+			driver, dir = "b.example", fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\pv\pv%d`, i)
+		}
+		if args[0] == "stage" {
+			ctl(ts, "fs", "mkdir", dir)
+			write(ts, false, []string{dir + `\vol_data.json`, fmt.Sprintf(`{"driverName": %q}`, driver)})
+			ctl(ts, "disk", "stage", dir+`\globalmount`, "--disk", fmt.Sprint(i))
+			continue
+		}
+		pod := fmt.Sprintf(`C:\var\lib\kubelet\pods\pod%d\volumes\kubernetes.io~csi\pv%d`, i, i)
+		ctl(ts, "fs", "mkdir", pod)
+		ctl(ts, "fs", "link", dir+`\globalmount`, pod+`\mount`)
 	}
 }
 

@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"staged":    staged,
 			"write":     write,
 			"holds":     holds,
+			"volumes":   volumes,
 			"unzipped":  unzipped,
 		},
 	})

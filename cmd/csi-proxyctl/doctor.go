@@ -39,10 +39,11 @@ func doctorCommand(a *connection) *cobra.Command {
 	c := a.command("doctor", "Say what is wrong with this node, and what to do")
 	c.Long = c.Short + `.
 
-It looks at the agent's endpoints and their versions, services, the agent's privileges, disks, volumes, mount points and
-links, SMB mappings, iSCSI sessions, and operations that hang, and changes nothing. If the agent has no admin endpoint,
-it uses what the storage API shows, and lists what is missing. The exit code is 0 if nothing is worse than a note, else
-1.
+It looks at the agent's endpoints and their versions, services, the agent's privileges and directories, disks, volumes,
+mount points and links, SMB mappings, iSCSI sessions, and operations that hang. It asks each disk, enters each share to
+which a link leads, and changes nothing. If the agent has no admin endpoint, it uses what the storage API shows, and
+lists what is missing. Commands are for PowerShell, or a POSIX shell beside an emulated node. The exit code is 0 if
+nothing is worse than a note, else 1.
 
 -o npd prints the worst finding in one line, for a custom plugin of node-problem-detector. A note is no problem there,
 and the exit code is 2 if something could not be looked at.`
@@ -153,7 +154,7 @@ func count(n int, what string) string {
 }
 
 // factsTime limits each query, so that a part of the node that hangs does not delay the others.
-const factsTime = 25 * time.Second
+const factsTime = 15 * time.Second
 
 // facts returns the facts about the node, and the missing ones with the reasons. All queries run at the same time.
 func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
@@ -172,9 +173,9 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 		name  string
 		query func(ctx context.Context) (missing []string, err error)
 	}{
-		{"mount points and links that lead nowhere, SMB mappings, iSCSI sessions, privileges, operations that hang",
+		{"directories, mount points, links, SMB mappings, iSCSI sessions, privileges, operations that hang",
 			func(ctx context.Context) (missing []string, err error) {
-				f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
+				f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{Thorough: true})
 				if adminMissing(err) {
 					err = errors.New(adminMissingText(err))
 				}
@@ -219,6 +220,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 			}
 		}
 	}
+	f.Staged = a.staged(ctx, &f)
 	return f, slices.Concat(missing...)
 }
 

@@ -59,7 +59,7 @@ func everyFinding() []doctor.Facts {
 			disk(func(d *treeview.Disk) { d.Partitions[0].Attributes = []string{"hidden", "read-only"} }),
 			disk(func(d *treeview.Disk) { d.SizeBytes = 20 << 30 }),
 			disk(func(d *treeview.Disk) { volume(d).TotalBytes = 5 << 30 }),
-			disk(func(d *treeview.Disk) { volume(d).MountPoints = []string{} }),
+			disk(func(d *treeview.Disk) { volume(d).UsedBytes = volume(d).TotalBytes }),
 			disk(func(d *treeview.Disk) { volume(d).MountPoints = []string{`D:\data\`} }),
 			disk(func(d *treeview.Disk) {
 				volume(d).MountPoints = append(volume(d).MountPoints, strings.Replace(testStage, "a.example", "b.example", 1))
@@ -71,11 +71,21 @@ func everyFinding() []doctor.Facts {
 				{Path: `C:\var\lib\kubelet\m`, Target: testVolume, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 				{Path: testStage, Target: testVolume, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 				{Path: `C:\var\lib\kubelet\s`, Target: `\\fs\s`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
+				{Path: `C:\var\lib\kubelet\pods\u\volumes\kubernetes.io~csi\v\mount`, Target: testStage,
+					Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED},
 			},
 			Unpublished:   []*admin.Unpublished{{Path: testStage, Target: testVolume}, {Path: testStage, Target: `\\fs\s`}},
 			IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:a"}},
-			SmbMappings:   slices.Repeat([]*admin.SMBMapping{{RemotePath: `\\fs\s`, Status: "unavailable"}}, 500),
-			Operations: []*admin.Operation{{Name: "Rescan", Age: durationpb.New(time.Minute)},
+			SmbMappings: append(slices.Repeat([]*admin.SMBMapping{{RemotePath: `\\fs\s`, Status: "unavailable"}}, 500),
+				&admin.SMBMapping{RemotePath: `\\fs\t`, Link: `C:\k`, Error: "e", Refused: true},
+				&admin.SMBMapping{RemotePath: `\\fs\u`, Link: `C:\k`, Error: "e", Win32Code: 5}),
+			Complete: true,
+			DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1", Error: "e"},
+				{Disk: "disk 2", Error: "e", Unreadable: true}},
+			UnusableDirectories: []*admin.WorkingDirectory{{Path: `C:\k`, Error: "e"},
+				{Path: `C:\k`, Error: "e", LinkTarget: `D:\k`}},
+			Operations: []*admin.Operation{{Name: "Mkdir", Age: durationpb.New(9 * time.Second)},
+				{Name: "Rescan", Age: durationpb.New(time.Minute)},
 				{Name: "Flush", Age: durationpb.New(time.Hour)}},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},
@@ -84,7 +94,8 @@ func everyFinding() []doctor.Facts {
 		Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 1,
 			SizeBytes: 1 << 30},
 	}
-	return []doctor.Facts{broken, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
+	gone := doctor.Facts{Inspected: &admin.InspectResponse{Dangling: broken.Inspected.GetDangling()}}
+	return []doctor.Facts{broken, gone, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
 		{Endpoints: []doctor.Endpoint{{Address: "/run/csi-proxy-disk-v1.sock", State: doctor.Abandoned}}}}
 }
 

@@ -49,8 +49,8 @@ func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.End
 				}),
 			server.Unary("ListJournal", 2*JournalWait, journal),
 			server.Unary("Inspect", server.LimitWrite,
-				func(ctx context.Context, _ *api.InspectRequest) (*api.InspectResponse, error) {
-					return inspect(ctx, a)
+				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {
+					return inspect(ctx, a, request.GetThorough())
 				}),
 		},
 	}

@@ -4,6 +4,9 @@ package admin_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +86,11 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 	})
 	noError(t, err)
 
-	want := &admin.InspectResponse{SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK"}}}
+	want := &admin.InspectResponse{
+		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK", Link: pods + `\share`}},
+		Published: []*admin.Publication{{Path: pods + `\share`, Target: `\\fs.emulated\share`},
+			{Path: pods + `\uid\volumes\kubernetes.io~csi\pv\mount`, Target: id}},
+	}
 	same(t, "with all in place", settled(t, n), want)
 
 	_, err = n.Emulated.DetachDisk(1)
@@ -111,12 +118,18 @@ func TestInspectFindsUnpublishedVolumes(t *testing.T) {
 	_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: staging,
 		TargetPath: pods + `\link`})
 	noError(t, err)
-	same(t, "published", settled(t, n), &admin.InspectResponse{})
+	same(t, "published", settled(t, n),
+		&admin.InspectResponse{Published: []*admin.Publication{{Path: pods + `\link`, Target: id}}})
+	_, err = n.Volume.UnmountVolume(t.Context(), &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+	noError(t, err)
+	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
+		{Path: pods + `\link`, Target: staging, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED}}})
 }
 
 func same(t *testing.T, when string, got, want *admin.InspectResponse) {
 	t.Helper()
-	if diff := cmp.Diff(got, want, protocmp.Transform()); diff != "" {
+	ignored := protocmp.IgnoreFields(&admin.InspectResponse{}, "complete", "working_directories")
+	if diff := cmp.Diff(got, want, protocmp.Transform(), ignored); diff != "" {
 		t.Errorf("%s (-got +want):\n%s", when, diff)
 	}
 }
@@ -134,6 +147,42 @@ func TestInspectShowsConnections(t *testing.T) {
 	noError(t, err)
 	same(t, "logged in", settled(t, n),
 		&admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
+}
+
+// TestInspectOfDisks: a disk that hangs, and one with data in place of its partition table while a volume is missing, are
+// named, and only if that is asked for.
+func TestInspectOfDisks(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	id := stage(t, n, pods+`\first`)
+	thorough := func() *admin.InspectResponse {
+		t.Helper()
+		r, err := n.Admin(t).Inspect(t.Context(), &admin.InspectRequest{Thorough: true})
+		noError(t, err)
+		return r
+	}
+	if r := thorough(); len(r.GetDiskTroubles()) > 0 {
+		t.Errorf("in good order: %v", r.GetDiskTroubles())
+	}
+	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "scsi", Times: 1, Error: win32.ERROR_IO_DEVICE})
+	if r := thorough(); len(r.GetDiskTroubles()) != 1 || r.GetDiskTroubles()[0].GetUnreadable() {
+		t.Errorf("with a disk that fails: %v, missing %q", r.GetDiskTroubles(), r.GetMissing())
+	}
+	image, err := n.Emulated.DetachDisk(1)
+	noError(t, err)
+	content := make([]byte, 8<<20)
+	copy(content, "a table that was here")
+	file := filepath.Join(t.TempDir(), "image")
+	noError(t, os.WriteFile(file, content, 0o600))
+	number, err := n.Admin(t).AttachDisk(t.Context(), &admin.AttachDiskRequest{ImagePath: file})
+	noError(t, err)
+	r := thorough()
+	if len(r.GetDiskTroubles()) != 1 || !r.GetDiskTroubles()[0].GetUnreadable() ||
+		r.GetDiskTroubles()[0].GetDisk() != fmt.Sprintf("disk %d", number.GetDiskNumber()) {
+		t.Errorf("with a damaged disk in place of %s for %s: %v", image, id, r.GetDiskTroubles())
+	}
+	if r := inspect(t, n); len(r.GetDiskTroubles()) > 0 {
+		t.Errorf("unasked: %v", r.GetDiskTroubles())
+	}
 }
 
 // TestInspectWhileWindowsHangs: an operation that hangs is shown by its name, and so is one that waits for it.

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
@@ -30,6 +31,7 @@ type Agent interface {
 	Stop(ctx context.Context) error
 	Path(endpoint string) string
 	Metrics() *metrics.Metrics
+	Node() (*node.Node, error)
 }
 
 // A Start starts a program's agent with the configuration that the common flags ask for.
@@ -93,6 +95,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}()
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
 		"workingDirs", o.WorkingDirs())
+	go warnOfDirectories(told, a, logger)
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
@@ -103,6 +106,19 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		return nil
 	case err := <-a.Failed():
 		return err
+	}
+}
+
+// warnOfDirectories logs which working directories cannot be used as they are. Nobody waits for it: Windows may hang.
+func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
+	n, err := a.Node()
+	if err != nil {
+		return // it stops already
+	}
+	unusable, _ := n.Filesystem.UnusableDirectories(ctx)
+	for _, d := range unusable {
+		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir", "directory", d.Path,
+			"err", d.Err)
 	}
 }
 

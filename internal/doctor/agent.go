@@ -60,8 +60,9 @@ func startAgent(address string) []string {
 func (r *report) unanswered() {
 	if len(r.Unanswered) > 0 {
 		r.add(Problem, "no-answer", "the agent did not answer in time: it was asked about "+
-			strings.Join(r.Unanswered, ", ")+"; something hangs in Windows, or the node is overloaded", nil,
-			"csi-proxyctl doctor, in some minutes: it names the operations that hang longer than any call should take",
+			strings.Join(r.Unanswered, ", ")+"; something hangs in Windows, or the node is overloaded",
+			r.running(slow, math.MaxInt64),
+			"csi-proxyctl doctor, in half a minute: it names the operations that hang",
 			"look at the agent's log")
 	}
 }
@@ -129,35 +130,59 @@ func (r *report) privileges() {
 	}
 }
 
-// An operation takes less than slow on a healthy node. The agent lets no call take as long as hung: the caller of an
-// operation that runs longer has given up.
+// unusable judges the directories that the agent was told to work in.
+func (r *report) unusable() {
+	for _, d := range r.Inspected.GetUnusableDirectories() {
+		do := []string{"correct the agent's -kubelet-path or -working-dir",
+			"if it lies on another volume: csi-proxyctl tree, and see whether its disk is there"}
+		if d.GetLinkTarget() != "" {
+			do = []string{command("if the link is meant: start the agent with -working-dir=%s as well",
+				argument{"DIRECTORY", d.GetLinkTarget()})}
+		}
+		r.add(Problem, "unusable-directory", "calls fail for all paths below a directory of the agent: "+d.GetPath(),
+			[]string{d.GetError()}, do...)
+	}
+}
+
+// An operation takes less than slow on a healthy node. One that takes as long as stuck hangs, as in the metric
+// csi_proxy_kernel_calls_stuck. The agent lets no call take as long as hung: its caller has given up.
 const (
-	slow = 5 * time.Second
-	hung = 2 * time.Minute
+	slow  = 5 * time.Second
+	stuck = 30 * time.Second
+	hung  = 2 * time.Minute
 )
 
 // operations judges work that does not end.
 func (r *report) operations() {
-	if lines := r.running(hung, math.MaxInt64); len(lines) > 0 {
-		r.add(Problem, "hung-operation", "the agent waits for Windows and gets no answer", lines,
+	severity := Warning
+	if len(r.running(hung, math.MaxInt64)) > 0 {
+		severity = Problem
+	}
+	// A question that was not answered names what hangs already.
+	if lines := r.running(stuck, math.MaxInt64); len(lines) > 0 && (severity == Problem || len(r.Unanswered) == 0) {
+		r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer", lines,
 			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
 			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in "+
 				"Windows; restarting the node does")
 	}
-	if lines := r.running(slow, hung); len(lines) > 0 {
+	if lines := r.running(slow, stuck); len(lines) > 0 {
 		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines,
-			"csi-proxyctl doctor, in two minutes: what has not ended by then hangs")
+			"csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	}
 }
 
-// running returns the operations of an age, those that wait for others last.
+// running returns the operations of an age, those that wait for others last. Of several with one name, such as repeated
+// questions, the oldest is returned.
 func (r *report) running(from, to time.Duration) (lines []string) {
 	var waiting []string
+	seen := map[string]bool{}
 	for _, o := range r.Inspected.GetOperations() {
 		age := o.GetAge().AsDuration()
 		line := fmt.Sprintf("%s, for %v", o.GetName(), age.Round(time.Second))
+		again := seen[o.GetName()]
+		seen[o.GetName()] = true
 		switch {
-		case age < from || age >= to:
+		case again || age < from || age >= to:
 		case o.GetWaiting():
 			waiting = append(waiting, line+", waiting for others")
 		default:

@@ -34,12 +34,12 @@ func (r *report) disks() {
 		bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
 		case d.Online == nil:
-		case !*d.Online && d.Style == "RAW":
-			found(Note, "disk-offline", "offline and raw: as new disks arrive, before a driver partitions them")
-		case !*d.Online && r.Inspected != nil && !slices.ContainsFunc(r.Inspected.GetDangling(), mountPoint):
-			found(Note, "disk-offline", "offline, and no mount point misses it: ready to be detached, or about to be staged")
-		case !*d.Online:
+		case !*d.Online && r.Inspected == nil && d.Style != "RAW":
 			found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
+		case !*d.Online && mayBeMissed(d) && len(r.missed()) > 0:
+			r.add(Problem, "disk-offline", fmt.Sprintf("disk %d is offline, and mounted volumes are missing: they may be on it",
+				d.Number), append(describe(d), r.missed()...), bring)
+		case !*d.Online: // as new disks arrive, or as a driver leaves one that is to be detached
 		case d.ReadOnly != nil && *d.ReadOnly:
 			found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring,
 				"if it stays so, see how the storage system exports it")
@@ -50,6 +50,46 @@ func (r *report) disks() {
 
 func mountPoint(d *admin.Dangling) bool {
 	return d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT
+}
+
+// mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume. The mount point does
+// not name the disk.
+func mayBeMissed(d treeview.Disk) bool { return d.Online != nil && !*d.Online && d.Style != "RAW" }
+
+// missed returns the mount points that miss their volumes.
+func (r *report) missed() (lines []string) {
+	for _, d := range r.Inspected.GetDangling() {
+		if mountPoint(d) {
+			lines = append(lines, "missing: the volume at "+d.GetPath()+" → "+d.GetTarget())
+		}
+	}
+	return lines
+}
+
+// noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is
+// called gone before those are repaired.
+func (r *report) noneGone() bool {
+	return slices.ContainsFunc(r.allDisks(), mayBeMissed) || len(r.Inspected.GetDiskTroubles()) > 0 ||
+		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
+}
+
+// troubles judges disks that are there and cannot be used.
+func (r *report) troubles() {
+	for _, t := range r.Inspected.GetDiskTroubles() {
+		if t.GetUnreadable() {
+			r.add(Problem, "disk-unreadable",
+				"a disk holds data and no partition table that Windows can read: "+t.GetDisk(),
+				append([]string{t.GetDisk() + ": " + t.GetError()}, r.missed()...),
+				"do not partition or format it: the data may still be whole",
+				"restore the table with a recovery tool, or the disk from a snapshot")
+			continue
+		}
+		r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+t.GetDisk(),
+			append([]string{t.GetError()}, r.missed()...),
+			"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
+			"unmount nothing meanwhile: the disk may come back with all data",
+			"if it answers elsewhere and not here: drain and restart the node")
+	}
 }
 
 // attributes judges the attributes of partitions by which Windows hides a volume or lets none write to it.
@@ -116,11 +156,6 @@ func (r *report) volumes() {
 	for _, d := range r.allDisks() {
 		for _, p := range d.Volumes() {
 			v := p.Volume
-			if v.Formatted && v.MountPoints != nil && len(v.MountPoints) == 0 {
-				r.add(Note, "volume-not-mounted",
-					fmt.Sprintf("a volume of disk %d is mounted nowhere: it is about to be staged, or was left behind", d.Number),
-					[]string{v.ID, describe(d)[0]})
-			}
 			if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
 				r.add(Warning, "file-system-smaller",
 					fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
@@ -132,24 +167,78 @@ func (r *report) volumes() {
 	}
 }
 
-// staged matches kubelet's path at which a CSI driver stages a volume, with the driver's name.
+// full judges how full the volumes are that something uses, the node's own C: included.
+func (r *report) full() {
+	const most, nothing = 95, 1 << 20
+	for _, d := range r.allDisks() {
+		for _, p := range d.Volumes() {
+			v := p.Volume
+			free := v.TotalBytes - v.UsedBytes
+			if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
+				continue
+			}
+			what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
+			if d.System != nil && *d.System {
+				what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
+			}
+			severity, rest := Warning, " is nearly full: "
+			if free < nothing {
+				severity, rest = Problem, " is full, and writing fails: "
+			}
+			evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
+				treeview.Size(v.TotalBytes))}, describe(d)...)
+			for _, u := range r.Inspected.GetPublished() {
+				if u.GetTarget() == v.ID {
+					evidence = append(evidence, "used by "+u.GetPath())
+				}
+			}
+			r.add(severity, "volume-full", what+rest+v.MountPoints[0], evidence, do)
+		}
+	}
+}
+
+// staged matches kubelet's path at which a CSI driver stages a volume, with the driver's name or, before Kubernetes
+// 1.24, pv.
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
 var staged = regexp.MustCompile(`(?i)\\plugins\\kubernetes\.io\\csi\\([^\\]+)\\[^\\]+\\globalmount\\?$`)
 
-// below matches paths below kubelet's directory.
+// GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
+func GlobalmountKey(path string) string {
+	if !staged.MatchString(path) {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(path, `\`))
+}
+
+// driverOf returns the driver that staged a volume at a globalmount, "" if it is not known.
+func (r *report) driverOf(path string) string {
+	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
+		return driver
+	}
+	if of := staged.FindStringSubmatch(path); of != nil && of[1] != "pv" {
+		return of[1]
+	}
+	return ""
+}
+
+// ours reports whether a path lies below a working directory of the agent.
+func (r *report) ours(path string) bool {
+	dirs := r.Inspected.GetWorkingDirectories()
+	return len(dirs) == 0 && below.MatchString(path) || slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(strings.ToLower(path), strings.ToLower(dir+`\`))
+	})
+}
+
+// below matches paths below kubelet's directory, where the agent does not tell it.
 var below = regexp.MustCompile(`(?i)\\kubelet\\`)
 
-// owners judges who uses the disks: several CSI drivers on one node, or something that is none.
+// owners judges who uses the disks: several CSI drivers one disk, or something that is none.
 func (r *report) owners() {
-	disks := map[string][]string{} // by driver
 	for _, d := range r.allDisks() {
 		if d.System != nil && *d.System {
 			continue
 		}
-		drivers, elsewhere := users(d)
-		for _, driver := range drivers {
-			disks[driver] = append(disks[driver], fmt.Sprint(d.Number))
-		}
+		drivers, elsewhere := r.users(d)
 		if len(drivers) > 1 {
 			r.add(Warning, "disk-of-two-drivers",
 				fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")), describe(d),
@@ -161,25 +250,16 @@ func (r *report) owners() {
 					d.Number), describe(d))
 		}
 	}
-	if len(disks) > 1 {
-		var evidence []string
-		for _, driver := range slices.Sorted(maps.Keys(disks)) {
-			evidence = append(evidence, driver+": disk "+strings.Join(disks[driver], ", "))
-		}
-		r.add(Note, "several-drivers", "several CSI drivers have disks on this node: each must find its own by serial "+
-			"number, page 83 or address, never by being new or blank", evidence)
-	}
 }
 
-// users returns the CSI drivers that stage volumes of a disk, and whether it has a mount point that is not kubelet's.
-func users(d treeview.Disk) (drivers []string, elsewhere bool) {
+// users returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's directories.
+func (r *report) users(d treeview.Disk) (drivers []string, elsewhere bool) {
 	for _, p := range d.Volumes() {
 		for _, path := range p.Volume.MountPoints {
-			if of := staged.FindStringSubmatch(path); of != nil {
-				drivers = append(drivers, of[1])
-			} else if !below.MatchString(path) {
-				elsewhere = true
+			if driver := r.driverOf(path); driver != "" {
+				drivers = append(drivers, driver)
 			}
+			elsewhere = elsewhere || !r.ours(path)
 		}
 	}
 	slices.Sort(drivers)

@@ -3,6 +3,8 @@
 package doctor
 
 import (
+	"time"
+
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
 )
@@ -20,9 +22,17 @@ type Facts struct {
 	BitLockerRequired bool
 	SANPolicy         string      // what becomes of new disks: OfflineShared
 	Directories       []Directory // that matter to the agent
-	Emulated          EmulatedNode
+	// Staged is what kubelet wrote beside its globalmounts, by their paths without a \ at the end, in lower case.
+	Staged   map[string]Staged
+	Emulated EmulatedNode
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
+}
+
+// Staged is what is known of a volume that is staged at a globalmount.
+type Staged struct {
+	Driver string // from kubelet's vol_data.json; "": not known
+	Age    time.Duration
 }
 
 // A Directory is one that matters to the agent, and who besides administrators may change it.

@@ -84,26 +84,30 @@ func (f Facts) checks() []check {
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
 		{(*report).unanswered, noAgent, "no-answer"},
 		{(*report).versionsServed, noAgent, "group-off old-version"},
+		{(*report).unusable, notInspected("working directories"), "unusable-directory"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
 		{(*report).privileges, notInspected(""), "missing-privilege"},
 		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
-		{(*report).dangling, notInspected("mount points"),
-			"dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
-		{(*report).unpublished, notInspected("mount points"), "staged-not-published"},
-		{(*report).mappings, notInspected("SMB mappings"), "stale-smb-mapping many-smb-mappings"},
+		{(*report).troubles, notInspected("disks"), "disk-not-answering disk-unreadable"},
 		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
+		{(*report).dangling, notInspected("mount points"),
+			"link-to-system-disk dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
+		{(*report).full, noTree, "volume-full"},
+		{(*report).unpublished, notInspected("mount points"), "staged-not-published"},
+		{(*report).mappings, cmp.Or(notInspected("SMB mappings"), notInspected("the shares")), "stale-smb-mapping " +
+			"many-smb-mappings unused-smb-mappings"},
 		{(*report).attributes, noTree, "partition-attribute"},
 		{(*report).identities, noTree, "same-identity"},
-		{(*report).volumes, noTree, "volume-not-mounted file-system-smaller"},
-		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes several-drivers"},
+		{(*report).volumes, noTree, "file-system-smaller"},
+		{(*report).owners, noTree, "disk-of-two-drivers disk-not-of-kubernetes"},
 		{(*report).settings, noAgent, "automount-off san-policy bitlocker-required"},
 		{(*report).anotherAgent, "", "another-agent"},
 		{(*report).writable, noAgent, "writable-directory"},
 	}
 }
 
-// Examine judges the facts. The worst findings come first, and those of one severity in a fixed order.
+// Examine judges the facts. The worst findings come first, and of one severity the causes before their consequences.
 func Examine(f Facts) []Finding {
 	r := &report{Facts: f}
 	for _, l := range f.checks() {

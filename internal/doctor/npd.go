@@ -22,8 +22,8 @@ const (
 const maxNPDLine = 80
 
 // onlyNotes are the checks whose findings are never worse than a note.
-const onlyNotes = "active-fault group-off old-version service-wrapped slow-operation volume-not-mounted " +
-	"staged-not-published disk-not-of-kubernetes several-drivers same-identity"
+const onlyNotes = "active-fault group-off old-version service-wrapped slow-operation staged-not-published " +
+	"disk-not-of-kubernetes same-identity"
 
 // Reasons returns the reasons of all findings that can be a problem or a warning, and of those that are only notes.
 func Reasons() (reasons, notes []string) {

@@ -23,10 +23,6 @@ func (r *report) services() {
 		case iscsi && stopped && s.Start == "automatic":
 			found(Warning, "service-stopped",
 				"the iSCSI initiator, MSiSCSI, should run and does not: calls of the iscsi group fail", startService(s)...)
-		case iscsi && stopped:
-			found(Note, "service-stopped",
-				"the iSCSI initiator, MSiSCSI, does not run, which is Windows' default; calls of the iscsi group fail",
-				startService(s)...)
 		case s.Agent && s.Installed && stopped && !strings.HasSuffix(s.Status, "-pending"):
 			found(Warning, "service-stopped",
 				"the agent's service is installed and does not run: another agent answers, which may end with its container",

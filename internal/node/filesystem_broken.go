@@ -43,24 +43,35 @@ const (
 	TargetGone
 	// ShareNotMapped is a link to a share that is not mapped. The server of a mapped share is not asked.
 	ShareNotMapped
+	// NotMounted is a link to a globalmount at which nothing is mounted: what a pod writes there fills the system disk.
+	NotMounted
 )
 
-// Dangling searches the working directories for mount points and links that lead nowhere, and for volumes that are
-// staged and not published. It does not enter mounted volumes. It returns what it found, and the error if one ended the
-// search early.
-func (f *Filesystem) Dangling(ctx context.Context) ([]Dangling, []Unpublished, error) {
-	search, err := read(ctx, f.node, operation.On("Dangling"), func(o *op) (*brokenLinkScan, error) {
+// Links are what a search of the working directories found.
+type Links struct {
+	Dangling    []Dangling
+	Unpublished []Unpublished
+	Published   []Publication
+	Shares      []ShareLink // one for each share that is mapped
+	Complete    bool        // all links were seen
+}
+
+// Links searches the working directories for mount points and links: for those that lead nowhere, and for volumes that
+// are staged and not published. It does not enter mounted volumes. It returns what it found, and the error if one ended
+// the search early.
+func (f *Filesystem) Links(ctx context.Context) (Links, error) {
+	search, err := read(ctx, f.node, operation.On("Links"), func(o *op) (*brokenLinkScan, error) {
 		return o.dangling(false), nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return Links{}, err
 	}
-	return search.found, search.unpublished(), search.err
+	return Links{search.found, search.unpublished(), search.publications(), search.shares, search.complete()}, search.err
 }
 
 func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
 	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly,
-		published: published{reached: map[string]bool{}, kubelets: map[string]bool{}}}
+		published: published{reached: map[string]bool{}, kubelets: map[string]bool{}, mounts: map[string]string{}}}
 	s.everywhere(o.node.policy.Dirs())
 	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
 	return s
@@ -199,8 +210,8 @@ func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangli
 		}
 		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
 	case winpath.TargetLocal:
-		if s.op.endsNowhere(at, path) {
-			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: TargetGone}, nil
+		if kind := s.op.endsNowhere(at, path); kind != 0 {
+			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: kind}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
@@ -216,23 +227,28 @@ func (o *op) isStale(path string) bool {
 	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
 }
 
-// endsNowhere reports whether following a link to a path of this node ends where nothing exists. It is false where the
-// path policy forbids following.
-func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) bool {
+// endsNowhere returns what is missing where a link to a path of this node ends, 0 if nothing is or if the path policy
+// forbids following.
+func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) DanglingKind {
 	links := winfs.MaxLinks
 	for s.Reparse != nil {
 		// A share or a volume: if the volume is gone, the search finds its mount point itself.
 		if target, err := winfs.TargetOf(s.Reparse); err != nil || target.Kind != winpath.TargetLocal {
-			return false
+			return 0
 		}
 		next, err := o.LinkTarget(s, at, &links)
 		if err != nil {
-			return false
+			return 0
 		}
-		if s, err = o.Stat(next, &links); err != nil {
-			return errdefs.IsMissing(err)
+		if s, err = o.Stat(next, &links); errdefs.IsMissing(err) {
+			return TargetGone
+		} else if err != nil {
+			return 0
 		}
 		at = next
 	}
-	return false
+	if globalmount.MatchString(at.String()) {
+		return NotMounted
+	}
+	return 0
 }

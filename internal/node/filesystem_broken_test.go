@@ -26,16 +26,16 @@ func TestDanglingWithoutEnd(t *testing.T) {
 	for i := range 3 {
 		plant(fmt.Sprint(i))
 	}
-	found, _, err := n.Filesystem.Dangling(t.Context())
-	if err != nil || len(found) != 3 {
-		t.Errorf("%d of 3 links, %v", len(found), err)
+	links, err := n.Filesystem.Links(t.Context())
+	if err != nil || len(links.Dangling) != 3 {
+		t.Errorf("%d of 3 links, %v", len(links.Dangling), err)
 	}
 	for i := range maxDanglingFound {
 		plant(fmt.Sprint("more", i))
 	}
 	var e *errdefs.Error
-	found, _, err = n.Filesystem.Dangling(t.Context())
-	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(found) != maxDanglingFound {
-		t.Errorf("%d links, %v", len(found), err)
+	links, err = n.Filesystem.Links(t.Context())
+	if !errors.As(err, &e) || e.Reason != reason.TooManyEntries || len(links.Dangling) != maxDanglingFound {
+		t.Errorf("%d links, %v", len(links.Dangling), err)
 	}
 }

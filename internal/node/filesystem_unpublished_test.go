@@ -187,9 +187,9 @@ func TestUnpublished(t *testing.T) {
 			}
 			c.prepare(u)
 			u.open()
-			_, found, _ := u.Filesystem.Dangling(t.Context())
+			links, _ := u.Filesystem.Links(t.Context())
 			var got []string
-			for _, f := range found {
+			for _, f := range links.Unpublished {
 				got = append(got, f.Path)
 				if !slices.Contains(append(u.volumes[:], testShare), f.Target) {
 					t.Errorf("%s is the stage of %s", f.Path, f.Target)

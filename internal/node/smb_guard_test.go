@@ -76,6 +76,43 @@ func onShareOf(name string) func(kernel.Call) bool {
 	}
 }
 
+// A look into a share whose server hangs ends by itself, delays neither the look into another nor the removal of the
+// mapping, and leaves another look no wait once it is known to hang.
+func TestLooksDelayNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newSlowShare(t)
+		links, err := n.Filesystem.Links(t.Context())
+		if err != nil || len(links.Shares) != 2 || !links.Complete {
+			t.Fatalf("the links to shares: %+v, %v", links, err)
+		}
+		n.holdCalls(onShareOf("share"))
+		var failures map[string]error
+		var look sync.WaitGroup
+		look.Go(func() { failures, err = n.SMB.Look(t.Context(), links.Shares) })
+		synctest.Wait()
+		if n.held.Load() != 1 {
+			t.Fatal("the look is not on the share")
+		}
+		unmapped := false
+		look.Go(func() {
+			if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
+				t.Errorf("removing the mapping: %v", err)
+			}
+			unmapped = true
+		})
+		synctest.Wait()
+		if !unmapped {
+			t.Error("the removal of the mapping waits for the look")
+		}
+		look.Wait()
+		var e *errdefs.Error
+		if err != nil || len(failures) != 1 || !errors.As(failures[testShare], &e) || e.Reason != reason.NotAnswering {
+			t.Errorf("got %v, %v, want one share that does not answer", failures, err)
+		}
+		close(n.unblock)
+	})
+}
+
 // A share is not unmapped between a walk's look at the mapping and its last opening of a file there, so no server is
 // met without a mapping. The mapping of another share is removed meanwhile.
 func TestNoUnmappingUnderAWalk(t *testing.T) {

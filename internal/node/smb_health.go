@@ -25,14 +25,8 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	}
 	failure := o.openOnShare(winfs.ShareRoot(key), win32.FILE_DIRECTORY_FILE)
 	answers := failure == nil || errdefs.IsDenied(failure) && o.onlyRootDenies(share)
-	// An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
-	for late := (operation.Backoff{}); mapping.Status != win32.SMB_MAPPING_OK; {
-		if mapping, err = o.Mapping(key); mapping == nil || err != nil {
-			return false, err
-		}
-		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
-			break
-		}
+	if mapping, err = o.mappingAfterUse(key, mapping, answers); mapping == nil || err != nil {
+		return false, err
 	}
 	switch {
 	case answers && mapping.Status != win32.SMB_MAPPING_DISCONNECTED:
@@ -59,6 +53,23 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	return false, smbError(errdefs.Unavailable, failure,
 		"the share %s is mapped but could not be opened; the mapping is kept",
 		key)
+}
+
+// mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known before;
+// nil: nothing. An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
+func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping, answers bool) (*kernel.SMBGlobalMapping,
+	error) {
+	mapping := before
+	for late := (operation.Backoff{}); mapping == nil || mapping.Status != win32.SMB_MAPPING_OK; {
+		var err error
+		if mapping, err = o.Mapping(key); mapping == nil || err != nil {
+			return nil, err
+		}
+		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
+			break
+		}
+	}
+	return mapping, nil
 }
 
 // openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.

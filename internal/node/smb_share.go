@@ -5,6 +5,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,7 +172,42 @@ func lineEndHint(secret Secret) string {
 // SMBMapping is one SMB global mapping of the node; any program may have made it.
 type SMBMapping struct {
 	RemotePath string // \\server\share
-	Status     string // in words: "OK", "disconnected"
+	Status     string // in words: "OK", "disconnected"; an idle session is disconnected
+}
+
+// Look enters the shares to which links lead, side by side and each for some seconds at most, as Usage does. It returns
+// why a share could not be entered, by share. It holds no share: their mappings can be removed meanwhile.
+func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, error) {
+	return read(ctx, s.node, operation.On("LookIntoShares"), func(o *op) (map[string]error, error) {
+		failures := map[string]error{}
+		answers := forEach(o, links, func(l ShareLink) operation.Object { return operation.Share(l.Key()) },
+			func(o *op, l ShareLink) (struct{}, error) { return struct{}{}, o.lookIntoShare(l) })
+		for i, a := range answers {
+			if a.Err != nil {
+				failures[links[i].Key()] = a.Err
+			}
+		}
+		return failures, nil
+	})
+}
+
+// lookIntoShare fails if the share behind a link does not let this node in. A directory that is missing there, and a
+// mapping that has just been removed, are no failures of the mapping.
+func (o *op) lookIntoShare(l ShareLink) error {
+	err := o.LookIntoShare(l.Target, l.At)
+	var e *errdefs.Error
+	switch {
+	case errdefs.IsMissing(err) || errors.As(err, &e) && e.Reason == reason.LinkRefused:
+		return nil
+	case err != nil && !errdefs.IsDenied(err):
+		return err
+	}
+	mapping, listErr := o.mappingAfterUse(l.Key(), nil, err == nil)
+	if listErr == nil && mapping != nil && mapping.Status == win32.SMB_MAPPING_DISCONNECTED {
+		return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
+			"the share %s is mapped without its credentials, as after a restart of Windows", l.Key())
+	}
+	return err
 }
 
 // Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.

@@ -146,7 +146,7 @@ func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json
 	if err != nil {
 		return s.text, s.version, err
 	}
-	inspected := admin.InspectOf(ctx, s.node)
+	inspected := admin.InspectOf(ctx, s.node, false)
 	s.newest, s.seen = newest, time.Now()
 	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Inspected: inspected})}
 	if now.Tree, err = protojson.Marshal(tree); err == nil {

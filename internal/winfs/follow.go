@@ -28,7 +28,7 @@ func (fs *FS) LinkTarget(s Stat, at winpath.Path, links *int) (winpath.Path, err
 		return refuse("the link %s leads into a volume by its name and is not followed", at)
 	}
 	if _, _, err := fs.policy.dirs.Check(target.Path); err != nil {
-		return refuse("the link %s is not followed: %v", at, err)
+		return refuse("the link %s is not followed: %s", at, notAllowed(target.Path, err))
 	}
 	return target.Path, nil
 }

@@ -72,8 +72,10 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 	if _, err := fs.TrackObject(operation.Share(key)); err != nil {
 		return err
 	}
-	if err := loc.holdShare(key); err != nil {
-		return err
+	if !w.Look {
+		if err := loc.holdShare(key); err != nil {
+			return err
+		}
 	}
 	mapping, err := fs.Mapping(key)
 	if err != nil {
@@ -107,6 +109,13 @@ func (fs *FS) OpenShare(target winpath.Target, at winpath.Path) error {
 	loc := &Location{Path: at, fs: fs}
 	defer loc.Close()
 	return fs.enterShare(loc, at.Base(), target, Walk{})
+}
+
+// LookIntoShare is OpenShare for an operation that must not delay the removal of the share's mapping: see Walk.Look.
+func (fs *FS) LookIntoShare(target winpath.Target, at winpath.Path) error {
+	loc := &Location{Path: at, fs: fs}
+	defer loc.Close()
+	return fs.enterShare(loc, at.Base(), target, Walk{Look: true})
 }
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.

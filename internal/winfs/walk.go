@@ -3,6 +3,8 @@
 package winfs
 
 import (
+	"fmt"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -25,6 +27,9 @@ type Walk struct {
 	// Pin: until the location is closed, prevent everything on the way from being renamed or removed, for calls that take
 	// a path as text.
 	Pin bool
+	// Look: hold no share, so that the removal of its mapping waits for no server. What is opened after the removal may
+	// show the server the account of this machine, so look at shares only that were mapped a moment ago.
+	Look bool
 }
 
 // OpenDirectory is the access to walk through a directory.
@@ -170,7 +175,7 @@ func (fs *FS) followReparse(
 		return nil, nil //nolint:nilnil // no link, no error
 	case target.Kind == winpath.TargetLocal:
 		if _, _, err := fs.policy.dirs.Check(target.Path); err != nil {
-			return nil, refusedLink(loc.Path, name, err.Error())
+			return nil, refusedLink(loc.Path, name, notAllowed(target.Path, err))
 		}
 		return &target.Path, nil
 	case target.Kind == winpath.TargetUNC:
@@ -201,6 +206,11 @@ func (fs *FS) enterVolume(target winpath.Target, w Walk) (kernel.Handle, error) 
 			"the volume %s, which is mounted on the way, is not present", target.Volume)
 	}
 	return h, err
+}
+
+// notAllowed says why a link to a path is not followed, and which flag of the agent would allow it.
+func notAllowed(target winpath.Path, err error) string {
+	return fmt.Sprintf("%v; the agent's flag -working-dir=%s would allow it", err, target)
 }
 
 func refusedLink(path winpath.Path, name, why string) error {

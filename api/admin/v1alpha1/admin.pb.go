@@ -1285,9 +1285,11 @@ type InspectResponse struct {
 	// The agent's working directories that it cannot use as they are, by path.
 	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
 	// With thorough: the disks that do not answer, or whose content Windows cannot read.
-	DiskTroubles  []*DiskTrouble `protobuf:"bytes,11,rep,name=disk_troubles,json=diskTroubles,proto3" json:"disk_troubles,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DiskTroubles []*DiskTrouble `protobuf:"bytes,11,rep,name=disk_troubles,json=diskTroubles,proto3" json:"disk_troubles,omitempty"`
+	// All working directories, as the agent was told them.
+	WorkingDirectories []string `protobuf:"bytes,12,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *InspectResponse) Reset() {
@@ -1393,6 +1395,13 @@ func (x *InspectResponse) GetUnusableDirectories() []*WorkingDirectory {
 func (x *InspectResponse) GetDiskTroubles() []*DiskTrouble {
 	if x != nil {
 		return x.DiskTroubles
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetWorkingDirectories() []string {
+	if x != nil {
+		return x.WorkingDirectories
 	}
 	return nil
 }
@@ -1776,7 +1785,9 @@ type SMBMapping struct {
 	// With thorough: why the share could not be entered by the link; empty: it could, or there is no link.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// The Win32 code of the error; 0: none, as of a server that did not answer in time.
-	Win32Code     uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
+	Win32Code uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
+	// Whether the error means that the server refuses the credentials of the mapping, or that Windows has lost them.
+	Refused       bool `protobuf:"varint,6,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1844,6 +1855,13 @@ func (x *SMBMapping) GetWin32Code() uint32 {
 		return x.Win32Code
 	}
 	return 0
+}
+
+func (x *SMBMapping) GetRefused() bool {
+	if x != nil {
+		return x.Refused
+	}
+	return false
 }
 
 // ISCSISession is a login to a target.
@@ -2066,7 +2084,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
 	"\x04part\x18\a \x01(\rR\x04part\",\n" +
 	"\x0eInspectRequest\x12\x1a\n" +
-	"\bthorough\x18\x01 \x01(\bR\bthorough\"\xe8\x05\n" +
+	"\bthorough\x18\x01 \x01(\bR\bthorough\"\x99\x06\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
 	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
@@ -2081,7 +2099,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\bcomplete\x18\t \x01(\bR\bcomplete\x12\\\n" +
 	"\x14unusable_directories\x18\n" +
 	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x12I\n" +
-	"\rdisk_troubles\x18\v \x03(\v2$.csiproxy.admin.v1alpha1.DiskTroubleR\fdiskTroubles\"9\n" +
+	"\rdisk_troubles\x18\v \x03(\v2$.csiproxy.admin.v1alpha1.DiskTroubleR\fdiskTroubles\x12/\n" +
+	"\x13working_directories\x18\f \x03(\tR\x12workingDirectories\"9\n" +
 	"\vPublication\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
@@ -2108,7 +2127,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\bDangling\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
-	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\x8e\x01\n" +
+	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\xa8\x01\n" +
 	"\n" +
 	"SMBMapping\x12\x1f\n" +
 	"\vremote_path\x18\x01 \x01(\tR\n" +
@@ -2117,7 +2136,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x04link\x18\x03 \x01(\tR\x04link\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1d\n" +
 	"\n" +
-	"win32_code\x18\x05 \x01(\rR\twin32Code\"D\n" +
+	"win32_code\x18\x05 \x01(\rR\twin32Code\x12\x18\n" +
+	"\arefused\x18\x06 \x01(\bR\arefused\"D\n" +
 	"\fISCSISession\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
 	"\tconnected\x18\x02 \x01(\bR\tconnected\"f\n" +
