@@ -109,7 +109,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// warnOfDirectories logs which working directories cannot be used as they are. Nobody waits for it: Windows may hang.
+// warnOfDirectories logs which working directories cannot be used as they are. The start does not wait for it: Windows may hang.
 func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
 	n, err := a.Node()
 	if err != nil {

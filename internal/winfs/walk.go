@@ -27,8 +27,8 @@ type Walk struct {
 	// Pin: until the location is closed, prevent everything on the way from being renamed or removed, for calls that take
 	// a path as text.
 	Pin bool
-	// Look: hold no share, so that the removal of its mapping waits for no server. What is opened after the removal may
-	// show the server the account of this machine, so look at shares only that were mapped a moment ago.
+	// Look: hold no share, so that the removal of its mapping waits for no server. If the removal comes between the check
+	// of the mapping and the opening, the server is shown the account of this machine, as after a removal by others.
 	Look bool
 }
 

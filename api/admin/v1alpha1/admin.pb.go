@@ -1533,7 +1533,7 @@ type DiskTrouble struct {
 	// Whether it answers, and holds data in place of a partition table that Windows knows. This is looked for only while a
 	// mount point misses its volume.
 	Unreadable bool `protobuf:"varint,2,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
-	// What it holds, or why it does not answer.
+	// The kind of its content, or why it does not answer.
 	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
