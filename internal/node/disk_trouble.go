@@ -13,7 +13,7 @@ import (
 
 // DiskTrouble is a disk that is present and cannot be used.
 type DiskTrouble struct {
-	Disk    string // "disk 1", or its device interface
+	Disk    string // "disk 1", or "a disk" whose number is not known either
 	Content string // what it holds in place of a partition table; "": it does not answer
 	Err     error  // why it does not answer
 }
@@ -22,23 +22,23 @@ type DiskTrouble struct {
 // Windows calls raw, and returns those that are not blank.
 func (d *Disks) Troubles(ctx context.Context, content bool) ([]DiskTrouble, error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []DiskTrouble, _ error) {
-		paths, err := o.Kernel.DiskInterfaces()
-		if err != nil {
-			return nil, errdefs.Errorf(err, "listing the disks")
-		}
-		for i, a := range forEach(o, paths, operation.DeviceInterface, func(o *op, path string) (DiskTrouble, error) {
-			found, err := oneDisk(o, path, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
-			return DiskTrouble{Disk: fmt.Sprintf("disk %d", found.number), Content: found.value}, err
-		}) {
-			switch {
-			case errdefs.IsMissing(a.Err): // it has gone meanwhile
-			case a.Err != nil:
-				all = append(all, DiskTrouble{Disk: paths[i], Err: a.Err})
-			case a.Value.Content != "":
-				all = append(all, a.Value)
+		found, unknown, err := everyDisk(o, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
+		for _, d := range found {
+			if d.value != "" {
+				all = append(all, DiskTrouble{Disk: fmt.Sprintf("disk %d", d.number), Content: d.value})
 			}
 		}
-		return all, nil
+		for _, d := range unknown {
+			if errdefs.IsMissing(d.err) { // it has gone meanwhile
+				continue
+			}
+			name := "a disk"
+			if d.number >= 0 {
+				name = fmt.Sprintf("disk %d", d.number)
+			}
+			all = append(all, DiskTrouble{Disk: name, Err: d.err})
+		}
+		return all, err
 	})
 }
 
