@@ -137,7 +137,7 @@ func TestOffWindowsUnixSockets(t *testing.T) {
 		}
 		echoed <- err
 	}()
-	connection, err := net.Dial("unix", path)
+	connection, err := net.Dial("unix", "/csi/csi.sock") // as gRPC has it of unix:///csi/csi.sock
 	must(t, "connecting", err)
 	_, err = io.WriteString(connection, "sent")
 	must(t, "sending", err)

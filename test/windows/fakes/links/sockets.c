@@ -40,6 +40,8 @@ static HANDLE port_file(const struct unix_address *a, DWORD access, DWORD dispos
 {
 	WCHAR path[UNIX_PATH + 1] = {0};
 	MultiByteToWideChar(CP_UTF8, 0, a->path, -1, path, UNIX_PATH);
+	for (WCHAR *c = path; *c; c++)
+		*c = *c == '/' ? '\\' : *c; // a path that begins with / is one of Linux for Wine
 	return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, disposition, 0, NULL);
 }
 
