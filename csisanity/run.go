@@ -23,6 +23,7 @@ package csisanity
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,6 +33,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"github.com/kubernetes-csi/csi-test/v5/pkg/sanity"
@@ -81,8 +83,8 @@ func Run(t *testing.T, suites ...Suite) []Result {
 	for _, s := range suites {
 		config := s.config(t)
 		ginkgo.Describe(s.Name, func() {
-			context := sanity.GinkgoTest(config)
-			t.Cleanup(context.Finalize)
+			suite := sanity.GinkgoTest(config)
+			t.Cleanup(suite.Finalize)
 		})
 	}
 	var report ginkgo.Report
@@ -129,7 +131,9 @@ func (s Suite) nodeID(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	info, err := csi.NewNodeClient(connection).NodeGetInfo(t.Context(), &csi.NodeGetInfoRequest{})
+	starting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	info, err := csi.NewNodeClient(connection).NodeGetInfo(starting, &csi.NodeGetInfoRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatalf("asking the plugin for its node: %v", err)
 	}

@@ -5,7 +5,8 @@
 #
 # runs a Windows program that calls CSI Proxy, such as the binary of a CSI driver, under Wine on Linux: against the named pipes of
 # csi-proxy.exe, with an emulated node whose directories and links are the program's own C:\var. With a CALLER, which calls the program,
-# the program is ended after it, and the exit code is the CALLER's; else it is the PROGRAM's. csi-sanity as CALLER is built for you.
+# the program is ended after it, and the exit code is the CALLER's; else it is the PROGRAM's. csi-sanity as CALLER is built for you; with
+# -controller=disks or -controller=shares among its arguments, it brings the controller, for a plugin that serves the node alone.
 #
 #   -o DIR       what is left afterwards: journal, tree, logs, the node's files. It must be empty (default: a new directory)
 #   -s SCENARIO  the node's profile or scenario file (default: the default node)
@@ -15,7 +16,7 @@
 #   -t SECONDS   end all of it after that time and exit 124 (default: 300)
 #   -b DIR       csi-proxy-emulated.exe, csi-proxyctl.exe and fake-links.dll are there, already built
 #
-# In PROGRAM and CALLER, whose working directory is Z:\work, DIR is Z:\work. Needs root, as hack/wine.sh does.
+# In PROGRAM and CALLER, which start in C:\, DIR is Z:\work. Needs root, as hack/wine.sh does.
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
@@ -61,7 +62,9 @@ words=() first=1
 for word in "$@"; do
 	if [ -n "$first" ]; then
 		if [ "$word" = csi-sanity ]; then
-			(cd "$repository/csisanity" && GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build -o "$programs/csi-sanity.exe" github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity)
+			sanity=(go build) suite=github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity
+			[[ " $* " != *' -controller='* ]] || sanity=(go test -c -vet=off) suite=.
+			(cd "$repository/csisanity" && GOOS=windows GOARCH=amd64 CGO_ENABLED=0 "${sanity[@]}" -trimpath -o "$programs/csi-sanity.exe" "$suite")
 			word=csi-sanity.exe
 		else
 			[ -f "$word" ] || die "no such program: $word"

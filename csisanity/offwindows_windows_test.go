@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csisanity
+
+import (
+	"flag"
+	"testing"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+)
+
+// The flags are csi-sanity's own name for the plugin, and ours for the controller that it wants besides.
+var (
+	endpoint = flag.String("csi.endpoint", "", "address of the plugin")
+	volumes  = flag.String("controller", "", "what the volumes are: disks or shares")
+)
+
+// TestOffWindows is the caller csi-sanity of hack/off-windows.sh with -controller.
+func TestOffWindows(t *testing.T) {
+	if *endpoint == "" {
+		t.Skip("needs the plugin and the agent of hack/off-windows.sh")
+	}
+	kinds := map[string]func() Volumes{"disks": Disks, "shares": Shares}
+	if kinds[*volumes] == nil {
+		t.Fatalf("-controller=%s: use disks or shares", *volumes)
+	}
+	control, err := adminclient.Dial(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := csiproxy.New(csiproxy.Options{})
+	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
+	Run(t, Suite{Name: *volumes, Plugin: *endpoint, Node: outside{t, control, client}, Volumes: kinds[*volumes]()})
+}
+
+// outside is the emulated node of an agent in another process.
+type outside struct {
+	t       *testing.T
+	control *adminclient.Client
+	client  *csiproxy.Client
+}
+
+func (n outside) Client() *csiproxy.Client { return n.client }
+
+func (n outside) must(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n outside) AttachDisk(d csiproxytest.Disk) uint32 {
+	n.t.Helper()
+	answer, err := n.control.AttachDisk(n.t.Context(), &admin.AttachDiskRequest{SizeBytes: d.SizeBytes,
+		SerialNumber: d.SerialNumber, ImagePath: d.ImagePath})
+	n.must(err)
+	return answer.GetDiskNumber()
+}
+
+func (n outside) DetachDisk(number uint32) string {
+	n.t.Helper()
+	answer, err := n.control.DetachDisk(n.t.Context(), &admin.DetachDiskRequest{DiskNumber: number})
+	n.must(err)
+	return answer.GetImagePath()
+}
+
+func (n outside) GrowDisk(number uint32, sizeBytes int64) {
+	n.t.Helper()
+	_, err := n.control.GrowDisk(n.t.Context(), &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	n.must(err)
+}
+
+func (n outside) AddSMBShare(server, share string, users ...string) {
+	n.t.Helper()
+	_, err := n.control.AddSMBShare(n.t.Context(), &admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	n.must(err)
+}
+
+func (n outside) RemoveSMBShare(server, share string) {
+	n.t.Helper()
+	_, err := n.control.RemoveSMBShare(n.t.Context(), &admin.RemoveSMBShareRequest{Server: server, Share: share})
+	n.must(err)
+}
