@@ -81,7 +81,7 @@ func (s shared) online(number uint32) bool {
 	return false
 }
 
-// Unstage leaves a disk online for its other volumes, whoever mounted them, and also if the client may not look there.
+// Unstage leaves a disk online for the volumes of other drivers, also if the client may not look there.
 // The last one takes it offline.
 func TestUnstageKeepsTheOtherVolumesOfADisk(t *testing.T) {
 	s := startShared(t, testnode.Options{})
