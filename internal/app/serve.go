@@ -95,7 +95,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}()
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
 		"workingDirs", o.WorkingDirs())
-	go warnOfDirectories(told, a, logger)
+	warnOfDirectories(told, a, logger)
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
@@ -109,12 +109,17 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// warnOfDirectories logs which working directories cannot be used as they are. The start does not wait for it: Windows may hang.
+// startLook is how long the start waits for a look at the working directories: Windows may hang.
+const startLook = 2 * time.Second
+
+// warnOfDirectories logs which working directories cannot be used as they are.
 func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
 	n, err := a.Node()
 	if err != nil {
 		return // it stops already
 	}
+	ctx, cancel := context.WithTimeout(ctx, startLook)
+	defer cancel()
 	unusable, _ := n.Filesystem.UnusableDirectories(ctx)
 	for _, d := range unusable {
 		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir", "directory", d.Path,

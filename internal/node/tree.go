@@ -76,14 +76,16 @@ func (o *op) tree() (*Tree, error) {
 	if err != nil {
 		tree.addUnknown("which disk is the system's", err)
 	}
-	found, unknown, err := everyDisk(o, func(o *op, d *disk) (TreeDisk, error) { return o.treeDisk(d) })
+	found, unknown, err := everyDisk(o, func(o *op, d *disk) (treeDisk, error) { return o.treeDisk(d) })
 	if err != nil {
 		return nil, err
 	}
+	places := []diskAnswer[*diskPlace]{}
 	for _, disk := range found {
-		branch := disk.value
+		branch := disk.value.TreeDisk
 		branch.System = slices.Contains(system, branch.Number)
 		tree.Disks = append(tree.Disks, branch)
+		places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
 	}
 	for _, d := range unknown {
 		switch {
@@ -95,7 +97,7 @@ func (o *op) tree() (*Tree, error) {
 		}
 	}
 	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
-	o.attachLocations(tree)
+	o.attachLocations(tree, places)
 	o.attachVolumes(tree, volumes)
 	if lost != nil {
 		tree.addUnknown("on which partition a volume lies", lost)
@@ -150,28 +152,37 @@ func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
 	return disks, err
 }
 
+// treeDisk is a disk, and the facts that decide about its address; nil: it has none.
+type treeDisk struct {
+	TreeDisk
+	place *diskPlace
+}
+
 // treeDisk reads a disk and its partitions, without their volumes.
-func (o *op) treeDisk(d *disk) (TreeDisk, error) {
+func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 	geometry, err := d.geometry()
 	if err != nil {
-		return TreeDisk{}, err
+		return branch, err
 	}
 	state, err := d.state()
 	if err != nil {
-		return TreeDisk{}, err
+		return branch, err
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return TreeDisk{}, err
+		return branch, err
 	}
 	ids := d.ids(o.Context)
-	branch := TreeDisk{
+	branch.TreeDisk = TreeDisk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
 	if device, err := d.storageDevice(); err == nil {
 		branch.BusType = busTypeName(device.BusType)
+		if location, err := d.location(); err == nil {
+			branch.place = &diskPlace{location, device.BusType, layout}
+		}
 	}
 	for _, p := range layout.Partitions {
 		if p.Length > 0 {
@@ -187,8 +198,8 @@ func (o *op) treeDisk(d *disk) (TreeDisk, error) {
 }
 
 // attachLocations gives the disks the addresses that ListDiskLocations has for them, without a withheld LUN.
-func (o *op) attachLocations(tree *Tree) {
-	locations, err := o.diskLocations()
+func (o *op) attachLocations(tree *Tree, places []diskAnswer[*diskPlace]) {
+	locations, err := o.withLUNs(places)
 	if err != nil {
 		tree.addUnknown("the addresses of the disks", err)
 	}

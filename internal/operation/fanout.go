@@ -93,7 +93,7 @@ func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T,
 			x = t.at
 		}
 	})
-	text := fmt.Sprintf("%s has not answered within %v", x, wait)
+	text := fmt.Sprintf("%s has not answered within %v", x, wait.Round(time.Millisecond))
 	if _, oldest := r.unanswered(x, 0); oldest > wait+time.Second {
 		text += fmt.Sprintf("; an earlier call to it has hung for %v", oldest.Round(time.Second))
 	}
