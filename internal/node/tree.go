@@ -15,8 +15,8 @@ import (
 )
 
 // Tree is the storage of a node at one moment: disks, their partitions, the volumes on these, and where they are
-// mounted. It is a report for people. What Windows did not answer is unknown, and says so: people format what has no
-// file system.
+// mounted. It is a report for people. A fact that Windows did not give is marked as unknown, because people format a
+// volume that has no file system.
 type Tree struct {
 	Disks   []TreeDisk // by number
 	Unknown []string   // what belongs to no disk of the tree and why it is not known, one sentence each
@@ -110,7 +110,7 @@ func (t *Tree) addUnknown(what string, why error) {
 	t.Unknown = append(t.Unknown, what+": "+why.Error())
 }
 
-// lose marks the partitions that may have a volume of which nobody knows where it lies.
+// lose marks the partitions that may have a volume whose place is not known.
 func (t *Tree) lose(why error) {
 	for i := range t.Disks {
 		for j := range t.Disks[i].Partitions {

@@ -288,7 +288,7 @@ type GetTreeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The disks by number, offline ones included.
 	Disks []*Disk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
-	// What belongs to no disk above and why it is not known, one sentence each.
+	// The facts that belong to no disk above, and why they are not known, one sentence each.
 	Unknown       []string `protobuf:"bytes,2,rep,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -175,8 +175,8 @@ func (f *Filesystem) Rmdir(ctx context.Context, request *RmdirRequest) (*RmdirRe
 // missing path is NOT_FOUND; a working directory itself is
 // FAILED_PRECONDITION.
 //
-// A path that is a link or a mount point itself is LINK_REFUSED. Whoever may
-// write to the directory above can put one in the place of a directory, and
+// A path that is a link or a mount point itself is LINK_REFUSED. A program with
+// rights on the directory above can put one in the place of a directory, and
 // the call would empty what it leads to. So a volume is emptied through a
 // directory in it, or by FormatVolume of an agent with -erase-on-format.
 func (f *Filesystem) RmdirContents(ctx context.Context, request *RmdirContentsRequest) (*RmdirContentsResponse, error) {

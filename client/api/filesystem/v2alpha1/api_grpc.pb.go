@@ -70,8 +70,8 @@ type FilesystemClient interface {
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
 	//
-	// A path that is a link or a mount point itself is LINK_REFUSED. Whoever may
-	// write to the directory above can put one in the place of a directory, and
+	// A path that is a link or a mount point itself is LINK_REFUSED. A program with
+	// rights on the directory above can put one in the place of a directory, and
 	// the call would empty what it leads to. So a volume is emptied through a
 	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(ctx context.Context, in *RmdirContentsRequest, opts ...grpc.CallOption) (*RmdirContentsResponse, error)
@@ -199,8 +199,8 @@ type FilesystemServer interface {
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
 	//
-	// A path that is a link or a mount point itself is LINK_REFUSED. Whoever may
-	// write to the directory above can put one in the place of a directory, and
+	// A path that is a link or a mount point itself is LINK_REFUSED. A program with
+	// rights on the directory above can put one in the place of a directory, and
 	// the call would empty what it leads to. So a volume is emptied through a
 	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(context.Context, *RmdirContentsRequest) (*RmdirContentsResponse, error)
