@@ -40,7 +40,7 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		c.SocketDir = filepath.Join(c.StateDir, "run")
 	}
 	if c.RecordsDir == "" && c.StateDir != "" {
-		c.RecordsDir = filepath.Join(c.StateDir, "records")
+		c.RecordsDir = filepath.Join(c.StateDir, emulated.RecordsDir)
 	}
 	a := &Agent{close: func() error { return nil }}
 	n, given := c.Kernel.(*emulated.Node)

@@ -228,26 +228,13 @@ func (o *op) isStale(path string) bool {
 }
 
 // endsNowhere returns what is missing where a link to a path of this node ends, 0 if nothing is or if the path policy
-// forbids following.
+// forbids following. If a volume at the end is gone, the search finds its mount point itself.
 func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) DanglingKind {
-	links := winfs.MaxLinks
-	for s.Reparse != nil {
-		// A share or a volume: if the volume is gone, the search finds its mount point itself.
-		if target, err := winfs.TargetOf(s.Reparse); err != nil || target.Kind != winpath.TargetLocal {
-			return 0
-		}
-		next, err := o.LinkTarget(s, at, &links)
-		if err != nil {
-			return 0
-		}
-		if s, err = o.Stat(next, &links); errdefs.IsMissing(err) {
-			return TargetGone
-		} else if err != nil {
-			return 0
-		}
-		at = next
-	}
-	if globalmount.MatchString(at.String()) {
+	end, s, err := o.ResolveFrom(s, at)
+	switch {
+	case errdefs.IsMissing(err):
+		return TargetGone
+	case err == nil && s.Reparse == nil && globalmount.MatchString(end.String()):
 		return NotMounted
 	}
 	return 0

@@ -20,16 +20,11 @@ type Filesystem struct{ node *Node }
 func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
 	return readOf(ctx, f.node, "PathExists", path, f.node.path, operation.Path,
 		func(o *op, path winpath.Path) (bool, error) {
-			links := winfs.MaxLinks
-			loc, _, err := o.LookUp(path, &links)
-			if errdefs.IsMissing(err) {
-				return false, nil
-			}
+			exists, err := o.Exists(path)
 			if err != nil {
-				return false, errdefs.Errorf(err, "looking at %s", path)
+				err = errdefs.Errorf(err, "looking at %s", path)
 			}
-			loc.Close()
-			return true, nil
+			return exists, err
 		})
 }
 
@@ -55,8 +50,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 
 // statOf examines what is at a path.
 func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
-	links := winfs.MaxLinks
-	s, err := o.Stat(path, &links)
+	s, err := o.Stat(path)
 	switch {
 	case errdefs.IsMissing(err):
 		return s, pathNotFound(path, err)
@@ -69,21 +63,16 @@ func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
 // targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
 // and where looking fails: no caller should rely on such a target.
 func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
-	for links := winfs.MaxLinks; s.Reparse != nil; {
-		if id, ok := s.MountedVolume(); ok {
-			system, err := o.SystemVolume()
-			return err == nil && system != id && o.VolumePresent(id)
-		}
-		if share, ok := s.Share(); ok {
-			return o.shareAnswers(share, at)
-		}
-		var err error
-		if at, err = o.LinkTarget(s, at, &links); err != nil {
-			return false
-		}
-		if s, err = o.Stat(at, &links); err != nil {
-			return false
-		}
+	at, s, err := o.ResolveFrom(s, at)
+	if err != nil {
+		return false
+	}
+	if id, ok := s.MountedVolume(); ok {
+		system, err := o.SystemVolume()
+		return err == nil && system != id && o.VolumePresent(id)
+	}
+	if share, ok := s.Share(); ok {
+		return o.shareAnswers(share, at)
 	}
 	return true
 }

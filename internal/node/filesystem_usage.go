@@ -24,27 +24,20 @@ func (f *Filesystem) Usage(ctx context.Context, path string) (Usage, error) {
 }
 
 func (o *op) usage(path winpath.Path) (Usage, error) {
-	links := winfs.MaxLinks
-	for at := path; ; {
-		s, err := o.Stat(at, &links)
-		switch {
-		case errdefs.IsMissing(err):
-			return Usage{}, pathNotFound(path, err)
-		case err != nil:
-			return Usage{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
-		case s.Reparse == nil:
-			return Usage{}, errdefs.NotFound.Errorf(reason.NotMounted, "neither a volume nor a share is mounted at %s", path)
-		}
-		if id, ok := s.MountedVolume(); ok {
-			return o.volumeUsage(id)
-		}
-		if target, ok := s.Share(); ok {
-			return o.shareUsage(target, at)
-		}
-		if at, err = o.LinkTarget(s, at, &links); err != nil {
-			return Usage{}, err
-		}
+	at, s, err := o.Resolve(path)
+	switch {
+	case errdefs.IsMissing(err):
+		return Usage{}, pathNotFound(path, err)
+	case err != nil:
+		return Usage{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
 	}
+	if id, ok := s.MountedVolume(); ok {
+		return o.volumeUsage(id)
+	}
+	if target, ok := s.Share(); ok {
+		return o.shareUsage(target, at)
+	}
+	return Usage{}, errdefs.NotFound.Errorf(reason.NotMounted, "neither a volume nor a share is mounted at %s", path)
 }
 
 func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {

@@ -42,25 +42,19 @@ func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath stri
 }
 
 func (o *op) volumeMountedAt(path winpath.Path) (winpath.VolumeID, error) {
-	links := winfs.MaxLinks
-	for at := path; ; {
-		s, err := o.Stat(at, &links)
-		if errdefs.IsMissing(err) {
-			return winpath.VolumeID{}, notMounted(path, err)
-		}
-		if err != nil {
-			return winpath.VolumeID{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
-		}
-		if s.Reparse == nil {
-			return winpath.VolumeID{}, notMounted(path, nil)
-		}
-		if id, ok := s.MountedVolume(); ok {
-			return id, nil
-		}
-		if at, err = o.LinkTarget(s, at, &links); err != nil {
-			return winpath.VolumeID{}, err
-		}
+	at, s, err := o.Resolve(path)
+	switch {
+	case errdefs.IsMissing(err):
+		return winpath.VolumeID{}, notMounted(path, err)
+	case err != nil:
+		return winpath.VolumeID{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
+	case s.Reparse == nil:
+		return winpath.VolumeID{}, notMounted(path, nil)
 	}
+	if id, ok := s.MountedVolume(); ok {
+		return id, nil
+	}
+	return winpath.VolumeID{}, winfs.LeadsToShare(at)
 }
 
 func notMounted(path winpath.Path, err error) error {

@@ -54,8 +54,13 @@ type File struct {
 }
 
 // Stat examines the object at a path.
-func (fs *FS) Stat(path winpath.Path, links *int) (Stat, error) {
-	loc, h, err := fs.LookUp(path, links)
+func (fs *FS) Stat(path winpath.Path) (Stat, error) {
+	links := MaxLinks
+	return fs.stat(path, &links)
+}
+
+func (fs *FS) stat(path winpath.Path, links *int) (Stat, error) {
+	loc, h, err := fs.lookUp(path, links)
 	if err != nil {
 		return Stat{}, err
 	}

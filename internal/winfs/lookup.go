@@ -12,9 +12,23 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// LookUp opens what is at a path, only to look at it; the location closes the handle. Without links on the way one
+// Exists reports whether anything is at a path; a link or mount point counts, wherever it leads.
+func (fs *FS) Exists(path winpath.Path) (bool, error) {
+	links := MaxLinks
+	loc, _, err := fs.lookUp(path, &links)
+	if errdefs.IsMissing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	loc.Close()
+	return true, nil
+}
+
+// lookUp opens what is at a path, only to look at it; the location closes the handle. Without links on the way one
 // opening below the working directory does; everything else is walked.
-func (fs *FS) LookUp(path winpath.Path, links *int) (*Location, kernel.Handle, error) {
+func (fs *FS) lookUp(path winpath.Path, links *int) (*Location, kernel.Handle, error) {
 	root, rest, err := fs.checkDirs(path)
 	if err != nil {
 		return nil, nil, err

@@ -77,13 +77,20 @@ func below(dir, path string) (rest string, ok bool) {
 	}
 }
 
+// RecordsDir is the directory, in that of the node, for the agent's records of the node's shares and volumes.
+const RecordsDir = "records"
+
 // stateDirs returns the directories that make up a node together with node.json.
-func stateDirs() []string { return []string{disksDir, sharesDir} }
+func stateDirs() []string { return []string{disksDir, sharesDir, RecordsDir} }
 
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
 func (n *Node) copyState(to string, disks []diskState) error {
 	for _, name := range stateDirs() {
-		if err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name)); err != nil {
+		err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
+		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // an older node, or one without an agent
+			err = n.host.mkdirAll(filepath.Join(to, name), 0o700)
+		}
+		if err != nil {
 			return err
 		}
 	}
