@@ -75,8 +75,8 @@ func (d foundDisk) is(o *op) func(*disk) error {
 	}
 }
 
-// look asks all disks for what tells one from another, by number. What the disks hold, and what Windows needs, matters
-// for LUNs alone.
+// look asks all disks for what tells one from another, by number. For LUNs, it also asks what they hold, and which of
+// them Windows needs.
 func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, error) {
 	answers, err := eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
 		if before != nil {

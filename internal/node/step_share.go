@@ -149,7 +149,7 @@ func (o *op) atShare(use records.Use, do func(key string) error) error {
 }
 
 // leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. While
-// it is not known who uses the share, the record stays, and whoever leaves the share later removes the mapping: an
+// it is not known who uses the share, the record stays, and a later call that leaves the share removes the mapping: an
 // extra mapping is better than a pod without its share.
 func (o *op) leaveShare(key string, target winpath.Path) error {
 	log := o.node.records

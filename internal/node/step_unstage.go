@@ -149,8 +149,8 @@ func (o *op) takeDiskOffline(number uint32, id winpath.VolumeID) error {
 	return o.takeOffline(d)
 }
 
-// hasMountedVolume reports whether a volume of a disk is mounted, whoever mounted it. None is mounted by the agent
-// while the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
+// hasMountedVolume reports whether a volume of a disk is mounted, by any program. None is mounted by the agent while
+// the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
 func (o *op) hasMountedVolume(d *disk) (bool, error) {
 	layout, err := d.layout()
 	if err != nil {

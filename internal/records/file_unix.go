@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// open opens a regular file to read it, follows no link and waits for nobody.
+// open opens a regular file to read it, follows no link and does not wait.
 func open(file string) (*os.File, error) { return openRegular(file, os.O_RDONLY) }
 
 func openRegular(file string, flags int) (*os.File, error) {

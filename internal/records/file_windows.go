@@ -28,8 +28,8 @@ func openRegular(file string, access, share, disposition uint32) (*os.File, erro
 	return regular(os.NewFile(uintptr(h), file))
 }
 
-// tryLock takes the lock of a file, which lasts until it is closed: it opens the file without sharing. It returns nil if
-// the file is locked already.
+// tryLock takes the lock of a file, which lasts until it is closed: it opens the file without sharing. It returns nil
+// if the file is locked already.
 func tryLock(file string) (*os.File, error) {
 	f, err := openRegular(file, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, windows.OPEN_ALWAYS)
 	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {

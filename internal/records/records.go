@@ -139,7 +139,7 @@ func (d *Dir) PutUnstaging(u Unstaging) error { return d.put(d.file(u.Target, un
 // RemoveUnstaging removes the record of a volume that was unstaged, if there is one.
 func (d *Dir) RemoveUnstaging(target string) error { return remove(d.file(target, unstagingSuffix)) }
 
-// read reads a record. Only a regular file is one, and it is short: whatever somebody put there, reading ends.
+// read reads a record. Only a regular file is one, and it is short: reading ends, whatever is there.
 func read(file string, record any) error {
 	f, err := open(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -80,7 +80,9 @@ func TestPlanted(t *testing.T) {
 		_, errAll := d.Uses()
 		_, errUnstaging := d.Unstaging(target)
 		_, errLock := d.Lock(t.Context(), share)
-		for of, err := range map[string]error{"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a lock": errLock} {
+		for of, err := range map[string]error{
+			"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a lock": errLock,
+		} {
 			if err == nil && !(of == "a lock" && what == "an endless file") || errors.Is(err, records.ErrNone) {
 				t.Errorf("%s in the place of %s: %v", what, of, err)
 			}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+)
+
+// stepCosts returns how many kernel calls each step makes, but for those that read a disk or volume, on a node with
+// some more disks, each with a volume of its own that this agent has not seen.
+func stepCosts(t *testing.T, more int) map[string]int {
+	t.Helper()
+	n := testnode.Start(t, testnode.Options{})
+	for i := range more {
+		_, err := n.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("more-", i),
+			Adapter: uint8(2 + i/200), LUN: uint8(i % 200), Formatted: true})
+		noError(t, err)
+	}
+	steps, costs, link := n.Client().NodeSteps, map[string]int{}, staging+"-link"
+	do := func(name string, step func() error) {
+		t.Helper()
+		before := n.Newest()
+		noError(t, step())
+		for _, e := range n.Journal() {
+			if e.GetSequence() <= before || e.GetKernel() == nil || e.GetKernel().GetFunction() == "ReadAt" {
+				continue
+			}
+			costs[name]++
+			if e.GetKernel().GetFunction() == "DiskInterfaces" {
+				costs[name+", lists of disks"]++
+			}
+		}
+	}
+	stage := func() error {
+		_, err := steps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging,
+			Disk: &nodesteps.StageDiskRequest_SerialNumber{SerialNumber: "vol0123456789abcdef1"}})
+		return err
+	}
+	unstage := func(at string) func() error {
+		return func() error {
+			_, err := steps.Unstage(t.Context(), &nodesteps.UnstageRequest{TargetPath: at})
+			return err
+		}
+	}
+	do("StageDisk", stage)
+	do("StageDisk again", stage)
+	do("Publish", func() error {
+		_, err := steps.Publish(t.Context(), &nodesteps.PublishRequest{SourcePath: staging, TargetPath: link})
+		return err
+	})
+	do("Expand", func() error {
+		_, err := steps.Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: link})
+		return err
+	})
+	do("GetVolume", func() error {
+		_, err := steps.GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: link})
+		return err
+	})
+	do("GetUsage", func() error {
+		_, err := steps.GetUsage(t.Context(), &nodesteps.GetUsageRequest{TargetPath: link})
+		return err
+	})
+	do("Unstage of a link", unstage(link))
+	do("Unstage", unstage(staging))
+	return costs
+}
+
+// A step asks Windows little, and no more on a node with many disks: StageDisk lists them once, by five calls for each,
+// and looks once for its new volume among those that it does not know, by two.
+func TestStepsAskLittle(t *testing.T) {
+	few := stepCosts(t, 0)
+	if few["StageDisk"] > 130 || few["StageDisk, lists of disks"] != 1 {
+		t.Errorf("StageDisk makes %d kernel calls, and %d lists of all disks", few["StageDisk"],
+			few["StageDisk, lists of disks"])
+	}
+	more := 20
+	if testnode.Long() {
+		more = 300
+	}
+	want := maps.Clone(few)
+	want["StageDisk"] += (5 + 2) * more
+	want["StageDisk again"] += 5 * more
+	if diff := cmp.Diff(want, stepCosts(t, more)); diff != "" {
+		t.Errorf("with %d more disks (-want +got):\n%s", more, diff)
+	}
+}
