@@ -54,7 +54,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestPlanted: whatever somebody put in the place of a record or a lock, reading ends, and nothing is made elsewhere.
+// TestPlanted: whatever is in the place of a record or a lock, reading ends, and nothing is made elsewhere.
 func TestPlanted(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	for what, plant := range planted(outside) {
