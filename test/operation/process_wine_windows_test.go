@@ -36,7 +36,7 @@ func answersOnWine() map[string]string {
 		"nodesteps Expand":     "Internal CM_Locate_DevNodeW ERROR_GEN_FAILURE",
 		"nodesteps GetUsage":   "NotFound", // a plain directory
 		"nodesteps Publish":    "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
-		"nodesteps StageDisk":  "Internal CM_Get_Device_Interface_ListW ERROR_GEN_FAILURE",
+		"nodesteps StageDisk":  "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
 		"nodesteps StageShare": "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
 		"nodesteps Unstage":    "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
 
