@@ -81,6 +81,7 @@ const (
 	readOnly   meaning = "read-only"
 	keepSize   meaning = "size is kept"
 	access     meaning = "entries of an access list"
+	expected   meaning = "marks that a disk must have"
 	diskTotal  meaning = "total bytes of the disk"
 	abnormal   meaning = "something is wrong"
 	condition  meaning = "condition in words"
@@ -114,8 +115,8 @@ func meaningOf(field string) meaning {
 		"MutualChapSecret": mutualSecret, "target_portals": portals, "iqns": targets,
 		"page83_id": page83, "lun": unit, "azure_lun": azureUnit, "ebs_volume_id": ebsVolume, "gce_device_name": gceDevice,
 		"eui64": eui64, "vsphere_uuid": diskUUID, "model": model,
-		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "access": access, "disk_bytes": diskTotal,
-		"abnormal": abnormal, "message": condition, "reason": conditions,
+		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "access": access,
+		"expected": expected, "disk_bytes": diskTotal, "abnormal": abnormal, "message": condition, "reason": conditions,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,
 	}[field]
 }
