@@ -75,7 +75,7 @@ func volumes(ts *testscript.TestScript, neg bool, args []string) {
 		if args[0] == "stage" {
 			ctl(ts, "fs", "mkdir", dir)
 			write(ts, false, []string{dir + `\vol_data.json`, fmt.Sprintf(`{"driverName": %q}`, driver)})
-			ctl(ts, "disk", "stage", dir+`\globalmount`, "--disk", fmt.Sprint(i))
+			ctl(ts, "disk", "stage", fmt.Sprint(i), dir+`\globalmount`)
 			continue
 		}
 		pod := fmt.Sprintf(`C:\var\lib\kubelet\pods\pod%d\volumes\kubernetes.io~csi\pv%d`, i, i)

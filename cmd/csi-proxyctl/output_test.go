@@ -27,10 +27,10 @@ func TestMessagesAsJSON(t *testing.T) {
 		{
 			"numbers are numbers, names are in camel case",
 			message{&admin.Partition{Number: 1, OffsetBytes: 1 << 40, Volume: &admin.Volume{MountPoints: []string{`C:\`}}}},
-			`{"number":1,"offsetBytes":1099511627776,"sizeBytes":0,"kind":"","volume":{"id":"","fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"],"unknown":""},"unknown":""}`,
+			`{"number":1,"offsetBytes":1099511627776,"sizeBytes":0,"kind":"","volume":{"id":"","fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"],"unknown":""},"attributes":[],"unknown":""}`,
 		},
 		{"what is not there is null", message{&admin.Partition{}},
-			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null,"unknown":""}`},
+			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null,"attributes":[],"unknown":""}`},
 		{
 			"enums are words, times are texts",
 			message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING,

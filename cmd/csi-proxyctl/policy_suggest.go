@@ -184,11 +184,11 @@ func driverDir(path winpath.Path) string {
 	for i, name := range names {
 		below := names[i+1:]
 		switch folded := winpath.Fold(name); {
-		case folded == "PODS":
+		case folded == "pods":
 			depth = i + 1
-		case folded == "PLUGINS" && len(below) > 0 && winpath.Fold(below[0]) != "KUBERNETES.IO":
+		case folded == "plugins" && len(below) > 0 && winpath.Fold(below[0]) != "kubernetes.io":
 			depth = i + 2
-		case folded == "PLUGINS" && len(below) > 2 && winpath.Fold(below[1]) == "CSI":
+		case folded == "plugins" && len(below) > 2 && winpath.Fold(below[1]) == "csi":
 			depth = i + 4
 		default:
 			continue

@@ -257,7 +257,7 @@ func TestResolvesToThisMachine(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	var addresses []netip.Addr
-	n, err := New(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`},
+	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`},
 		Resolve: func(_ context.Context, _, host string) ([]netip.Addr, error) {
 			if host != "fs.emulated" {
 				t.Errorf("resolves %s", host)

@@ -51,7 +51,7 @@ type TreePartition struct {
 	Unknown     string // why it is not known which volume is on it; empty: Volume, or none
 	Volume      *TreeVolume
 
-	getsVolume bool
+	GetsVolume bool // when its disk is online
 }
 
 // TreeVolume is the volume on a partition.
@@ -115,7 +115,7 @@ func (t *Tree) lose(why error) {
 	for i := range t.Disks {
 		for j := range t.Disks[i].Partitions {
 			p := &t.Disks[i].Partitions[j]
-			if t.Disks[i].Online && p.getsVolume && p.Volume == nil {
+			if t.Disks[i].Online && p.GetsVolume && p.Volume == nil {
 				p.Unknown = why.Error()
 			}
 		}
@@ -188,7 +188,7 @@ func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 		if p.Length > 0 {
 			branch.Partitions = append(branch.Partitions, TreePartition{
 				Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p),
-				Attributes: attributesOf(p), getsVolume: getsVolume(p),
+				Attributes: attributesOf(p), GetsVolume: getsVolume(p),
 			})
 		}
 	}
