@@ -84,7 +84,8 @@ func open(k kernel.Kernel, o Options) (*Node, error) {
 		o.Logger = klog.Background()
 	}
 	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
-	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.For(operation.Everything()).Disks)), server.Options{Logger: o.Logger})
+	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.For(operation.Everything()).Disks)),
+		server.Options{Logger: o.Logger})
 	opened := &Node{node: n, readOnly: calls.Typed(local, "disk")}
 	opened.client = csiproxy.Over(connection{local, opened})
 	return opened, nil

@@ -32,7 +32,8 @@ func inspect(ctx context.Context, a Agent, thorough bool) (*api.InspectResponse,
 	return InspectOf(ctx, n, thorough), nil
 }
 
-// InspectOf returns what Inspect answers about a node. Parts that need no links are looked at beside the search for links.
+// InspectOf returns what Inspect answers about a node. Parts that need no links are looked at beside the search for
+// links.
 func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectResponse {
 	response := &api.InspectResponse{WorkingDirectories: n.Filesystem.WorkingDirs()}
 	for _, p := range n.MissingPrivileges() {

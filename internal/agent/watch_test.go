@@ -207,7 +207,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 		t.Errorf("the call that hangs: %v", err)
 	}
 	<-followed
-	a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
+	_ = a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
 }
 
 func TestRealNodeHasNoJournal(t *testing.T) {

@@ -61,7 +61,8 @@ func diskMethods(n *node.Node) []server.Method {
 // getDiskNumberByName returns the one method of an old version that the hub does not have.
 func getDiskNumberByName(n *node.Node) server.Method {
 	return unary(n, "GetDiskNumberByName", server.LimitRead,
-		func(ctx context.Context, n *node.Node, r *v1alpha1.GetDiskNumberByNameRequest) (*v1alpha1.GetDiskNumberByNameResponse, error) {
+		func(ctx context.Context, n *node.Node,
+			r *v1alpha1.GetDiskNumberByNameRequest) (*v1alpha1.GetDiskNumberByNameResponse, error) {
 			number, err := n.Disks.GetDiskNumberByName(ctx, r.GetDiskName())
 			return &v1alpha1.GetDiskNumberByNameResponse{DiskNumber: strconv.FormatUint(uint64(number), 10)}, err
 		})

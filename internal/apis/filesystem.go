@@ -18,10 +18,12 @@ func filesystemMethods(n *node.Node) []server.Method {
 				exists, err := n.Filesystem.PathExists(ctx, r.GetPath())
 				return &api.PathExistsResponse{Exists: exists}, err
 			}),
-		unary(n, "Mkdir", server.LimitWrite, func(ctx context.Context, n *node.Node, r *api.MkdirRequest) (*api.MkdirResponse, error) {
+		unary(n, "Mkdir", server.LimitWrite, func(ctx context.Context, n *node.Node,
+			r *api.MkdirRequest) (*api.MkdirResponse, error) {
 			return &api.MkdirResponse{}, n.Filesystem.Mkdir(ctx, r.GetPath())
 		}),
-		unary(n, "Rmdir", server.LimitWrite, func(ctx context.Context, n *node.Node, r *api.RmdirRequest) (*api.RmdirResponse, error) {
+		unary(n, "Rmdir", server.LimitWrite, func(ctx context.Context, n *node.Node,
+			r *api.RmdirRequest) (*api.RmdirResponse, error) {
 			return &api.RmdirResponse{}, n.Filesystem.Rmdir(ctx, r.GetPath(), r.GetForce())
 		}),
 		unary(n, "RmdirContents", server.LimitWrite,

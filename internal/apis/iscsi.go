@@ -19,12 +19,14 @@ func iscsiMethods(n *node.Node) []server.Method {
 				return &api.AddTargetPortalResponse{}, n.ISCSI.AddTargetPortal(ctx, portal(r))
 			}),
 		unary(n, "DiscoverTargetPortal", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
 				names, err := n.ISCSI.DiscoverTargetPortal(ctx, portal(r))
 				return &api.DiscoverTargetPortalResponse{Iqns: names}, err
 			}),
 		unary(n, "RemoveTargetPortal", server.LimitWrite,
-			func(ctx context.Context, n *node.Node, r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
 				return &api.RemoveTargetPortalResponse{}, n.ISCSI.RemoveTargetPortal(ctx, portal(r))
 			}),
 		unary(n, "ListTargetPortals", server.LimitRead,
@@ -57,7 +59,8 @@ func iscsiMethods(n *node.Node) []server.Method {
 				return &api.GetTargetDisksResponse{DiskIDs: disks}, err
 			}),
 		unary(n, "SetMutualChapSecret", server.LimitWrite,
-			func(ctx context.Context, n *node.Node, r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {
 				return &api.SetMutualChapSecretResponse{}, n.ISCSI.SetMutualCHAPSecret(ctx, node.Secret(r.GetMutualChapSecret()))
 			}),
 	}

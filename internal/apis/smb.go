@@ -14,14 +14,16 @@ import (
 func smbMethods(n *node.Node) []server.Method {
 	return []server.Method{
 		unary(n, "NewSmbGlobalMapping", server.LimitWrite,
-			func(ctx context.Context, n *node.Node, r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
 				password := node.Secret(r.GetPassword())
 				r.Password = "" // its memory cannot be wiped, but nothing refers to it any more
 				err := n.SMB.NewSMBGlobalMapping(ctx, r.GetRemotePath(), r.GetLocalPath(), r.GetUsername(), password)
 				return &api.NewSmbGlobalMappingResponse{}, err
 			}),
 		unary(n, "RemoveSmbGlobalMapping", server.LimitWrite,
-			func(ctx context.Context, n *node.Node, r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
 				return &api.RemoveSmbGlobalMappingResponse{}, n.SMB.RemoveSMBGlobalMapping(ctx, r.GetRemotePath())
 			}),
 	}

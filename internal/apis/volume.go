@@ -14,7 +14,8 @@ import (
 func volumeMethods(n *node.Node) []server.Method {
 	return []server.Method{
 		unary(n, "ListVolumesOnDisk", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
 				ids, err := n.Volumes.ListVolumesOnDisk(ctx, r.GetDiskNumber(), r.GetPartitionNumber())
 				return &api.ListVolumesOnDiskResponse{VolumeIds: ids}, err
 			}),
@@ -27,7 +28,8 @@ func volumeMethods(n *node.Node) []server.Method {
 				return &api.UnmountVolumeResponse{}, n.Volumes.UnmountVolume(ctx, r.GetVolumeId(), r.GetTargetPath())
 			}),
 		unary(n, "IsVolumeFormatted", server.LimitRead,
-			func(ctx context.Context, n *node.Node, r *api.IsVolumeFormattedRequest) (*api.IsVolumeFormattedResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.IsVolumeFormattedRequest) (*api.IsVolumeFormattedResponse, error) {
 				formatted, err := n.Volumes.IsVolumeFormatted(ctx, r.GetVolumeId())
 				return &api.IsVolumeFormattedResponse{Formatted: formatted}, err
 			}),
@@ -45,12 +47,14 @@ func volumeMethods(n *node.Node) []server.Method {
 				return &api.GetVolumeStatsResponse{TotalBytes: stats.TotalBytes, UsedBytes: stats.UsedBytes}, err
 			}),
 		unary(n, "GetDiskNumberFromVolumeID", server.LimitRead,
-			func(ctx context.Context, n *node.Node, r *api.GetDiskNumberFromVolumeIDRequest) (*api.GetDiskNumberFromVolumeIDResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.GetDiskNumberFromVolumeIDRequest) (*api.GetDiskNumberFromVolumeIDResponse, error) {
 				number, err := n.Volumes.GetDiskNumberFromVolumeID(ctx, r.GetVolumeId())
 				return &api.GetDiskNumberFromVolumeIDResponse{DiskNumber: number}, err
 			}),
 		unary(n, "GetVolumeIDFromTargetPath", server.LimitRead,
-			func(ctx context.Context, n *node.Node, r *api.GetVolumeIDFromTargetPathRequest) (*api.GetVolumeIDFromTargetPathResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				r *api.GetVolumeIDFromTargetPathRequest) (*api.GetVolumeIDFromTargetPathResponse, error) {
 				id, err := n.Volumes.GetVolumeIDFromTargetPath(ctx, r.GetTargetPath())
 				return &api.GetVolumeIDFromTargetPathResponse{VolumeId: id}, err
 			}),

@@ -122,8 +122,8 @@ func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
 	defer cancel()
 	unusable, _ := n.Filesystem.UnusableDirectories(ctx)
 	for _, d := range unusable {
-		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir", "directory", d.Path,
-			"err", d.Err)
+		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
+			"directory", d.Path, "err", d.Err)
 	}
 }
 

@@ -215,7 +215,7 @@ func (r *report) driverOf(path string) string {
 	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
 		return driver
 	}
-	if of := staged.FindStringSubmatch(path); of != nil && of[1] != "pv" {
+	if of := staged.FindStringSubmatch(path); len(of) > 1 && of[1] != "pv" {
 		return of[1]
 	}
 	return ""

@@ -127,8 +127,8 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 		limit = journalPart
 	}
 	q := journal.Query{
-		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Function: cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
-		Object:    r.GetObject(),
+		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Object: r.GetObject(),
+		Function:  cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
 		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
 	}
 	if r.GetSince() != nil {

@@ -92,8 +92,8 @@ const (
 	noStoredCredentials = "Windows cannot keep the credentials: the security policy DisableDomainCreds forbids it"
 	guestRefused        = "the server takes the user for a guest, and Windows allows no guests"
 	wrongClocks         = "set the clocks of this node and of the server by the domain's"
-	aliasName           = "the server does not know itself by this name: use its own, or register the alias at the server " +
-		"and in the domain"
+	aliasName           = "the server does not know itself by this name: use its own, or register the alias at the " +
+		"server and in the domain"
 )
 
 // SMB returns where the cause of a failed SMB call lies, and what to do, "" where nothing more than the code's text is

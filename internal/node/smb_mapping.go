@@ -127,14 +127,13 @@ func (o *op) notMapped(key string, err error, password Secret) error {
 	if !errors.As(failure, &e) {
 		return failure
 	}
-	class, text := e.Class, ""
+	class, text := e.Class, domainSilent
 	switch cause, means := errdefs.SMB(err); {
 	case means != "":
 		text = means
 	case cause == errdefs.SMBServerSilent:
 		class, text = errdefs.Unavailable, "the server "+serverOf(key)+" does not answer"
 	case cause == errdefs.SMBDomainSilent:
-		text = domainSilent
 	case cause == errdefs.SMBShareMissing:
 		class, text = errdefs.NotFound, "the server "+serverOf(key)+" has no such share"
 	case cause == errdefs.SMBShareDenied:

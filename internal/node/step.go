@@ -75,5 +75,6 @@ func recordError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errdefs.FailedPrecondition.WrapErrorf(err, reason.NoRecords, "the agent's records of shares and volumes: %v", err)
+	return errdefs.FailedPrecondition.WrapErrorf(err, reason.NoRecords,
+		"the agent's records of shares and volumes: %v", err)
 }

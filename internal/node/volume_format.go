@@ -157,8 +157,8 @@ func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
 		if early {
 			p, limit = &fresh, freshTime
 		}
-		unknown := early || errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline,
-			win32.ERROR_WRITE_PROTECT)
+		unknown := early || errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache,
+			kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT)
 		if unknown {
 			extents, lost := o.volumeExtents(id)
 			if lost != nil {

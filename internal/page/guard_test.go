@@ -58,7 +58,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
+		t.Cleanup(func() { _ = c.Close() })
 		_ = c.(*net.TCPConn).SetReadBuffer(1) //nolint:forcetypeassert // of the network tcp
 		_, _ = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 		if _, err := c.Read(make([]byte, 1)); err != nil {

@@ -89,7 +89,8 @@ func LookAt(h kernel.Handle) (*File, error) {
 	return &File{Handle: h, Stat: Stat{Attributes: basic.Attributes, Reparse: reparse}}, nil
 }
 
-// reparseData reads what a reparse point is. File systems without any, FAT and exFAT, do not know the information class.
+// reparseData reads what a reparse point is. File systems without any, FAT and exFAT, do not know the information
+// class.
 // https://github.com/microsoft/STL/issues/2373
 func reparseData(h kernel.Handle, attributes uint32) (*win32.ReparsePoint, error) {
 	if attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 {

@@ -33,8 +33,8 @@ const heldTime = 500 * time.Millisecond
 var ErrReplaced = errors.New("another mount point or link has come there")
 
 // RetryHeld calls f, which makes or removes a mount point, with the path of a directory that the operation holds. It
-// repeats that during a sharing violation, for heldTime. One that stays is taken for that of the operation's own handle;
-// the next call of RetryHeld does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
+// repeats that during a sharing violation, for heldTime. One that stays is taken for that of the operation's own
+// handle; the next call of RetryHeld does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
 func (fs *FS) RetryHeld(l *File, f func(text string) error) (text string, err error) {
 	for {
 		if text, err = MountPointText(l); err == nil {

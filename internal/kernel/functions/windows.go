@@ -7,7 +7,8 @@ import "strings"
 // ofWindows has the functions under the names of Windows' functions, which errors show. A function that several of
 // ours call has the one that is called first.
 var ofWindows = map[string]string{
-	"cm_get_device_interface_list": "DiskInterfaces", "createfile": "OpenDevice", "cm_locate_devnode": "ReenumerateDevices",
+	"cm_get_device_interface_list": "DiskInterfaces", "createfile": "OpenDevice",
+	"cm_locate_devnode":      "ReenumerateDevices",
 	"cm_reenumerate_devnode": "ReenumerateDevices", "cmp_waitnopendinginstallevents": "WaitForDeviceInstalls",
 	"msft_storagesetting.updatehoststoragecache": "UpdateStorageCache", "msft_partition.resize": "ResizePartition",
 	"ntcreatefile": "OpenFile", "getsystemwindowsdirectory": "SystemWindowsDirectory",
@@ -26,8 +27,8 @@ var ofWindows = map[string]string{
 	"getdevicesforiscsisession":         "DevicesForISCSISession",
 	"reportiscsipersistentlogins":       "ISCSIPersistentLogins",
 	"setiscsiinitiatorchapsharedsecret": "SetISCSIInitiatorCHAPSharedSecret",
-	"openscmanager":                     "QueryService", "openservice": "QueryService", "queryserviceconfig": "QueryService",
-	"queryservicestatusex": "QueryService", "controlservice": "StopService", "enumdependentservices": "DependentServices",
+	"openscmanager":                     "QueryService", "openservice": "QueryService",
+	"queryserviceconfig": "QueryService", "queryservicestatusex": "QueryService", "controlservice": "StopService", "enumdependentservices": "DependentServices",
 	"getsystemfirmwaretable": "SystemFirmwareTable", "adjusttokenprivileges": "EnablePrivilege",
 	"regopenkeyex": "RegistryStrings", "regqueryvalueex": "RegistryStrings",
 	"msft_smbglobalmapping": "SMBGlobalMappings", "msft_smbglobalmapping.create": "CreateSMBGlobalMapping",
