@@ -15,7 +15,8 @@ import (
 func systemMethods(n *node.Node) []server.Method {
 	return []server.Method{
 		unary(n, "GetBIOSSerialNumber", server.LimitRead,
-			func(ctx context.Context, n *node.Node, _ *api.GetBIOSSerialNumberRequest) (*api.GetBIOSSerialNumberResponse, error) {
+			func(ctx context.Context, n *node.Node,
+				_ *api.GetBIOSSerialNumberRequest) (*api.GetBIOSSerialNumberResponse, error) {
 				serial, err := n.System.GetBIOSSerialNumber(ctx)
 				return &api.GetBIOSSerialNumberResponse{SerialNumber: serial}, err
 			}),

@@ -252,7 +252,8 @@ func (r *report) owners() {
 	}
 }
 
-// users returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's directories.
+// users returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
+// directories.
 func (r *report) users(d treeview.Disk) (drivers []string, elsewhere bool) {
 	for _, p := range d.Volumes() {
 		for _, path := range p.Volume.MountPoints {

@@ -203,8 +203,8 @@ const (
 	minBootBytes      = 256 << 20 // and after the partition to boot from
 )
 
-// createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and an
-// empty file system in the data partition at the end. It returns that partition's volume.
+// createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and
+// an empty file system in the data partition at the end. It returns that partition's volume.
 func (h *host) createFormattedDisk(home string, record diskState) (guid.GUID, error) {
 	im, err := h.openImage(home)
 	if err != nil {
