@@ -17,10 +17,10 @@ import (
 )
 
 // ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data
-// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits for
-// a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one driver
-// looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk without a
-// data partition are errors.
+// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits
+// for a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one
+// driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
+// without a data partition are errors.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
 	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
 		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })

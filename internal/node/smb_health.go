@@ -55,8 +55,8 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 		key)
 }
 
-// mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known before;
-// nil: nothing. An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
+// mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known
+// before; nil: nothing. An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
 func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping, answers bool) (*kernel.SMBGlobalMapping,
 	error) {
 	mapping := before

@@ -73,8 +73,8 @@ func programOf(process windows.Handle) string {
 	return ""
 }
 
-// now returns the precise time. Go's clock is that of the last tick, up to 16 ms ago, and a client connects sooner after
-// its creation than that.
+// now returns the precise time. Go's clock is that of the last tick, up to 16 ms ago, and a client connects sooner
+// after its creation than that.
 //
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemtimepreciseasfiletime
 func now() (t windows.Filetime) {
