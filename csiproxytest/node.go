@@ -125,7 +125,7 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 		}
 	}
 	a, err := emulation.Start(context.Background(), emulation.Config{
-		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario, NoSync: true}, // no test cuts the host's power
+		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario},
 		Config: agent.Config{
 			PipePrefix:  pipePrefix(o),
 			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,

@@ -25,7 +25,7 @@ import (
 // start opens an emulated node in process.
 func start(t *testing.T, o Options) *csiproxy.Client {
 	t.Helper()
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestAudit(t *testing.T) {
 func TestEraseOnFormat(t *testing.T) {
 	const mount = `C:\var\lib\kubelet\mount`
 	for _, erase := range []bool{false, true} {
-		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+		k, err := emulated.Open(t.TempDir(), emulated.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

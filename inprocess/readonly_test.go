@@ -16,7 +16,7 @@ import (
 
 // TestDiskReadOnly: the attribute is separate from online and offline, and errors are those of the client.
 func TestDiskReadOnly(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func TestAuthentication(t *testing.T) {
 
 // TestInProcess: the groups on a node in this process, as New provides on Windows.
 func TestInProcess(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	must(t, "opening the node", err)
 	t.Cleanup(func() { _ = k.Close() })
 	n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, RequirePrivacy: true})

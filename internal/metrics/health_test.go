@@ -63,7 +63,7 @@ func (s *subject) serve(t *testing.T) func(path string) (code int, text string) 
 }
 
 func TestHealth(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 	t.Helper()
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = disks
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Scenario: &scenario})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
 	if err != nil {
 		t.Fatal(err)
 	}

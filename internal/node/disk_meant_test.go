@@ -18,7 +18,7 @@ func clones(t *testing.T) *Node {
 	s := emulated.DefaultScenario()
 	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
 		{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 2, Formatted: true}}
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s, NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 // TestProtectedDisk: a disk that the device itself protects is read-only, although its attributes do not show it.
 func TestProtectedDisk(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestProtectedDisk(t *testing.T) {
 
 // TestMountedDiskBecomesWritable: Windows may take the volume from the pods that use it, so the log tells it.
 func TestMountedDiskBecomesWritable(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 // TestOfflineDiskThatIsToldToLook: whatever Windows answers then, the disk is offline.
 func TestOfflineDiskThatIsToldToLook(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 		"at two places of a disk": {2, 0, 0, []string{lock, dismount}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

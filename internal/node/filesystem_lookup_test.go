@@ -22,7 +22,7 @@ func TestLookingUp(t *testing.T) {
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true,
 		Letter: "E"})
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Scenario: &scenario})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestLookingUp(t *testing.T) {
 // Whatever makes or removes something, or hands a name to Windows, is walked: no kernel call names more than one
 // component below an open directory.
 func TestChangesAreWalked(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ const treePath = KubeletDir + `\pods\tree`
 // treeNode is a node with an empty directory at treePath, which is host on the host.
 func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, host string) {
 	t.Helper()
-	e, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	e, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

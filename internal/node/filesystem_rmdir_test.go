@@ -18,7 +18,7 @@ import (
 // One that comes later is told that nothing is there.
 func TestJoinedRmdirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+		k, err := emulated.Open(t.TempDir(), emulated.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

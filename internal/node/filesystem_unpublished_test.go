@@ -172,7 +172,7 @@ func TestUnpublished(t *testing.T) {
 			s := emulated.DefaultScenario()
 			s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
 				{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
-			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s, NoSync: true})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
 			if err != nil {
 				t.Fatal(err)
 			}

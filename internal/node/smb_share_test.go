@@ -34,7 +34,7 @@ const (
 // smbNode returns a Node on an emulated node, with an interceptor.
 func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	t.Helper()
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestNoFileShare(t *testing.T) {
 
 // A server whose name leads to this machine is refused, wherever that is written.
 func TestResolvesToThisMachine(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			switches := emulated.DefaultSwitches()
 			switches.ProviderLate = late
-			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER} {
 		synctest.Test(t, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+				k, err := emulated.Open(t.TempDir(), emulated.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

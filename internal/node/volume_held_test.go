@@ -38,7 +38,7 @@ func wantHeld(t *testing.T, k kernel.Kernel, call kernel.Call) {
 // TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
 // or renamed, the mount point itself included.
 func TestMountPointsAreHeld(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestMountPointThatMoves(t *testing.T) {
 // TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is
 // mounted there, so the tree does not show it, and it keeps no iSCSI target connected.
 func TestGhosts(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call k
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.MountPointCallsDelete = object
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
 	if err != nil {
 		t.Fatal(err)
 	}

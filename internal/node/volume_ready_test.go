@@ -57,7 +57,7 @@ func startLate(t *testing.T, ready func() error) (*lateVolumes, *Node) {
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.VolumesArriveLate, switches.VolumeLengthDelayed = true, true
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true, Switches: &switches})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
 	if err != nil {
 		t.Fatal(err)
 	}

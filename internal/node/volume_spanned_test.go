@@ -47,7 +47,7 @@ func (h spannedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 
 // TestSpannedVolumeOnSystemDiskIsRefused: a volume on two disks is spared for the sake of the second.
 func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 
 // TestSystemDiskStaysWritable: Windows would not run for long.
 func TestSystemDiskStaysWritable(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestVolumeThatMoves(t *testing.T) {
 		"MountVolume":  func(n *Node, id string) error { return n.Volumes.MountVolume(t.Context(), id, KubeletDir+`\new`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

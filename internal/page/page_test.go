@@ -37,7 +37,7 @@ type site struct {
 func open(t *testing.T, readOnly bool) *site {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
 		Config: agent.Config{SocketDir: shortDir(t), PipePrefix: "test-" + rand.Text() + "-"}})
 	if err != nil {
 		t.Fatal(err)

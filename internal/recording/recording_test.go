@@ -25,7 +25,7 @@ import (
 
 func open(t *testing.T) *emulated.Node {
 	t.Helper()
-	node, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+	node, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

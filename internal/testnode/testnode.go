@@ -68,7 +68,6 @@ func Start(t testing.TB, o Options) *Node {
 	if o.StateDir == "" {
 		o.StateDir = ShortDir(t)
 	}
-	o.Emulated.NoSync = true // the tests do not pull the host's plug
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
 	var err error
 	n.Agent, err = emulation.Start(t.Context(),

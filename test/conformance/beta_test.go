@@ -41,7 +41,7 @@ func startBeta(t *testing.T, selected ...string) *betaNode {
 	for _, s := range selected {
 		noError(t, apis.Set(s))
 	}
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
 		Config: agent.Config{APIs: apis}})
 	noError(t, err)
 	t.Cleanup(func() {

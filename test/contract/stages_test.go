@@ -57,7 +57,7 @@ func TestConcurrentStages(t *testing.T) {
 		pods = 64
 	}
 	synctest.Test(t, func(t *testing.T) {
-		k, err := emulated.Open(t.TempDir(), emulated.Options{NoSync: true})
+		k, err := emulated.Open(t.TempDir(), emulated.Options{})
 		noError(t, err)
 		defer func() { _ = k.Close() }()
 		n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir},

@@ -52,7 +52,7 @@ func (p agentHome) start(selected ...string) (stop func()) {
 		}
 	}
 	a, err := emulation.Start(p.t.Context(), emulation.Config{
-		StateDir: p.dir, Node: emulated.Options{NoSync: true},
+		StateDir: p.dir, Node: emulated.Options{},
 		Config: agent.Config{APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes},
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func TestOldAgent(t *testing.T) {
 	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1"} {
 		check(t, version, old.Set(version))
 	}
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{NoSync: true},
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
 		Config: agent.Config{APIs: &old}})
 	check(t, "starting the agent", err)
 	t.Cleanup(func() {

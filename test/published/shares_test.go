@@ -39,7 +39,7 @@ func startScenario(t *testing.T, s *emulated.Scenario) shareNode {
 	check(t, "making a directory", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	a, err := emulation.Start(t.Context(), emulation.Config{
-		StateDir: dir, Node: emulated.Options{NoSync: true, Scenario: s},
+		StateDir: dir, Node: emulated.Options{Scenario: s},
 		Config: agent.Config{
 			WorkingDirs: []string{csiproxytest.KubeletDir},
 			PipePrefix:  "shares-" + crand.Text() + "-", // on Windows, as these tests run in parallel

@@ -59,7 +59,7 @@ func open(t *testing.T) *loadNode {
 
 func (p *loadNode) start() error {
 	a, err := emulation.Start(context.Background(), emulation.Config{
-		StateDir: p.dir, Node: emulated.Options{NoSync: true},
+		StateDir: p.dir, Node: emulated.Options{},
 		Config: agent.Config{Interceptor: p.injectFault, PipePrefix: p.pipes, RequirePrivacy: true,
 			Logger: klog.New(quiet{})},
 	})

@@ -106,7 +106,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) open(s *emulated.Scenario) {
 	w.t.Helper()
 	var err error
-	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, NoSync: true, Before: w.beforeHost})
+	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, Before: w.beforeHost})
 	if err != nil {
 		w.t.Fatalf("the node does not open: %v", err)
 	}

@@ -95,7 +95,6 @@ type life struct {
 	want     *life // the undisturbed life; nil: this is it
 	// uncertain: a failed call may or may not have taken effect, as with a fault inside the agent.
 	uncertain bool
-	host      *hostDisturbance // nil: none
 
 	counts    map[string]int // how often each operation was called
 	snapshots map[string]snapshot
@@ -114,16 +113,6 @@ type disturbance struct {
 	switches     *emulated.Switches
 	policy       *policy.Policy // of the agent
 	audit        server.Record  // of its calls
-	host         *hostDisturbance
-}
-
-// hostDisturbance disturbs the host below the emulated node.
-type hostDisturbance struct {
-	dir    string                          // of the node
-	before func(change, path string) error // each operation on the host's files
-	began  func()                          // the node is made
-	synced func()                          // what kubelet and the pod wrote is durable
-	revive func(l *life)                   // after an attempt that failed
 }
 
 // live plays a whole life. Compared with want, it must be in the same state at the same places and end in the same,
@@ -131,10 +120,6 @@ type hostDisturbance struct {
 func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
 	options := emulated.Options{Switches: d.switches}
-	stateDir := ""
-	if d.host != nil {
-		options.Before, stateDir = d.host.before, d.host.dir
-	}
 	if s.profile != "" {
 		scenario, err := emulated.LoadScenario(s.profile)
 		if err != nil {
@@ -142,16 +127,13 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 		}
 		options.Scenario = &scenario
 	}
-	n := testnode.Start(t, testnode.Options{StateDir: stateDir, Emulated: options, Policy: d.policy, Audit: d.audit})
+	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
 	l := &life{
 		subject: s, t: t, node: n, observer: newObserver(t, n.Emulated), calls: newCalls(t, n, d.interruption),
-		want: want, uncertain: d.fault != nil || d.host != nil, host: d.host, counts: make(map[string]int),
+		want: want, uncertain: d.fault != nil, counts: make(map[string]int),
 		snapshots: make(map[string]snapshot),
 	}
 	n.Faults.Calls()
-	if d.host != nil {
-		d.host.began()
-	}
 	if d.fault != nil {
 		n.Faults.Add(*d.fault)
 	}
@@ -174,27 +156,20 @@ func (l *life) firstPod() {
 	l.stage()
 	l.publish()
 	l.node.WriteFile(publish+`\data`, l.name)
-	l.synced()
 	l.getStats()
 	l.compare("in use")
 	l.register() // kubelet and the driver restarted
 	l.stage()
 	l.publish()
 	l.compare("in use")
-	grow := func() error { return l.node.Emulated.GrowDisk(l.disk, l.sizeBytes+growBytes) }
-	err := grow()
-	if err != nil && l.host != nil {
-		l.host.revive(l)
-		err = grow()
-	}
-	if err != nil {
+	if err := l.node.Emulated.GrowDisk(l.disk, l.sizeBytes+growBytes); err != nil {
 		l.t.Fatal(err)
 	}
 	if d, ok := l.driver.(gcp); ok {
 		d.sizeBytes += growBytes
 		l.driver = d
 	}
-	err = l.perform("NodeExpand", func(c *calls) error { return l.driver.Expand(c, publish, l.sizeBytes+growBytes) })
+	err := l.perform("NodeExpand", func(c *calls) error { return l.driver.Expand(c, publish, l.sizeBytes+growBytes) })
 	if !errors.Is(err, l.expandError) {
 		l.t.Fatalf("NodeExpand ends with %v, want %v", err, l.expandError)
 	}
@@ -275,9 +250,6 @@ func (l *life) perform(operation string, f func(c *calls) error) error {
 		if err = f(l.calls); err == nil || (l.expandError != nil && errors.Is(err, l.expandError)) {
 			return err
 		}
-		if l.host != nil {
-			l.host.revive(l)
-		}
 		switch {
 		case attempt > 0 && !l.mayBeStuck(operation):
 			l.t.Fatalf("%s does not recover: %v", l.calls.operation, err)
@@ -323,14 +295,6 @@ func (l *life) prepare(operation string) {
 	}
 	if err := mkdirAll(l.node, path); err != nil {
 		l.t.Fatalf("kubelet cannot make %s: %v", path, err)
-	}
-	l.synced()
-}
-
-// synced makes durable what kubelet and the pod wrote.
-func (l *life) synced() {
-	if l.host != nil {
-		l.host.synced()
 	}
 }
 

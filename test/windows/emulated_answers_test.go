@@ -20,7 +20,7 @@ import (
 // emulatedSubject returns an emulated node whose switches decide the answers.
 func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 	t.Helper()
-	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches, NoSync: true})
+	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
 	if err != nil {
 		t.Fatal(err)
 	}

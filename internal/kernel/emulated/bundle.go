@@ -207,10 +207,7 @@ func (n *Node) claim(b *lockedBundle) error {
 	if b.noted == n.dir {
 		return nil
 	}
-	if err := n.host.writeAt(b.lock, []byte(n.dir+"\n"), 0); err != nil {
-		return err
-	}
-	return n.host.sync(b.lock)
+	return n.host.writeAt(b.lock, []byte(n.dir+"\n"), 0)
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.

@@ -98,14 +98,14 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	number := attachedAs(t, n, DiskSpec{BundlePath: home})
 	must(t, n.Close())
 	swap()
-	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != volumes {
+	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != volumes {
 		_ = other.Close()
 		t.Errorf("a start: %v", err)
 	}
 	back()
 	own := filepath.Join(n.state.Disks[0].home(n.dir), volumesDir)
 	must(t, errors.Join(os.Rename(own, own+"-aside"), os.Symlink(outside, own)))
-	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != own {
+	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != own {
 		_ = other.Close()
 		t.Errorf("a start with a link in the state directory: %v", err)
 	}
@@ -138,7 +138,7 @@ func TestLinkedImage(t *testing.T) {
 	must(t, n.Close())
 	must(t, errors.Join(os.Rename(image, image+"-moved"), os.Symlink(image+"-moved", image)))
 	damaged := new(*DamagedStateError)
-	if other, err := Open(n.dir, Options{NoSync: true}); !errors.As(err, damaged) || (*damaged).File != image {
+	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != image {
 		_ = other.Close()
 		t.Errorf("got %v, want that the image is refused", err)
 	}

@@ -93,7 +93,7 @@ func (n *Node) GrowDisk(number uint32, sizeBytes int64) error {
 			return err
 		}
 		d.record.ImageBytes = sizeBytes
-		return n.follow(nil, func(s *state) { s.disk(d.record.Image).ImageBytes = sizeBytes })
+		return n.follow(func(s *state) { s.disk(d.record.Image).ImageBytes = sizeBytes })
 	})
 }
 
@@ -210,7 +210,7 @@ func (n *Node) pull(disks []*disk, change func(*state)) error {
 	}
 	n.retireGone() // before another node gets the files
 	for _, d := range disks {
-		_ = d.image.file.Close() // every change was durable before
+		_ = d.image.file.Close() // its changes are made
 	}
 	return nil
 }

@@ -151,8 +151,11 @@ func (h *fileHandle) finishDeletion() error {
 // remove deletes the file and frees its name.
 func (h *fileHandle) remove(e entry) error {
 	err := h.content.node.host.deleteEntry(h.parent, e)
-	h.deleted = err == nil || errors.Is(err, errNotDurable)
-	return h.mountGone(e, err)
+	if err != nil {
+		return err
+	}
+	h.deleted = true
+	return h.mountGone(e)
 }
 
 // posixDelete reports whether the file system frees a name while others have the file open.
@@ -232,10 +235,10 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 		return err
 	}
 	err = h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name))
-	if err != nil && !errors.Is(err, errNotDurable) {
+	if err != nil {
 		return errors.Join(err, parent.Close())
 	}
-	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to, err))
+	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to))
 }
 
 // isBelow reports whether a path leads to something in a directory.
@@ -260,17 +263,17 @@ func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
 	return errors.Join(err, parent.Close())
 }
 
-// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move with a result.
+// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move.
 // Otherwise it goes on listing the old ones.
-func (h *fileHandle) mountsMoved(from, to []string, err error) error {
+func (h *fileHandle) mountsMoved(from, to []string) error {
 	inIt := func(m mountState) bool {
 		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))
 	}
 	n := h.content.node
 	if !n.state.Switches.MountManagerNotices || !slices.ContainsFunc(n.state.Mounts, inIt) {
-		return err
+		return nil
 	}
-	return n.follow(err, func(s *state) {
+	return n.follow(func(s *state) {
 		for i, m := range s.Mounts {
 			if inIt(m) {
 				s.Mounts[i].Path = slices.Concat(to, m.Path[len(from):])

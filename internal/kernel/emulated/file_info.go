@@ -4,6 +4,7 @@ package emulated
 
 import (
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -155,7 +156,8 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
 		mode |= 0o200
 	}
-	return h.content.node.host.changeIn(h.parent, h.name, "chmod", func() error { return h.parent.Chmod(h.name, mode) })
+	return h.content.node.host.change("chmod", filepath.Join(h.parent.Name(), h.name),
+		func() error { return h.parent.Chmod(h.name, mode) })
 }
 
 func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
@@ -199,7 +201,7 @@ func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Flush implements kernel.Handle: names are durable already, data is left to the host.
+// Flush implements kernel.Handle: the host decides when files reach its disk.
 func (h *fileHandle) Flush() error {
 	return h.using("FlushFileBuffers", false, func() error {
 		if !h.has(writeAccess) {

@@ -111,7 +111,10 @@ func (h *fileHandle) setReparse(in []byte) error {
 			return err
 		}
 	}
-	return h.mountGone(e, h.content.node.host.setReparse(h.self, r, e.tag))
+	if err := h.content.node.host.setReparse(h.self, r, e.tag); err != nil {
+		return err
+	}
+	return h.mountGone(e)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -128,7 +131,10 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	case e.tag != tag:
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	return h.mountGone(e, h.content.node.host.clearReparse(h.self))
+	if err := h.content.node.host.clearReparse(h.self); err != nil {
+		return err
+	}
+	return h.mountGone(e)
 }
 
 // A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two

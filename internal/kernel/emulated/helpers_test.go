@@ -16,7 +16,6 @@ import (
 // openNode opens a node that is closed when the test ends.
 func openNode(t *testing.T, dir string, o Options) *Node {
 	t.Helper()
-	o.NoSync = true
 	n, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

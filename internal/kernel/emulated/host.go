@@ -5,7 +5,6 @@ package emulated
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,10 +17,7 @@ type host struct {
 	// error replaces the change. Nil outside tests.
 	before func(change, path string) error
 
-	noSync bool // let the host decide when data reaches its disk
-
-	failed   bool       // something failed that may have left a change half done; Node.repair looks after it
-	unsynced []*os.File // directories and files that are not durable, because the host failed to make them so
+	failed bool // something failed that may have left a change half done; Node.repair looks after it
 }
 
 // step is called before each change.
@@ -51,16 +47,6 @@ func (h *host) writeAt(f *os.File, b []byte, offset int64) error {
 	return h.noted(err)
 }
 
-func (h *host) sync(f *os.File) error { return h.durable("sync", f, f.Sync) }
-
-// durable makes something durable.
-func (h *host) durable(change string, f *os.File, sync func() error) error {
-	if err := h.step(change, f.Name()); err != nil || h.noSync {
-		return err
-	}
-	return h.noted(sync())
-}
-
 func (h *host) truncate(f *os.File, size int64) error {
 	if err := h.step("truncate", f.Name()); err != nil {
 		return err
@@ -68,12 +54,9 @@ func (h *host) truncate(f *os.File, size int64) error {
 	return h.noted(f.Truncate(size))
 }
 
-// rename moves a file or directory, which is durable when the new name is: a journaling file system keeps a rename
-// whole.
+// rename moves a file or directory.
 func (h *host) rename(from, to string) error {
-	return h.inParent(to, func(dir *os.Root, _ string) error {
-		return h.changeNames("rename", dir, from, func() error { return os.Rename(from, to) })
-	})
+	return h.change("rename", from, func() error { return os.Rename(from, to) })
 }
 
 func (h *host) mkdir(name string) error { return h.inParent(name, h.mkdirIn) }
@@ -89,7 +72,7 @@ func (h *host) mkdirAll(name string, mode os.FileMode) error {
 		}
 	}
 	return h.inParent(name, func(dir *os.Root, base string) error {
-		return h.changeNames("mkdir", dir, name, func() error { return dir.Mkdir(base, mode) })
+		return h.change("mkdir", name, func() error { return dir.Mkdir(base, mode) })
 	})
 }
 
@@ -117,74 +100,22 @@ func (h *host) inParent(name string, do func(dir *os.Root, name string) error) e
 	return errors.Join(do(dir, filepath.Base(name)), dir.Close())
 }
 
-// errNotDurable means that a change was made, but that the host failed to make it durable. Until it has, every kernel
-// call fails: none may answer with what the host may never keep.
-var errNotDurable = errors.New("the host failed to make it durable")
-
-// changeNames changes the names in a directory and makes the change durable.
-func (h *host) changeNames(change string, dir *os.Root, path string, do func() error) error {
-	return h.change(change, dir, ".", path, do)
-}
-
-// change makes a change and makes it durable by something in a directory, the directory itself with the name ".". A
-// file that cannot be opened, and so not be made durable later, is not changed at all.
-func (h *host) change(change string, dir *os.Root, name, path string, do func() error) error {
+// change makes one change.
+func (h *host) change(change, path string, do func() error) error {
 	if err := h.step(change, path); err != nil {
 		return err
 	}
-	f, err := openIn(dir, name)
-	if err != nil {
-		return h.noted(err)
-	}
-	if err := do(); err != nil {
-		return errors.Join(h.noted(err), f.Close())
-	}
-	if err := h.syncNames(f); err != nil {
-		h.unsynced = append(h.unsynced, f)
-		return fmt.Errorf("%w: %w", errNotDurable, err)
-	}
-	return f.Close()
-}
-
-// syncNames makes the names in a directory durable, or of a file what is not its content.
-func (h *host) syncNames(names *os.File) error {
-	return h.durable("syncdir", names, func() error { return syncDir(names) })
-}
-
-// syncAgain makes durable what could not be made durable before.
-func (h *host) syncAgain() error {
-	for len(h.unsynced) > 0 {
-		names := h.unsynced[0]
-		if err := h.syncNames(names); err != nil {
-			return err
-		}
-		h.unsynced = h.unsynced[1:]
-		_ = names.Close() // a directory handle holds no data
-	}
-	return nil
-}
-
-// forget closes the directories that are not durable, at the end of the node.
-func (h *host) forget() {
-	for _, names := range h.unsynced {
-		_ = names.Close()
-	}
-	h.unsynced = nil
-}
-
-// syncAll makes everything in the state directory durable, files of other processes too.
-func (h *host) syncAll(inDir *os.File) error {
-	return h.durable("syncall", inDir, func() error { return syncFileSystem(inDir) })
+	return h.noted(do())
 }
 
 // The changes go through an open directory. Inside a volume it is never opened by a path from the top.
 
 func (h *host) mkdirIn(dir *os.Root, name string) error {
-	return h.changeNames("mkdir", dir, filepath.Join(dir.Name(), name), func() error { return dir.Mkdir(name, 0o777) })
+	return h.change("mkdir", filepath.Join(dir.Name(), name), func() error { return dir.Mkdir(name, 0o777) })
 }
 
 func (h *host) createIn(dir *os.Root, name string) error {
-	return h.changeNames("create", dir, filepath.Join(dir.Name(), name), func() error {
+	return h.change("create", filepath.Join(dir.Name(), name), func() error {
 		f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			return err
@@ -194,16 +125,16 @@ func (h *host) createIn(dir *os.Root, name string) error {
 }
 
 func (h *host) removeIn(dir *os.Root, name string) error {
-	return h.changeNames("remove", dir, filepath.Join(dir.Name(), name), func() error { return dir.Remove(name) })
+	return h.change("remove", filepath.Join(dir.Name(), name), func() error { return dir.Remove(name) })
 }
 
 func (h *host) renameIn(dir *os.Root, from, to string) error {
-	return h.changeNames("rename", dir, filepath.Join(dir.Name(), from), func() error { return dir.Rename(from, to) })
+	return h.change("rename", filepath.Join(dir.Name(), from), func() error { return dir.Rename(from, to) })
 }
 
 // renameBetween moves a name from one directory to another, where nothing has the new name.
 func (h *host) renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	return h.changeNames("rename", other, filepath.Join(dir.Name(), from),
+	return h.change("rename", filepath.Join(dir.Name(), from),
 		func() error { return renameBetween(dir, from, other, to) })
 }
 
@@ -220,11 +151,6 @@ func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
 	}
 	defer target.Close()
 	return renameAt(source, from, target, to)
-}
-
-// changeIn changes a file or directory itself, such as its mode or time.
-func (h *host) changeIn(dir *os.Root, name, change string, do func() error) error {
-	return h.change(change, dir, name, filepath.Join(dir.Name(), name), do)
 }
 
 // writeFileIn replaces a file of the directory atomically, by way of a temporary name.
@@ -244,17 +170,14 @@ func (h *host) replaceIn(dir *os.Root, name, temporary string, fill func(f *os.F
 	if err != nil {
 		return h.noted(err)
 	}
-	if err = fill(f); err == nil {
-		err = h.sync(f)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(fill(f), f.Close()); err != nil {
 		return err
 	}
 	return h.renameIn(dir, temporary, name)
 }
 
 // openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at
-// once: the node would wait for the other end, or never be able to make it durable.
+// once: the node would wait for the other end.
 func openIn(dir *os.Root, name string) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {

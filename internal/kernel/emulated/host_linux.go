@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncFileSystem makes durable what anybody wrote to the file system of a file.
-func syncFileSystem(f *os.File) error { return unix.Syncfs(int(f.Fd())) }
-
 // NextData returns the next extent of a file that may have data. At its end both are the same.
 func NextData(f *os.File, from, size int64) (at, end int64, err error) {
 	if from >= size {

@@ -63,7 +63,7 @@ func flatten(top *os.Root) (found bool, err error) {
 	return found, err
 }
 
-// copyDir makes a durable copy of a directory.
+// copyDir copies a directory.
 func (h *host) copyDir(from, to string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
@@ -80,7 +80,7 @@ func (h *host) copyDir(from, to string) error {
 	return errors.Join(h.copyTree(source, target), target.Close())
 }
 
-// fill makes a durable copy of a file, with holes where it has holes or zeros.
+// fill copies a file, with holes where it has holes or zeros.
 func (h *host) fill(out, in *os.File) error {
 	info, err := in.Stat()
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *host) fill(out, in *os.File) error {
 			return err
 		}
 		if end = next; at >= end {
-			return h.sync(out)
+			return nil
 		}
 		for ; at < end; at += int64(len(buffer)) {
 			part := buffer[:min(int64(len(buffer)), end-at)]
@@ -113,8 +113,8 @@ func (h *host) fill(out, in *os.File) error {
 	}
 }
 
-// copyTree makes a durable copy of what a directory holds, without following links. Sockets, pipes and devices are left
-// out: nothing listens at a copy.
+// copyTree copies what a directory holds, without following links. Sockets, pipes and devices are left out: nothing
+// listens at a copy.
 func (h *host) copyTree(from, to *os.Root) error {
 	return everyName(from, func(name string) error { return h.copyName(from, to, name) })
 }
@@ -151,7 +151,7 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 		if err != nil {
 			return err
 		}
-		return h.changeNames("symlink", to, filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
+		return h.change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
 	case mode.IsRegular():
 		return h.copyFile(from, to, name, info)
 	}
@@ -173,7 +173,7 @@ func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error 
 
 // sameAs gives a copy the rights and the time of the original.
 func (h *host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
-	return h.changeIn(dir, name, "chmod", func() error {
+	return h.change("chmod", filepath.Join(dir.Name(), name), func() error {
 		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
 	})
 }

@@ -36,9 +36,6 @@ func lockFile(f *os.File) (held bool, err error) {
 	return false, err
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(f *os.File) error { return f.Sync() }
-
 // renameAt moves a name from one open directory to another.
 func renameAt(source *os.File, from string, target *os.File, to string) error {
 	return unix.Renameat(int(source.Fd()), from, int(target.Fd()), to)

@@ -37,12 +37,6 @@ func lockFile(f *os.File) (held bool, err error) {
 	return false, err
 }
 
-// syncDir does nothing: NTFS logs names itself, and a directory handle cannot be flushed.
-func syncDir(*os.File) error { return nil }
-
-// syncFileSystem does nothing: only an administrator may flush a whole volume, and NTFS logs names itself.
-func syncFileSystem(*os.File) error { return nil }
-
 // renameAt moves a name from one open directory to another.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
 func renameAt(source *os.File, from string, target *os.File, to string) error {

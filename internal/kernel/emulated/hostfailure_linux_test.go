@@ -31,15 +31,12 @@ func isWrite(suffix string) func(change, path string) bool {
 	return func(change, path string) bool { return change == "write" && strings.HasSuffix(path, suffix) }
 }
 
-// While a change of a disk is made, the disk is full, read-only or cannot be flushed. No call sees half of the
+// While a change of a disk is made, the disk is full or read-only. No call sees half of the
 // change, and the next look after the cause has gone finds all of it.
 func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 	for name, o := range map[string]outage{
 		"full":      {isWrite(bundleImage), syscall.ENOSPC},
 		"read-only": {isWrite(bundleImage), syscall.EROFS},
-		"no fsync": {func(change, path string) bool {
-			return change == "sync" && strings.HasSuffix(path, bundleImage)
-		}, syscall.EIO},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var host outage
@@ -104,7 +101,7 @@ func TestMountRecordsSurviveAStartThatCannotLook(t *testing.T) {
 		few := before
 		few.Cur = highest + more
 		must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
-		n, err := Open(dir, Options{NoSync: true})
+		n, err := Open(dir, Options{})
 		must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before))
 		if err != nil {
 			var damaged *DamagedStateError
@@ -150,7 +147,7 @@ func TestTruncatedImageIsRefused(t *testing.T) {
 		must(t, n.Close())
 		must(t, os.Truncate(image, bytes))
 		var damaged *DamagedStateError
-		if _, err := Open(dir, Options{NoSync: true}); !errors.As(err, &damaged) || damaged.File != image {
+		if _, err := Open(dir, Options{}); !errors.As(err, &damaged) || damaged.File != image {
 			t.Errorf("disk %d: %v, want an error that names %s", number, err, image)
 		}
 		must(t, os.Truncate(image, info.Size()))
@@ -179,23 +176,6 @@ func TestFailedAttachLeavesImage(t *testing.T) {
 	must(t, attachUserImage(n, 16<<20))
 }
 
-// node.json was replaced, and the host failed to make that durable: the next call puts the old state back, as the
-// failed one has answered.
-func TestNodeFileIsRestored(t *testing.T) {
-	var host outage
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-	host = outage{func(change, _ string) bool { return change == "syncdir" }, syscall.EIO}
-	if err := n.SetDiskOnline(1, false); err == nil {
-		t.Error("the disk is offline while the host fails")
-	}
-	host = outage{}
-	_, err := n.VolumeNames()
-	must(t, err)
-	if s, err := loadState(n.dir); err != nil || s.Disks[1].Offline {
-		t.Errorf("node.json has the disk offline: %t, %v", s.Disks[1].Offline, err)
-	}
-}
-
 // A call that the host keeps waiting is completed when the host goes on, and so is every other.
 func TestFrozenHost(t *testing.T) {
 	frozen, thaw := make(chan struct{}), make(chan struct{})
@@ -221,24 +201,4 @@ func TestFrozenHost(t *testing.T) {
 	if got := checkObject(true)(t, n); got != "new" {
 		t.Errorf("after the freeze the state is the %s one", got)
 	}
-}
-
-// After a failure of the host, the node writes its state again. While the host cannot make that durable, no call is
-// answered: a loss of power could bring the old state back.
-func TestAnswersWaitForDurableState(t *testing.T) {
-	var host outage
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-	host = outage{isWrite(stateFile + newSuffix), syscall.ENOSPC}
-	if err := n.SetDiskOnline(2, true); err == nil {
-		t.Error("a disk is online while the state cannot be written")
-	}
-	host = outage{func(change, path string) bool { return change == "syncdir" && filepath.Clean(path) == n.dir },
-		syscall.EIO}
-	for range 2 {
-		if path, err := n.HostPath(`C:\`); err == nil {
-			t.Errorf("a call is answered with %s while the state is not durable", path)
-		}
-	}
-	host = outage{}
-	hostPath(t, n, `C:\`)
 }

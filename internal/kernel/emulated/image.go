@@ -76,7 +76,7 @@ func (n *Node) finishChanges() error {
 			}
 		}
 	}
-	err := n.follow(nil, func(s *state) { s.Changes = nil })
+	err := n.follow(func(s *state) { s.Changes = nil })
 	for _, d := range n.disks {
 		err = errors.Join(err, d.refresh())
 	}
@@ -107,7 +107,7 @@ func (im *image) write(blocks []gpt.Block) error {
 			return err
 		}
 	}
-	return im.host.sync(im.file)
+	return nil
 }
 
 // rename gives the files of a volume of a clone their new place. After a death it may have happened already.
@@ -124,12 +124,9 @@ func (im *image) rename(r renamedVolume) error {
 	return err
 }
 
-// grow makes the image longer. The new size is visible only once it is durable.
+// grow makes the image longer.
 func (im *image) grow(sizeBytes int64) error {
 	if err := im.host.truncate(im.file, sizeBytes); err != nil {
-		return err
-	}
-	if err := im.host.sync(im.file); err != nil {
 		return err
 	}
 	im.size = sizeBytes

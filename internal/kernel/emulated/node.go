@@ -42,18 +42,10 @@ type Node struct {
 var _ kernel.Kernel = (*Node)(nil)
 
 // Close releases the state directory. Open handles are invalid afterwards.
-func (n *Node) Close() error { return n.end(true) }
-
-// end releases the state directory, at a clean end with the note that everything is durable.
-func (n *Node) end(clean bool) error {
+func (n *Node) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	errs := []error{n.putDown()}
-	n.host.forget()
-	if clean && !n.host.noSync && !n.host.failed {
-		errs = append(errs, n.lock.Truncate(0)) // see lockDir
-	}
-	return errors.Join(append(errs, n.lock.Close())...)
+	return errors.Join(n.putDown(), n.lock.Close())
 }
 
 // putDown ends the use of everything that is open.
@@ -83,17 +75,13 @@ func (n *Node) update(change func(*state)) error {
 	return nil
 }
 
-// follow changes the state to what directories and images show already, after a change that ended with err: nil or
-// errNotDurable. While node.json cannot be written, or must not run ahead of the change, that is left to repair or the
-// next start.
-func (n *Node) follow(err error, change func(*state)) error {
+// follow changes the state to what directories and images show already. While node.json cannot be written, that is left
+// to repair or the next start.
+func (n *Node) follow(change func(*state)) error {
 	next := n.state.clone()
 	change(&next)
 	n.state = next
-	if err == nil {
-		err = n.host.saveState(n.dir, next)
-	}
-	return err
+	return n.host.saveState(n.dir, next)
 }
 
 // diskList returns the attached disks that are installed, by number.

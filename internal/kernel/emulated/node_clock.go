@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
@@ -89,7 +90,7 @@ func (n *Node) stamp(dir *os.Root, name string) error {
 	if c == (clockState{}) {
 		return nil
 	}
-	return n.host.changeIn(dir, name, "chtimes", func() error { return dir.Chtimes(name, c.now(), c.now()) })
+	return n.host.change("chtimes", filepath.Join(dir.Name(), name), func() error { return dir.Chtimes(name, c.now(), c.now()) })
 }
 
 // The answers to Timing: how long the node's calls take.

@@ -21,12 +21,8 @@ type Options struct {
 	// Switches replace those of the scenario. They, too, apply only to a new node.
 	Switches *Switches
 
-	// NoSync lets the host decide when changes reach its disk. The node still survives the death of its process at any
-	// point, but not that of the host. It is for tests, where it saves most of the time.
-	NoSync bool
-
-	// Before is called before each change of the state directory with its kind and path, for tests such as those of
-	// internal/powercut. Its error replaces the change.
+	// Before is called before each change of the state directory with its kind and path, for tests. Its error replaces
+	// the change.
 	Before func(change, path string) error
 }
 
@@ -46,11 +42,11 @@ func Open(stateDir string, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{before: o.Before, noSync: o.NoSync}
+	h := &host{before: o.Before}
 	if err := h.mkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the state directory %s cannot be made; give another one (-state-dir): %w", dir, err)
 	}
-	lock, clean, err := lockDir(dir)
+	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,20 +55,14 @@ func Open(stateDir string, o Options) (*Node, error) {
 		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
-	if err := n.start(o, clean); err != nil {
-		return nil, errors.Join(err, n.end(false))
+	if err := n.start(o); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
 }
 
-// start starts the node. The files of a killed process may not be durable yet, and from here on the node builds on
-// them.
-func (n *Node) start(o Options, clean bool) error {
-	if !clean {
-		if err := n.host.syncAll(n.lock); err != nil {
-			return err
-		}
-	}
+// start starts the node.
+func (n *Node) start(o Options) error {
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		s, err = n.host.createNew(n.dir, o)
@@ -126,27 +116,27 @@ func (h *host) createNew(dir string, o Options) (state, error) {
 }
 
 // lockDir locks the state directory for this process until the file is closed or the process dies. The file holds the
-// process's number until its end, if it is clean: then everything is durable.
-func lockDir(dir string) (lock *os.File, clean bool, err error) {
+// process's number.
+func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	held, err := lockFile(f)
-	text := make([]byte, 32)
-	n, _ := f.ReadAt(text, 0) // without the number the error is still right
 	if err != nil || held {
 		defer f.Close()
 		if err != nil {
-			return nil, false, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+			return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 		}
+		text := make([]byte, 32)
+		n, _ := f.ReadAt(text, 0) // without the number the error is still right
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
-		return nil, false, &InUseError{Dir: dir, PID: pid}
+		return nil, &InUseError{Dir: dir, PID: pid}
 	}
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	return f, n == 0, nil
+	return f, nil
 }
 
 // repair makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
@@ -159,20 +149,13 @@ func (n *Node) repair() error {
 	if !n.host.failed || n.disks == nil {
 		return nil
 	}
-	if err := n.host.syncAgain(); err != nil {
-		return err
-	}
 	if err := n.finishChanges(); err != nil {
 		return err
 	}
 	n.retireGone()
 	n.host.failed = false
-	err := n.host.saveState(n.dir, n.state)
-	if err == nil {
-		err = n.tidy()
-	}
-	if errors.Is(err, errNotDurable) {
-		return err
+	if n.host.saveState(n.dir, n.state) == nil {
+		_ = n.tidy() // what fails is tried again before the next call
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (n *Node) PrepareRestore(from string) error {
 		if !Exists(from) {
 			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
 		}
-		lock, _, err := lockDir(from) // it may be the state directory of a node that runs
+		lock, err := lockDir(from) // it may be the state directory of a node that runs
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (n *Node) takeCopy(from string) error {
 	if err := saved.copyTo(to, s); err != nil {
 		return err
 	}
-	tried, err := Open(to, Options{NoSync: n.host.noSync, Before: n.host.before})
+	tried, err := Open(to, Options{Before: n.host.before})
 	if err == nil {
 		err = tried.Close()
 	}
@@ -162,7 +162,7 @@ func (n *Node) takeCopy(from string) error {
 func (n *Node) Restore() error {
 	return n.control(func() error {
 		err := n.host.rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
-		n.restoring = err == nil || errors.Is(err, errNotDurable) // from now on: if it fails, repair goes on with it
+		n.restoring = err == nil // from now on: if it fails, repair goes on with it
 		if err != nil {
 			return err
 		}
@@ -201,9 +201,6 @@ func (h *host) replaceDir(from, to string) error {
 
 func (n *Node) becomeRestored() error {
 	if err := n.putDown(); err != nil {
-		return err
-	}
-	if err := n.host.syncAgain(); err != nil {
 		return err
 	}
 	s, err := loadState(n.dir)

@@ -159,7 +159,7 @@ func TestLinkedLockFile(t *testing.T) {
 	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
 	must(t, os.WriteFile(target, []byte("precious"), 0o600))
 	must(t, os.Symlink(target, filepath.Join(dir, "lock")))
-	if n, err := Open(dir, Options{NoSync: true}); err == nil {
+	if n, err := Open(dir, Options{}); err == nil {
 		_ = n.Close()
 		t.Error("the node was opened")
 	}

@@ -225,7 +225,7 @@ func TestImpossibleServices(t *testing.T) {
 		"on itself": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}},
 			{Name: "c", Dependencies: []string{"A"}}},
 	} {
-		_, err := Open(t.TempDir(), Options{Scenario: withServices(specs...), NoSync: true})
+		_, err := Open(t.TempDir(), Options{Scenario: withServices(specs...)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

@@ -26,7 +26,7 @@ func smbNode(t *testing.T) *Node {
 		NoEncryption: true,
 	})
 	s.SMBUsers = append(s.SMBUsers, SMBUserSpec{Name: "admin", Password: "admin-password"})
-	n, err := Open(t.TempDir(), Options{Scenario: &s, NoSync: true})
+	n, err := Open(t.TempDir(), Options{Scenario: &s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func smbMappings(t *testing.T, n *Node) []kernel.SMBGlobalMapping {
 
 func TestSMBStateSurvives(t *testing.T) {
 	dir := t.TempDir()
-	n, err := Open(dir, Options{NoSync: true})
+	n, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestSMBStateSurvives(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "changed") || strings.Contains(string(text), "csi-password") {
 		t.Errorf("node.json contains a password, or cannot be read: %v", err)
 	}
-	if n, err = Open(dir, Options{NoSync: true}); err != nil { // as after the death of the process
+	if n, err = Open(dir, Options{}); err != nil { // as after the death of the process
 		t.Fatal(err)
 	}
 	defer n.Close() //nolint:errcheck // nothing follows
@@ -284,7 +284,7 @@ func TestInvalidSMBScenarios(t *testing.T) {
 	} {
 		s := DefaultScenario()
 		change(&s)
-		if n, err := Open(t.TempDir(), Options{Scenario: &s, NoSync: true}); !errors.Is(err, ErrInvalidSMB) {
+		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, ErrInvalidSMB) {
 			t.Errorf("%s: got %v", name, err)
 			_ = n
 		}

@@ -75,8 +75,8 @@ func (n *Node) setMountPoint(path, name string) error {
 	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
 	err = n.host.setReparse(h.self, r, 0)
-	if err != nil && !errors.Is(err, errNotDurable) { // else the mount point is there
-		err = errors.Join(err, h.forgetMount(nil))
+	if err != nil {
+		err = errors.Join(err, h.forgetMount())
 	}
 	return err
 }
@@ -135,26 +135,27 @@ func (n *Node) deleteMountPoint(path string) error {
 	if _, err := h.changingReparse(); err != nil {
 		return err
 	}
-	return h.forgetMount(n.host.clearReparse(h.self))
+	if err := n.host.clearReparse(h.self); err != nil {
+		return err
+	}
+	return h.forgetMount()
 }
 
-// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back, with a result.
-func (h *fileHandle) mountGone(was entry, err error) error {
+// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back.
+func (h *fileHandle) mountGone(was entry) error {
 	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
-		return err
+		return nil
 	}
-	return h.forgetMount(err)
+	return h.forgetMount()
 }
 
-// forgetMount drops the mount manager's record, if any, of a mount point at the handle's path that was removed with a
-// result.
-func (h *fileHandle) forgetMount(err error) error {
+// forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
+func (h *fileHandle) forgetMount() error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
-	removed := err == nil || errors.Is(err, errNotDurable)
-	if !removed || !h.content.node.state.hasMount(record) {
-		return err
+	if !h.content.node.state.hasMount(record) {
+		return nil
 	}
-	return h.content.node.follow(err, func(s *state) { s.dropMount(record) })
+	return h.content.node.follow(func(s *state) { s.dropMount(record) })
 }
 
 func (n *Node) deleteLetter(p ntPath) error {
@@ -377,5 +378,5 @@ func (n *Node) forgetMountAt(path string) error {
 		return err
 	}
 	defer func() { _ = h.close() }() // nothing is lost: it holds no data
-	return h.forgetMount(nil)
+	return h.forgetMount()
 }

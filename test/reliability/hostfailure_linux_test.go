@@ -4,7 +4,6 @@ package reliability
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"syscall"
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/powercut"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
@@ -29,82 +27,6 @@ func stepOfHost() int {
 		return 23
 	}
 	return 17
-}
-
-// TestPowerCuts cuts the host's power before each operation on its files in each example, and after the call has
-// answered. Of what was not durable, nothing is left, everything, or a random mix. The node starts, and the driver's
-// retry reaches the state of the undisturbed call; what was answered is there without a retry.
-func TestPowerCuts(t *testing.T) {
-	var total sweepCounts
-	seed := rand.Uint64()
-	eachExample(t, 7, 0, func(t *testing.T, i int, e swept) { e.cutPower(t, i, seed, &total) })
-	t.Logf("seed %d, %s", seed, total.String())
-}
-
-func (e swept) cutPower(t *testing.T, subject int, seed uint64, total *sweepCounts) {
-	t.Helper()
-	w := e.prepared(t)
-	defer w.end()
-	disk := powercut.Watch(t, w.dir)
-	w.host = disk.Before
-	step := stepOfHost()
-	var want state // the undisturbed one, when it is needed
-	operations := 0
-	disk.At = func(change, path string) error {
-		if operations++; operations%step == subject%step && !t.Failed() {
-			if want.Paths == nil {
-				want, _ = e.undisturbed(t, rebooted)
-			}
-			for i, loss := range powercut.Losses(seed+uint64(operations), 1) {
-				disk.Cut(loss, func() {
-					w.after(true, func(after *world) {
-						if err := e.again(after); err != nil {
-							t.Errorf("before %s %s the power is lost, %s, and the driver's retry fails: %v", change, path, loss, err)
-						}
-						if diff := cmp.Diff(want, after.state(), cmpopts.EquateEmpty()); diff != "" {
-							t.Errorf("before %s %s the power is lost, %s; after the retry (-want +got):\n%s", change, path, loss, diff)
-						}
-					})
-				})
-				total.add([]string{"nothing unsynced left", "everything left", "a random mix left"}[i], 1)
-			}
-		}
-		return nil
-	}
-	if err := e.call(w); err != nil {
-		t.Fatalf("undisturbed: %v", err)
-	}
-	disk.At = nil
-	answered := w.state()
-	for _, loss := range powercut.Losses(seed, 1)[:1] {
-		disk.Cut(loss, func() {
-			w.after(false, func(after *world) {
-				if diff := cmp.Diff(answered, after.state(), cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("the call answered, the power is lost, %s, and (-before +after):\n%s", loss, diff)
-				}
-			})
-		})
-		total.add("after the answer", 1)
-	}
-	total.there(3*operations + 1)
-}
-
-// after opens the node as a power cut left it. The node before the cut is in the middle of an operation, perhaps of an
-// agent's, so all happens on another goroutine, which a failure may end.
-func (w *world) after(rebooted bool, look func(*world)) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		after := &world{t: w.t, ctx: w.ctx, dir: w.dir, bystander: w.bystander}
-		after.open(nil)
-		defer after.die()
-		if rebooted {
-			after.must(after.emulated.Reboot())
-		}
-		after.start()
-		look(after)
-	}()
-	<-done
 }
 
 // hostFailures are what the host's operations fail with. The full disk stays full until the call has answered.
