@@ -301,8 +301,7 @@ func TestAgentLinksNoEmulationAndNoClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	linked := strings.Fields(string(out))
-	for _, name := range []string{"client/calls", "client/csiproxy", "client/dial", "client/staging", "client/stepwise",
-		"internal/adminclient", "internal/emulation",
+	for _, name := range []string{"client/csiproxy", "client/dial", "internal/adminclient", "internal/emulation",
 		"internal/faults", "internal/faulttext", "internal/journal", "internal/kernel/emulated", "internal/page",
 		"internal/recording", "internal/transcript", "internal/win32/deviceside"} {
 		if slices.Contains(linked, module+name) {

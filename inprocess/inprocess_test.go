@@ -30,7 +30,7 @@ func start(t *testing.T, o Options) *csiproxy.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	n, err := open(k, o)
+	n, err := open(k, t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestEraseOnFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = k.Close() })
-		n, err := open(k, Options{EraseOnFormat: erase})
+		n, err := open(k, t.TempDir(), Options{EraseOnFormat: erase})
 		if err != nil {
 			t.Fatal(err)
 		}

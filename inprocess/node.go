@@ -13,8 +13,8 @@
 //	}
 //
 // Calls have the same meaning, path policy, time limits, locks, audit lines and errors as through the agent, but use no
-// pipe and encode no messages. Drivers and agents that work on one node in different processes do not share their
-// locks: Windows separates their work as it does for any two programs.
+// pipe and encode no messages. Drivers and agents that work on one node in different processes have the records of
+// shares in common, and no other locks: Windows separates their work as it does for any two programs.
 package inprocess
 
 import (
@@ -24,13 +24,13 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/server"
 )
 
@@ -52,6 +52,13 @@ type Options struct {
 	Logger klog.Logger
 }
 
+func (o Options) logger() klog.Logger {
+	if o.Logger.GetSink() == nil {
+		return klog.Background()
+	}
+	return o.Logger
+}
+
 // A Node is the machine that the process runs on.
 type Node struct {
 	node     *node.Node
@@ -62,31 +69,34 @@ type Node struct {
 // Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
 // HostProcess container does. Open fails off Windows; use the client of a csiproxytest node in tests there.
 func Open(o Options) (*Node, error) {
-	return open(windows.New(), o)
-}
-
-func open(k kernel.Kernel, o Options) (*Node, error) {
+	var k kernel.Kernel = windows.New()
 	if k == nil {
 		return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is " +
 			"emulated")
 	}
+	recorded, err := records.MachineDir()
+	if err != nil {
+		o.logger().Error(err, "StageShare is refused until the driver is started again")
+	}
+	return open(k, recorded, o)
+}
+
+func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
 	if o.KubeletDir == "" {
 		o.KubeletDir = node.KubeletDir
 	}
 	n, err := node.New(k, node.Config{
 		WorkingDirs: append([]string{o.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.AllowPlainSMB,
-		EraseOnFormat: o.EraseOnFormat, ProtectedServices: o.ProtectedServices,
+		EraseOnFormat: o.EraseOnFormat, ProtectedServices: o.ProtectedServices, Records: recordsDir,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if o.Logger.GetSink() == nil {
-		o.Logger = klog.Background()
-	}
+	o.Logger = o.logger()
 	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
 	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.For(operation.Everything()).Disks)),
 		server.Options{Logger: o.Logger})
-	opened := &Node{node: n, readOnly: calls.Typed(local, "disk")}
+	opened := &Node{node: n, readOnly: csiproxy.Typed(local, "disk")}
 	opened.client = csiproxy.Over(connection{local, opened})
 	return opened, nil
 }

@@ -21,7 +21,7 @@ func TestDiskReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	n, err := open(k, Options{})
+	n, err := open(k, t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,18 +16,7 @@ import (
 )
 
 // Driver is what the node service of a driver for Windows does, for a cloud's disks and for SMB shares.
-type Driver struct {
-	mounter *mounter.Mounter
-	shares  *mounter.Shares
-}
-
-const kubelet = `C:\var\lib\kubelet`
-
-// NewDriver returns a driver with os.DirFS(kubelet), or in a test on Linux with os.DirFS(node.HostPath(kubelet)).
-func NewDriver(client *csiproxy.Client, files fs.FS) *Driver {
-	m := mounter.New(client).WithKubelet(kubelet, files)
-	return &Driver{m, m.Shares(kubelet + `\plugins\example.com\shares`)}
-}
+type Driver struct{ mounter *mounter.Mounter }
 
 func (d *Driver) StageDisk(ctx context.Context, volumeID, staging string, readOnly bool) error {
 	_, err := d.mounter.StageDisk(ctx, mounter.ByEBSVolume(volumeID), staging, mounter.StageOptions{ReadOnly: readOnly})
@@ -36,7 +24,7 @@ func (d *Driver) StageDisk(ctx context.Context, volumeID, staging string, readOn
 }
 
 func (d *Driver) StageShare(ctx context.Context, source, staging string, secrets map[string]string) error {
-	return code(d.shares.Stage(ctx, source, staging,
+	return code(d.mounter.StageShare(ctx, source, staging,
 		mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
 }
 
@@ -44,10 +32,13 @@ func (d *Driver) Publish(ctx context.Context, staging, target string) error {
 	return code(d.mounter.Publish(ctx, staging, target))
 }
 
-func (d *Driver) Unpublish(target string) error { return code(d.mounter.Unmount(target)) }
+// Unstage serves NodeUnpublishVolume and NodeUnstageVolume, of disks and shares.
+func (d *Driver) Unstage(ctx context.Context, path string) error {
+	return code(d.mounter.Unstage(ctx, path))
+}
 
 func (d *Driver) Expand(ctx context.Context, path string, required int64) (capacity int64, err error) {
-	size, err := d.mounter.ExpandTo(ctx, path, required)
+	size, err := d.mounter.Expand(ctx, path, required)
 	return size.Disk, code(err)
 }
 
@@ -60,14 +51,6 @@ func (d *Driver) Stats(ctx context.Context, path string) (mounter.Usage, mounter
 	return usage, condition, code(err)
 }
 
-func (d *Driver) UnstageDisk(ctx context.Context, volumeID, staging string) error {
-	return code(d.mounter.UnstageDisk(ctx, mounter.ByEBSVolume(volumeID), staging))
-}
-
-func (d *Driver) UnstageShare(ctx context.Context, staging string) error {
-	return code(d.shares.Unstage(ctx, staging))
-}
-
 // code gives errors the codes that CSI wants. Those of the agent's calls have theirs.
 func code(err error) error {
 	switch {
@@ -75,9 +58,9 @@ func code(err error) error {
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, csiproxy.ErrDiskNotFound), errors.Is(err, csiproxy.ErrNotMounted):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, mounter.ErrAmbiguous), errors.Is(err, mounter.ErrNotFormatted):
+	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrNotFormatted):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, mounter.ErrDiskTooSmall):
+	case errors.Is(err, csiproxy.ErrDiskTooSmall):
 		return status.Error(codes.Unavailable, err.Error())
 	}
 	return err
@@ -85,7 +68,7 @@ func code(err error) error {
 
 // The node service of a driver; CSI's messages are left out.
 func Example() {
-	d, ctx := NewDriver(csiproxy.New(csiproxy.Options{}), os.DirFS(kubelet)), context.Background()
+	d, ctx := &Driver{mounter.New(csiproxy.New(csiproxy.Options{}))}, context.Background()
 	staging, target := `\var\lib\kubelet\plugins\kubernetes.io\csi\example.com\1\globalmount`,
 		`c:\var\lib\kubelet\pods\1\volumes\kubernetes.io~csi\pv\mount`
 	if err := d.StageDisk(ctx, "vol-0123456789abcdef0", staging, false); err != nil {

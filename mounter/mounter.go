@@ -1,57 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mounter mounts volumes of a Windows node through a CSI Proxy agent. It is the node side of a CSI driver.
+// Package mounter does the node side of a CSI driver for Windows, through this project's agent or in process.
 //
-// A [Mounter] is a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. It also has
-// what every driver for Windows otherwise writes for itself, from package staging of the client: StageDisk for the disk
-// that a [Match] picks, ExpandTo, Usage and Condition, and [Shares] for SMB. All of it can be repeated after a failure
-// or a crash anywhere. Methods that wait take a context; those of mount.Interface cannot, and are limited by the
-// client's timeout.
+// Each step of a node service is one call of the agent's group nodesteps: [Mounter.StageDisk] for the disk that a
+// [Match] describes, [Mounter.StageShare], [Mounter.Publish], [Mounter.Expand], [Mounter.Usage], [Mounter.Condition]
+// and [Mounter.Unstage]. The agent does the whole step, runs it to its end when the caller gives up, and finishes it
+// when it is repeated after a failure or a crash anywhere. An agent without the group is csiproxy.ErrUnsupported.
 //
-// Failures are told apart with errors.Is: the kinds are the Err variables of this package and of package csiproxy,
-// fs.ErrInvalid for an argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error and
-// has a gRPC code.
+// A [Mounter] is also a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. Its
+// methods, and small questions such as [Mounter.PathExists], are single calls, which every agent serves. They take no
+// context, and are limited by the client's timeout.
 //
-// The types with an equals sign are those of the packages staging and stepwise of the client, whose documentation has
-// their fields and methods:
-//
-//	go doc -all github.com/kubernetes-csi/csi-proxy/client/stepwise StageOptions
+// Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy, fs.ErrInvalid for an
+// argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error with a gRPC code.
 //
 // Paths have the forms that kubelet uses: with slashes or backslashes, with or without a drive.
 package mounter
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
-
-	mount "k8s.io/mount-utils"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/client/staging"
 )
 
-// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use. Most of its methods are those
-// of [staging.Mounter]: StageDisk, UnstageDisk, Publish, Unmount, ExpandTo, Usage, Condition and more, which
-//
-//	go doc -all github.com/kubernetes-csi/csi-proxy/client/staging Mounter
-//
-// prints; those that are single calls anyway are methods of stepwise.Mounter, which it embeds.
-type Mounter struct{ *staging.Mounter }
-
-var _ mount.Interface = (*Mounter)(nil)
+// A Mounter mounts through one agent. It keeps no state and is safe for concurrent use.
+type Mounter struct {
+	client  *csiproxy.Client
+	kubelet kubelet
+}
 
 // New returns a mounter that calls an agent, or the node in this process, through a client. The caller closes the
 // client.
-func New(client *csiproxy.Client) *Mounter { return &Mounter{staging.New(client)} }
+func New(client *csiproxy.Client) *Mounter { return &Mounter{client: client} }
 
-// WithKubelet returns a mounter that also looks into kubelet's directory, for what the API does not list: GetMountRefs
-// finds the other paths of a volume, and Shares counts the links of drivers that do not record theirs. The path is that
-// of the directory on the node, and files the directory as this process sees it: a driver whose container has it
-// mounted gives os.DirFS(`C:\var\lib\kubelet`), and a test on Linux os.DirFS(node.HostPath(`C:\var\lib\kubelet`)).
-//
-// Only names and links are read. Links to shares are found if files is an fs.ReadLinkFS, as os.DirFS is.
+// WithKubelet returns a mounter that also looks into kubelet's directory, where GetMountRefs finds the other paths of a
+// volume. The path is that of the directory on the node, and files the directory as this process sees it: a driver
+// whose container has it mounted gives os.DirFS(`C:\var\lib\kubelet`), and a test on Linux
+// os.DirFS(node.HostPath(`C:\var\lib\kubelet`)). Only names and links are read.
 func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
-	return &Mounter{m.Mounter.WithKubelet(path, files)}
+	with := *m
+	with.kubelet = kubelet{strings.TrimRight(windowsPath(path), `\`), files}
+	return &with
 }
 
-// List returns nothing: the API does not list the mount points of a node.
-func (m *Mounter) List() ([]mount.MountPoint, error) { return []mount.MountPoint{}, nil }
+// step returns the error of a step. An agent that answers for other groups, but not for nodesteps, is told apart from
+// no agent at all: the pod lacks a pipe, or the operator has switched the group off.
+func (m *Mounter) step(ctx context.Context, err error) error {
+	if !errors.Is(err, csiproxy.ErrNoAgent) {
+		return err
+	}
+	if _, other := m.client.Connect(ctx); other != nil {
+		return err
+	}
+	return fmt.Errorf(`%w: it has no group nodesteps for this pod: add the pipe \\.\pipe\csi-proxy-nodesteps-v1alpha1 to `+
+		`the volumes of the DaemonSet, or nodesteps/v1alpha1 to the agent's -api: %w`, csiproxy.ErrUnsupported, err)
+}
+
+// windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.
+func windowsPath(path string) string {
+	path = strings.ReplaceAll(path, "/", `\`)
+	if strings.HasPrefix(path, `\`) && !isRemote(path) {
+		path = "C:" + path
+	}
+	return path
+}
+
+// isRemote reports whether a path is on a server.
+func isRemote(path string) bool {
+	return strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//")
+}
+
+func isAny(err error, kinds ...error) bool {
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

@@ -48,17 +48,16 @@ func run(ctx context.Context) error {
 	return err
 }
 `,
-	"m := mounter.New(csiproxy.New(csiproxy.Options{})).WithKubelet(kubelet, os.DirFS(kubelet))": `package driver
+	"m := mounter.New(csiproxy.New(csiproxy.Options{}))": `package driver
 
 import (
 	"context"
-	"os"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-func serve(ctx context.Context, kubelet, volumeID, source, user, password, staging, target string, readOnly bool, requiredBytes int64, credentials mounter.Credentials) error {
+func serve(ctx context.Context, volumeID, source, user, password, staging, target string, readOnly bool, requiredBytes int64, credentials mounter.Credentials) error {
 	%s
 	return err
 }

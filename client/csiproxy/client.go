@@ -28,7 +28,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
@@ -70,11 +69,11 @@ func New(options Options) *Client {
 	if options.PipePath == nil {
 		options.PipePath = client.PipePath
 	}
-	groups := map[string]calls.Connection{}
+	groups := map[string]*group{}
 	for _, table := range versions.Groups() {
 		groups[table.Name] = newGroup(table, options)
 	}
-	return calls.NewClient(groups)
+	return (&Client{groups: groups}).over(func(name string) grpc.ClientConnInterface { return groups[name] })
 }
 
 // open opens the endpoint of one version.

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
@@ -40,7 +39,7 @@ var errNoEndpoint = errors.New("none of its pipes exists on this node; check tha
 
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {
-	calls.NoStreams
+	noStreams
 	table   versions.Group
 	options Options
 
@@ -82,7 +81,7 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 		if errors.As(err, new(*versions.UnsupportedError)) && g.hasNewer(ctx, l) { // nothing was called
 			continue
 		}
-		err = calls.Failed(err, g.table.Name, version, name)
+		err = failed(err, g.table.Name, version, name)
 		if !isGone(err) || ctx.Err() != nil {
 			return err
 		}
@@ -118,7 +117,7 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 	case <-g.negotiating:
 		defer func() { g.negotiating <- struct{}{} }()
 	case <-ctx.Done():
-		return nil, calls.Unreached(g.table.Name, ctx.Err())
+		return nil, unreached(g.table.Name, ctx.Err())
 	}
 	giveUp := time.Now().Add(g.options.Restart)
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
@@ -130,14 +129,14 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 			return g.setLink(l)
 		}
 		if !g.wasThere() || time.Now().After(giveUp) {
-			return nil, calls.Unreached(g.table.Name, err)
+			return nil, unreached(g.table.Name, err)
 		}
 		pause := time.NewTimer(wait)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, calls.Unreached(g.table.Name, errors.Join(ctx.Err(), err))
+			return nil, unreached(g.table.Name, errors.Join(ctx.Err(), err))
 		}
 	}
 }
@@ -147,7 +146,7 @@ func (g *group) current() (*link, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, &calls.Error{Group: g.table.Name, Code: codes.Canceled, Message: "the client is closed"}
+		return nil, &Error{Group: g.table.Name, Code: codes.Canceled, Message: "the client is closed"}
 	}
 	if g.link != nil {
 		g.link.calls.Add(1)
@@ -283,6 +282,6 @@ func isAbsent(err error) bool {
 
 // isGone reports whether the connection broke, as opposed to an agent that reports something else as unavailable.
 func isGone(err error) bool {
-	e := (*calls.Error)(nil)
+	e := (*Error)(nil)
 	return errors.As(err, &e) && e.Code == codes.Unavailable && e.Reason == ""
 }

@@ -8,15 +8,14 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
@@ -42,29 +41,10 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
 	// rest of the start.
 	c.OwnService = sync.OnceValue(winservice.Own)
-	c.Kernel, c.RecordsDir = windows.New(), recordsDir(klog.FromContext(ctx))
+	c.Kernel = windows.New()
+	var err error
+	if c.RecordsDir, err = records.MachineDir(); err != nil {
+		klog.FromContext(ctx).Error(err, "StageShare is refused until the agent is started again")
+	}
 	return agent.Start(ctx, c)
-}
-
-// recordsDir makes and returns the directory for the records of shares in use. Without a safe directory it returns "",
-// and no share is staged in one call.
-func recordsDir(logger klog.Logger) string {
-	data := os.Getenv("ProgramData")
-	if data == "" {
-		return ""
-	}
-	base := filepath.Join(data, "csi-proxy")
-	dir := filepath.Join(base, "shares")
-	err := fileowner.MakeDirectory(dir)
-	for _, made := range []string{base, dir} {
-		if err == nil {
-			err = fileowner.Check(made)
-		}
-	}
-	if err != nil {
-		logger.Error(err, "StageShare is refused, as the records of shares are not safe: remove the directory, or let only "+
-			"administrators change it, and start the agent again", "directory", dir)
-		return ""
-	}
-	return dir
 }

@@ -66,7 +66,6 @@ func generate(plugin *protogen.Plugin, library string) error {
 	if len(stubs) > 0 {
 		generateImports(plugin, module, stubs)
 		generateMessages(plugin, module, "csiproxy", newest)
-		generateMessages(plugin, module, "calls", newest)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@
 
 // Package fake is a CSI Proxy for unit tests: a [csiproxy.Client] without an agent, as mount-utils' FakeMounter is a
 // mounter without mounts. It knows a few disks, directories, links and mounts, records the calls, and fails where a
-// test wants it to. One suite runs on it and on the emulated node, which is the place for everything finer: package
-// csiproxytest.
+// test wants it to. One suite runs on it and on the emulated node, which is the place for everything finer, and for the
+// steps of module mounter: package csiproxytest.
 //
 //	func TestStageFormatsTheDisk(t *testing.T) {
 //		node := fake.New(fake.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1"})

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
 	api "github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
@@ -74,9 +73,11 @@ func failure(code codes.Code, why, text string) error {
 	return s.Err()
 }
 
-type connection struct {
-	calls.NoStreams
-	node *Node
+type connection struct{ node *Node }
+
+// NewStream implements grpc.ClientConnInterface: the API has no streams.
+func (connection) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 }
 
 func (c connection) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
@@ -89,8 +90,8 @@ func (c connection) Invoke(ctx context.Context, method string, request, response
 		return status.FromContextError(ctx.Err()).Err()
 	case n.failures[name] != nil:
 		return n.failures[name]
-	case strings.Contains(method, ".Nodesteps/"): // the client does the steps itself then
-		return status.Error(codes.Unimplemented, "a fake has no steps of its own")
+	case strings.Contains(method, ".Nodesteps/"):
+		return status.Error(codes.Unimplemented, "a fake has no steps; test them on a csiproxytest node")
 	}
 	return n.call(request, response)
 }

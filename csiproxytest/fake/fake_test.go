@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +13,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/client/staging"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/fake"
 )
@@ -246,30 +243,6 @@ func TestFailureIsKnownByItsReason(t *testing.T) {
 	}
 	n.Fail("PathExists", codes.OK, "")
 	if _, err := n.Client().Filesystem.PathExists(t.Context(), &csiproxy.PathExistsRequest{Path: dir}); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDriverRunsOnTheFake: the kit's steps need no more than the fake has.
-func TestDriverRunsOnTheFake(t *testing.T) {
-	n := fake.New(fake.Disk{SizeBytes: size, SerialNumber: "vol0123456789abcdef0"})
-	m := staging.New(n.Client())
-	if _, err := m.StageDisk(t.Context(), stepwise.ByEBSVolume("vol-0123456789abcdef0"), dir,
-		stepwise.StageOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Publish(t.Context(), dir, other); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"PartitionDisk", "FormatVolume", "MountVolume", "CreateSymlink"} {
-		if !slices.Contains(n.Calls(), want) {
-			t.Errorf("%s was not called: %v", want, n.Calls())
-		}
-	}
-	if err := m.Unmount(other); err != nil {
-		t.Error(err)
-	}
-	if err := m.UnstageDisk(t.Context(), stepwise.ByEBSVolume("vol-0123456789abcdef0"), dir); err != nil {
 		t.Error(err)
 	}
 }

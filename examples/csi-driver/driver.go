@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -26,14 +26,13 @@ type driver struct {
 	csi.UnimplementedNodeServer
 
 	mounter    *mounter.Mounter
-	shares     *mounter.Shares
 	nodeID     string
 	sharesOnly bool
 }
 
-// newDriver makes the plugin of a node, which records in sharesDir what uses a share.
-func newDriver(m *mounter.Mounter, nodeID, sharesDir string, sharesOnly bool) *driver {
-	return &driver{mounter: m, shares: m.Shares(sharesDir), nodeID: nodeID, sharesOnly: sharesOnly}
+// newDriver makes the plugin of a node.
+func newDriver(m *mounter.Mounter, nodeID string, sharesOnly bool) *driver {
+	return &driver{mounter: m, nodeID: nodeID, sharesOnly: sharesOnly}
 }
 
 func (d *driver) register(s *grpc.Server) {
@@ -91,7 +90,7 @@ func (d *driver) NodeStageVolume(ctx context.Context,
 		return nil, err
 	}
 	if remote := r.GetVolumeContext()["source"]; remote != "" {
-		return &csi.NodeStageVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetStagingTargetPath(),
+		return &csi.NodeStageVolumeResponse{}, d.mounter.StageShare(ctx, remote, r.GetStagingTargetPath(),
 			credentials(r.GetSecrets()))
 	}
 	if fsType := r.GetVolumeCapability().GetMount().GetFsType(); fsType != "" && !strings.EqualFold(fsType, "ntfs") {
@@ -112,7 +111,7 @@ func (d *driver) NodeStageVolume(ctx context.Context,
 }
 
 // NodeUnstageVolume takes a disk offline, so that it can be detached without loss, or removes the mapping of a share
-// with its last user. If the id does not say which, both are done: of each the other does nothing.
+// with its last user.
 func (d *driver) NodeUnstageVolume(ctx context.Context,
 	r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("staging path", r.GetStagingTargetPath())); err != nil {
@@ -121,16 +120,7 @@ func (d *driver) NodeUnstageVolume(ctx context.Context,
 	if disk, ok := iscsiOf(r.GetVolumeId()); ok {
 		return &csi.NodeUnstageVolumeResponse{}, d.mounter.UnstageISCSI(ctx, disk, r.GetStagingTargetPath())
 	}
-	var err error
-	if match, ok := matchOfID(r.GetVolumeId()); ok {
-		err = d.mounter.UnstageDisk(ctx, match, r.GetStagingTargetPath())
-	} else {
-		err = d.mounter.UnmountDevice(ctx, r.GetStagingTargetPath())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &csi.NodeUnstageVolumeResponse{}, d.shares.Unstage(ctx, r.GetStagingTargetPath())
+	return &csi.NodeUnstageVolumeResponse{}, d.mounter.Unstage(ctx, r.GetStagingTargetPath())
 }
 
 // NodePublishVolume makes the staged volume available to a pod. A read-only mount is the container runtime's matter.
@@ -140,20 +130,21 @@ func (d *driver) NodePublishVolume(ctx context.Context,
 		usable(r.GetVolumeCapability())); err != nil {
 		return nil, err
 	}
+	remote := r.GetVolumeContext()["source"]
 	if ephemeral := r.GetVolumeContext()["csi.storage.k8s.io/ephemeral"] == "true"; ephemeral {
-		remote := r.GetVolumeContext()["source"]
 		if err := need(`"source" of an ephemeral volume, a share,`, remote); err != nil {
 			return nil, err
 		}
-		return &csi.NodePublishVolumeResponse{}, d.shares.Stage(ctx, remote, r.GetTargetPath(), credentials(r.GetSecrets()))
+		return &csi.NodePublishVolumeResponse{}, d.mounter.StageShare(ctx, remote, r.GetTargetPath(),
+			credentials(r.GetSecrets()))
 	}
 	if r.GetStagingTargetPath() == "" {
 		return nil, status.Error(codes.FailedPrecondition, "the volume is not staged: the staging path is missing")
 	}
-	// The mapping of a share may have become useless since it was staged.
-	if err := d.shares.Ensure(ctx, r.GetStagingTargetPath(), credentials(r.GetSecrets())); err != nil &&
-		!errors.Is(err, mounter.ErrNotStaged) {
-		return nil, err
+	if remote != "" { // the mapping of a share may have become useless since it was staged
+		if err := d.mounter.EnsureShare(ctx, remote, r.GetStagingTargetPath(), credentials(r.GetSecrets())); err != nil {
+			return nil, err
+		}
 	}
 	return &csi.NodePublishVolumeResponse{}, d.mounter.Publish(ctx, r.GetStagingTargetPath(), r.GetTargetPath())
 }
@@ -164,8 +155,7 @@ func (d *driver) NodeUnpublishVolume(ctx context.Context,
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("target path", r.GetTargetPath())); err != nil {
 		return nil, err
 	}
-	// of an ephemeral volume, or Unmount
-	return &csi.NodeUnpublishVolumeResponse{}, d.shares.Unstage(ctx, r.GetTargetPath())
+	return &csi.NodeUnpublishVolumeResponse{}, d.mounter.Unstage(ctx, r.GetTargetPath())
 }
 
 func (d *driver) NodeGetVolumeStats(ctx context.Context,
@@ -200,7 +190,7 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context,
 	if condition.Abnormal {
 		entry := &csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE, Reason: "Inaccessible",
 			Message: condition.Message}
-		if errors.Is(condition.Cause, mounter.ErrNearlyFull) {
+		if condition.Reason == reason.NearlyFull {
 			entry.Status, entry.Reason = csi.VolumeHealthErrorType_DEGRADED, "NearlyFull"
 		}
 		health.HealthStatuses = append(health.HealthStatuses, entry)
@@ -214,19 +204,12 @@ func (d *driver) NodeExpandVolume(ctx context.Context,
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
-	size, err := d.mounter.ExpandTo(ctx, r.GetVolumePath(), r.GetCapacityRange().GetRequiredBytes())
+	size, err := d.mounter.Expand(ctx, r.GetVolumePath(), r.GetCapacityRange().GetRequiredBytes())
 	return &csi.NodeExpandVolumeResponse{CapacityBytes: size.Disk}, err
 }
 
-// ebsVolume is the form of the ids of EBS volumes.
-var ebsVolume = regexp.MustCompile(`^vol-[0-9a-f]+$`)
-
-// matchOfID returns how to recognise a volume's disk by its id alone, as with EBS, or false if the id does not say.
-func matchOfID(volumeID string) (mounter.Match, bool) {
-	return mounter.ByEBSVolume(volumeID), ebsVolume.MatchString(volumeID)
-}
-
-// matchOf returns how to recognise a volume's disk: by what the controller says of it or else by the volume's id.
+// matchOf returns how to recognise a volume's disk: by what the controller says of it or else by the volume's id, as
+// with EBS.
 func matchOf(volumeID string, publishContext map[string]string) (mounter.Match, error) {
 	if uuid, ok := publishContext["diskUUID"]; ok {
 		return mounter.ByVSphereUUID(uuid), nil
@@ -236,8 +219,7 @@ func matchOf(volumeID string, publishContext map[string]string) (mounter.Match, 
 	}
 	text, ok := publishContext["lun"]
 	if !ok {
-		match, _ := matchOfID(volumeID)
-		return match, nil
+		return mounter.ByEBSVolume(volumeID), nil
 	}
 	lun, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {

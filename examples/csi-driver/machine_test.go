@@ -78,7 +78,7 @@ func (m *machine) startAgent() {
 func (m *machine) startPlugin() {
 	m.t.Helper()
 	command := exec.Command(os.Args[0],
-		append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1", "-shares-dir=" + filepath.Join(m.dir, "shares")},
+		append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1"},
 			m.flags...)...)
 	command.Env = append(os.Environ(), pluginVariable+"=1", dial.SocketDirVariable+"="+m.sockets())
 	m.plugin = testnode.BeginCommand(m.t, command)

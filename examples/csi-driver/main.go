@@ -47,14 +47,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	endpoint := flags.String("endpoint", "unix:///csi/csi.sock",
 		"where kubelet finds the plugin: `unix://PATH` or tcp://HOST:PORT")
 	nodeID := flags.String("node-id", "", "`name` of this node")
-	sharesDir := flags.String("shares-dir", "/csi/shares",
-		"`directory` on the node in which the plugin, like every other driver of the node that has it, records what "+
-			"uses a share")
-	kubeletDir := flags.String("kubelet-dir", "",
-		"kubelet's `directory`, C:\\var\\lib\\kubelet, to see there what other drivers use; empty: go by the records alone")
 	hostProcess := flags.Bool("host-process", false, "run in a HostProcess container: work in process, without an agent")
 	sharesOnly := flags.Bool("shares-only", false,
-		"all volumes are shares, of whose usage the agent knows nothing: do not offer it")
+		"all volumes are shares: do not offer to expand them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -72,15 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	server := grpc.NewServer(grpc.UnaryInterceptor(csicode.Interceptor))
-	m := mounter.New(client)
-	if *kubeletDir != "" {
-		m = m.WithKubelet(*kubeletDir, os.DirFS(*kubeletDir))
-	}
-	driver := newDriver(m, *nodeID, *sharesDir, *sharesOnly)
-	driver.register(server)
-	if err := driver.shares.Clean(ctx); err != nil { // what a crash left; the next start tries again
-		fmt.Fprintf(os.Stderr, "csi-driver: cleaning up: %v\n", err)
-	}
+	newDriver(mounter.New(client), *nodeID, *sharesOnly).register(server)
 	defer context.AfterFunc(ctx, server.GracefulStop)()
 	if _, err := fmt.Fprintf(out, "ready at %s\n", listener.Addr()); err != nil {
 		return err

@@ -29,10 +29,10 @@ func TestSanity(t *testing.T) {
 	codes := grpc.UnaryInterceptor(csicode.Interceptor)
 	results := csisanity.Run(t,
 		csisanity.Suite{Name: "disks",
-			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), false).register, codes),
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", false).register, codes),
 			Node:   node, Volumes: csisanity.Disks()},
 		csisanity.Suite{Name: "shares",
-			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", t.TempDir(), true).register, codes),
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", true).register, codes),
 			Node:   node, Volumes: csisanity.Shares()},
 	)
 	for i, result := range results {

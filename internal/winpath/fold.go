@@ -2,7 +2,45 @@
 
 package winpath
 
-import "github.com/kubernetes-csi/csi-proxy/client/fold"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// Fold is fold.Name. A path of which NTFS folds a letter that Fold does not is refused, never let through.
-func Fold(name string) string { return fold.Name(name) }
+// Fold maps a name to lower case such that names that fold to the same text are the same name on NTFS. NTFS compares
+// names one 16-bit unit at a time by a table of its own, $UpCase, which was written when the volume was formatted and
+// has fewer pairs of letters than Unicode has today. So Fold maps only letters of scripts in which every such table,
+// since Windows Vista, agrees with Unicode, and of these only pairs that map to each other: the Kelvin sign is not k, ſ
+// and ı are not S and I, µ is not Μ. If NTFS folds a rare letter and Fold does not, two spellings of one name differ: a
+// path is refused then, never let through.
+//
+// A directory can be case-sensitive (fsutil file setCaseSensitiveInfo). In such a directory, names that fold to the
+// same text can be different files.
+func Fold(name string) string { return strings.Map(lower, name) }
+
+// folded holds the lower-case letters of the pairs that Fold maps, other than those of ASCII.
+var folded = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00E0, Hi: 0x017E, Stride: 1}, // Latin-1, Latin Extended-A
+		{Lo: 0x03AC, Hi: 0x03CE, Stride: 1}, // Greek
+		{Lo: 0x0430, Hi: 0x0513, Stride: 1}, // Cyrillic
+		{Lo: 0x0561, Hi: 0x0586, Stride: 1}, // Armenian
+		{Lo: 0x1E00, Hi: 0x1EF9, Stride: 1}, // Latin Extended Additional, Vietnamese
+		{Lo: 0xFF41, Hi: 0xFF5A, Stride: 1}, // full-width Latin
+	},
+}
+
+func lower(r rune) rune {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r - 'A' + 'a'
+	case r < utf8.RuneSelf:
+		return r
+	}
+	pair := unicode.ToLower(r)
+	if !unicode.Is(folded, pair) || unicode.ToUpper(pair) != r {
+		return r
+	}
+	return pair
+}

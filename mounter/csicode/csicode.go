@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
 // Interceptor gives each error of the plugin's methods its code. The text stays.
@@ -48,7 +47,7 @@ func Of(method string, err error) codes.Code {
 		csiproxy.ErrNotMounted, fs.ErrNotExist):
 		return codes.NotFound
 	// Unimplemented would mean that the plugin lacks the method.
-	case isAny(err, mounter.ErrAmbiguous, mounter.ErrDiskTooSmall, mounter.ErrNotFormatted, csiproxy.ErrUnsupported):
+	case isAny(err, csiproxy.ErrAmbiguous, csiproxy.ErrDiskTooSmall, csiproxy.ErrNotFormatted, csiproxy.ErrUnsupported):
 		return codes.FailedPrecondition
 	case errors.As(err, &call) && call.Code == codes.InvalidArgument &&
 		(method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -15,11 +16,10 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/client/staging"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
@@ -76,12 +76,17 @@ func withDisks(t testing.TB, more int) (*csiproxytest.Node, []read) {
 	for i := range more {
 		number = n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Formatted: true})
 	}
-	m := staging.New(n.Client())
-	device, err := m.StageDisk(t.Context(), stepwise.ByNumber(number), staged, stepwise.StageOptions{})
+	answer, err := stage(t.Context(), n, number, staged)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, reads(number, device.Volume)
+	return n, reads(number, answer.GetVolumeId())
+}
+
+// stage stages the disk with a number.
+func stage(ctx context.Context, n *csiproxytest.Node, number uint32, target string) (*steps.StageDiskResponse, error) {
+	return n.Client().NodeSteps.StageDisk(ctx, &steps.StageDiskRequest{
+		Disk: &steps.StageDiskRequest_DiskNumber{DiskNumber: number}, TargetPath: target})
 }
 
 func serial(i int) string { return fmt.Sprintf("bench-%d", i) }
@@ -183,20 +188,24 @@ func BenchmarkLife(b *testing.B) {
 func life(b *testing.B, n *csiproxytest.Node, i int) {
 	b.Helper()
 	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i)})
-	m, match, pod := staging.New(n.Client()), stepwise.BySerialNumber(serial(i)), plugins+`\bench.example\pod`
+	node, ctx, pod := n.Client().NodeSteps, b.Context(), plugins+`\bench.example\pod`
 	must := func(err error) {
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
-	_, err := m.StageDisk(b.Context(), match, staged, stepwise.StageOptions{})
+	_, err := node.StageDisk(ctx, &steps.StageDiskRequest{
+		Disk: &steps.StageDiskRequest_SerialNumber{SerialNumber: serial(i)}, TargetPath: staged})
 	must(err)
-	must(m.Publish(b.Context(), staged, pod))
+	_, err = node.Publish(ctx, &steps.PublishRequest{SourcePath: staged, TargetPath: pod})
+	must(err)
 	n.GrowDisk(number, 2*diskBytes)
-	_, err = m.ExpandTo(b.Context(), pod, 0)
+	_, err = node.Expand(ctx, &steps.ExpandRequest{TargetPath: pod})
 	must(err)
-	must(m.Remove(b.Context(), pod))
-	must(m.UnstageDisk(b.Context(), match, staged))
+	for _, path := range []string{pod, staged} {
+		_, err = node.Unstage(ctx, &steps.UnstageRequest{TargetPath: path})
+		must(err)
+	}
 	n.DetachDisk(number)
 }
 
@@ -213,7 +222,6 @@ func BenchmarkStages(b *testing.B) {
 		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
 			n := csiproxytest.Start(b, csiproxytest.Options{})
 			n.SetSwitch("timing", "windows")
-			m := staging.New(n.Client())
 			for round := 0; b.Loop(); round++ {
 				b.StopTimer()
 				var numbers []uint32
@@ -225,9 +233,7 @@ func BenchmarkStages(b *testing.B) {
 				var stages sync.WaitGroup
 				for i, number := range numbers {
 					stages.Go(func() {
-						_, err := m.StageDisk(b.Context(), stepwise.ByNumber(number), fmt.Sprintf(`%s\%d-%d`, staged, round, i),
-							stepwise.StageOptions{})
-						if err != nil {
+						if _, err := stage(b.Context(), n, number, fmt.Sprintf(`%s\%d-%d`, staged, round, i)); err != nil {
 							b.Error(err)
 						}
 					})

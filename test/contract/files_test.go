@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -42,9 +42,9 @@ func TestVolumeWithoutReparsePoints(t *testing.T) {
 	if !exists(t, n, staging+`\a\b\file`) || exists(t, n, staging+`\a\missing`) || isSymlink(t, n, staging+`\a\b`) {
 		t.Error("what is there, and what is not, is not told")
 	}
-	usage, err := kit.New(n.Client()).Usage(t.Context(), staging)
+	usage, err := n.Client().NodeSteps.GetUsage(t.Context(), &nodesteps.GetUsageRequest{TargetPath: staging})
 	noError(t, err)
-	if usage.Total < 900<<20 || usage.Used != 2<<12 {
+	if usage.GetTotalBytes() < 900<<20 || usage.GetUsedBytes() != 2<<12 {
 		t.Errorf("the usage is %+v, want two clusters", usage)
 	}
 	wantCode(t, rmdir(t, n, staging+`\a\b`, false), codes.FailedPrecondition)

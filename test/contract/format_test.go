@@ -14,9 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
@@ -68,12 +67,12 @@ func TestEmptyRootDirectory(t *testing.T) {
 		if formats(n) != 1 {
 			t.Errorf("not found: %s: formatted %d times", notFound, formats(n))
 		}
-		for _, want := range []stepwise.AccessResult{stepwise.AccessAdded, stepwise.AccessPresent} {
-			staged, err := kit.New(n.Client()).StageDisk(t.Context(), stepwise.ByNumber(1), staging, stepwise.StageOptions{
-				Access: []stepwise.Access{{SID: "S-1-5-93-2-2", Rights: stepwise.RightsModify}}})
+		for _, want := range []nodesteps.AccessResult{nodesteps.AccessResult_ACCESS_RESULT_ADDED, nodesteps.AccessResult_ACCESS_RESULT_PRESENT} {
+			staged, err := n.Client().NodeSteps.StageDisk(t.Context(),
+				&nodesteps.StageDiskRequest{Disk: byNumber(1), TargetPath: staging, Access: forContainerUser()})
 			noError(t, err)
-			if staged.Access != want {
-				t.Errorf("not found: %s: the access list: %v, want %v", notFound, staged.Access, want)
+			if staged.GetAccess() != want {
+				t.Errorf("not found: %s: the access list: %v, want %v", notFound, staged.GetAccess(), want)
 			}
 		}
 	}

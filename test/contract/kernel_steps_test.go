@@ -2,10 +2,7 @@
 
 package contract
 
-import (
-	kit "github.com/kubernetes-csi/csi-proxy/client/staging"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
-)
+import nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 
 // stepExamples has the steps that ask the kernel what no call of another group asks.
 func stepExamples() []kernelExample {
@@ -14,32 +11,41 @@ func stepExamples() []kernelExample {
 			w.must(mapRemote(anyShare, stagingDir, "csi-password")(w))
 		}, usageOfStaged},
 		{"GetUsage", "a mount point", func(w *exampleNode) {
-			w.must(kit.New(w.Client()).MountDisk(w.ctx, 1, stagingDir))
+			w.must(stageBy(&nodesteps.StageDiskRequest{Disk: byNumber(1)})(w))
 		}, usageOfStaged},
 		{"StageDisk", "with an access list, mounted and still empty", func(w *exampleNode) {
-			w.must(kit.New(w.Client()).MountDisk(w.ctx, 1, stagingDir))
+			w.must(stageBy(&nodesteps.StageDiskRequest{Disk: byNumber(1)})(w))
 		}, stageForUser},
-		{"StageDisk", "by Azure's LUN, on azure-nvme", nil, stageBy(stepwise.ByAzureLUN(0))},
+		{"StageDisk", "by Azure's LUN, on azure-nvme", nil, stageBy(&nodesteps.StageDiskRequest{
+			Disk: &nodesteps.StageDiskRequest_AzureLun{}})},
 		{"StageDisk", "by the model of an instance store, on aws-ebs-nvme", nil,
-			stageBy(stepwise.ByModel("Amazon EC2 NVMe Instance Storage"))},
+			stageBy(&nodesteps.StageDiskRequest{
+				Disk: &nodesteps.StageDiskRequest_Model{Model: "Amazon EC2 NVMe Instance Storage"}})},
 	}
 }
 
-func stageBy(match stepwise.Match) func(w *exampleNode) error {
+func byNumber(number uint32) *nodesteps.StageDiskRequest_DiskNumber {
+	return &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: number}
+}
+
+func stageBy(r *nodesteps.StageDiskRequest) func(w *exampleNode) error {
+	r.TargetPath = stagingDir
 	return func(w *exampleNode) error {
-		_, err := kit.New(w.Client()).StageDisk(w.ctx, match, stagingDir, stepwise.StageOptions{})
+		_, err := w.Client().NodeSteps.StageDisk(w.ctx, r)
 		return err
 	}
 }
 
+// forContainerUser is an access list with one entry.
+func forContainerUser() []*nodesteps.AccessEntry {
+	return []*nodesteps.AccessEntry{{Sid: "S-1-5-93-2-2", Rights: nodesteps.AccessRights_ACCESS_RIGHTS_MODIFY}}
+}
+
 func stageForUser(w *exampleNode) error {
-	_, err := kit.New(w.Client()).StageDisk(w.ctx, stepwise.ByNumber(1), stagingDir, stepwise.StageOptions{
-		Access: []stepwise.Access{{SID: "S-1-5-93-2-2", Rights: stepwise.RightsModify}},
-	})
-	return err
+	return stageBy(&nodesteps.StageDiskRequest{Disk: byNumber(1), Access: forContainerUser()})(w)
 }
 
 func usageOfStaged(w *exampleNode) error {
-	_, err := kit.New(w.Client()).Usage(w.ctx, stagingDir)
+	_, err := w.Client().NodeSteps.GetUsage(w.ctx, &nodesteps.GetUsageRequest{TargetPath: stagingDir})
 	return err
 }

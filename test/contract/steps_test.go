@@ -4,7 +4,6 @@ package contract
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -15,10 +14,8 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/win32"
@@ -105,18 +102,6 @@ rules:
 
 	s.Node = testnode.Start(t, testnode.Options{StateDir: s.StateDir})
 	noError(t, s.unstage(theirs))
-	if s.online(1) {
-		t.Error("the disk is online without a mounted volume")
-	}
-}
-
-// A driver that makes the single calls sees the other volumes in kubelet's directory.
-func TestUnmountKeepsTheOtherVolumesOfADisk(t *testing.T) {
-	s := startShared(t, testnode.Options{})
-	m := stepwise.New(s.Client()).WithKubelet(node.KubeletDir, os.DirFS(s.HostPath(node.KubeletDir)))
-	noError(t, m.UnmountDevice(t.Context(), ours))
-	s.intact("one of two volumes is unmounted", 1, theirs)
-	noError(t, m.UnmountDevice(t.Context(), theirs))
 	if s.online(1) {
 		t.Error("the disk is online without a mounted volume")
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -20,22 +21,22 @@ import (
 func TestConditionOfDisk(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	check(t, "publishing", m.Mount(staging, publish, "", nil))
+	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
+	check(t, "publishing", m.Publish(t.Context(), staging, publish))
 	wellAt(t, m, staging, publish)
 
 	filler := n.HostPath(staging + `\filler`)
 	check(t, "making a file", os.WriteFile(filler, nil, 0o600))
 	check(t, "filling the volume", os.Truncate(filler, 96<<30/10))
-	illAt(t, m, mounter.ErrNearlyFull, staging, publish)
+	illAt(t, m, reason.NearlyFull, staging, publish)
 	check(t, "making room", os.Truncate(filler, 8<<30))
 	wellAt(t, m, staging, publish)
 
 	end := n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_DISK_CORRUPT")
-	illAt(t, m, csiproxy.ErrDamaged, staging, publish)
+	illAt(t, m, "DISK_CORRUPT", staging, publish)
 	end()
 	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_UNRECOGNIZED_VOLUME")
-	illAt(t, m, mounter.ErrNotFormatted, staging, publish)
+	illAt(t, m, reason.NotFormatted, staging, publish)
 	end()
 	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_NOT_READY")
 	if c, err := m.Condition(t.Context(), staging); err == nil {
@@ -44,14 +45,14 @@ func TestConditionOfDisk(t *testing.T) {
 	end()
 
 	n.SetDiskOnline(1, false)
-	illAt(t, m, csiproxy.ErrDiskNotFound, staging, publish)
+	illAt(t, m, reason.DiskNotFound, staging, publish)
 	n.SetDiskOnline(1, true)
 	wellAt(t, m, staging, publish)
 	n.DetachDisk(1)
-	illAt(t, m, csiproxy.ErrDiskNotFound, staging, publish)
-	check(t, "unmounting", m.Unmount(staging))
-	illAt(t, m, csiproxy.ErrNotMounted, publish)
-	illAt(t, m, csiproxy.ErrNotMounted, `C:\var\lib\kubelet\plugins`)
+	illAt(t, m, reason.DiskNotFound, staging, publish)
+	check(t, "unmounting", m.Unstage(t.Context(), staging))
+	illAt(t, m, reason.NotMounted, publish)
+	illAt(t, m, reason.NotMounted, `C:\var\lib\kubelet\plugins`)
 	if _, err := m.Condition(t.Context(), staging); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing path: %v, want fs.ErrNotExist", err)
 	}
@@ -61,9 +62,9 @@ func TestConditionOfDisk(t *testing.T) {
 func TestConditionOfShare(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	good := mounter.Credentials{User: "csi", Password: "csi-password"}
-	check(t, "mounting", m.MountShare(t.Context(), `\\fs.emulated\share`, staging, good))
-	check(t, "publishing", m.Mount(staging, publish, "", nil))
+	stage := func() { check(t, "staging", m.StageShare(t.Context(), anyShare, staging, credentials)) }
+	stage()
+	check(t, "publishing", m.Publish(t.Context(), staging, publish))
 	wellAt(t, m, staging, publish)
 	for _, c := range []struct {
 		what         string
@@ -74,36 +75,37 @@ func TestConditionOfShare(t *testing.T) {
 			func() { n.AddSMBShare("fs.emulated", "share") }},
 		{"the password is another", func() { n.SetSMBPassword("csi", "rotated") },
 			func() { n.SetSMBPassword("csi", "csi-password") }},
-		{"the node rebooted", n.Reboot,
-			func() { check(t, "mapping", m.MountShare(t.Context(), `\\fs.emulated\share`, staging, good)) }},
-		{"the mapping is gone", func() { check(t, "unmapping", m.UnmapShare(t.Context(), `\\fs.emulated\share`)) }, nil},
+		{"the node rebooted", n.Reboot, stage},
+		{"the mapping is gone", func() {
+			_, err := n.SMB.RemoveSmbGlobalMapping(t.Context(),
+				&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: anyShare})
+			check(t, "unmapping", err)
+		}, stage},
 	} {
 		c.breaks()
 		t.Log(c.what)
-		illAt(t, m, csiproxy.ErrNotMounted, staging, publish)
-		if c.heal != nil {
-			c.heal()
-			wellAt(t, m, staging, publish)
-		}
+		illAt(t, m, reason.NotMounted, staging, publish)
+		c.heal()
+		wellAt(t, m, staging, publish)
 	}
 }
 
 func wellAt(t *testing.T, m *mounter.Mounter, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if c, err := m.Condition(t.Context(), path); c.Abnormal || c.Cause != nil || c.Message == "" || err != nil {
+		if c, err := m.Condition(t.Context(), path); c.Abnormal || c.Reason != "" || c.Message == "" || err != nil {
 			t.Errorf("the condition at %s is %+v, %v, want normal and a message", path, c, err)
 		}
 	}
 }
 
-func illAt(t *testing.T, m *mounter.Mounter, cause error, paths ...string) {
+func illAt(t *testing.T, m *mounter.Mounter, why string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		c, err := m.Condition(t.Context(), path)
 		named := strings.Contains(strings.ToLower(c.Message), strings.ToLower(strings.ReplaceAll(path, "/", `\`)))
-		if !c.Abnormal || !errors.Is(c.Cause, cause) || !named && !errors.Is(c.Cause, csiproxy.ErrDamaged) || err != nil {
-			t.Errorf("the condition at %s is %+v, %v, want abnormal because of: %v", path, c, err, cause)
+		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil {
+			t.Errorf("the condition at %s is %+v, %v, want abnormal because of %s", path, c, err, why)
 		}
 	}
 }

@@ -56,6 +56,8 @@ func TestStageISCSI(t *testing.T) {
 			t.Errorf("the node has the sessions %v, want %d", got, want)
 		}
 	}
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Adapter: 7}) // LUN 0 as well
+	wantNone(t, n, "before the login, the disk", mounter.ByISCSI(array, 0, lun(0).IQN, 0))
 	chap := mounter.CHAP{User: "csi-user", Secret: "wrong-secret-12"}
 	if _, err := m.StageISCSI(ctx, lun(0), targetOf("a"), chap, mounter.StageOptions{}); !errors.Is(err,
 		csiproxy.ErrCredentials) || strings.Contains(err.Error(), chap.Secret) {
@@ -76,6 +78,7 @@ func TestStageISCSI(t *testing.T) {
 	if devices[0] != devices[2] || devices[1] != devices[3] || devices[0] == devices[1] {
 		t.Errorf("staged %+v", devices)
 	}
+	wantNone(t, n, "another LUN", mounter.ByISCSI(array, 3260, lun(0).IQN, 2))
 	n.WriteFile(targetOf("a")+`\data`, "precious")
 	sessions(1)
 	for range 2 {

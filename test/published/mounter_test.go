@@ -5,15 +5,18 @@ package published
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	mount "k8s.io/mount-utils"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -24,10 +27,12 @@ const (
 	serial  = "vol0123456789abcdef1"
 )
 
+var credentials = mounter.Credentials{User: "csi", Password: "csi-password"}
+
 // start returns a mounter on a new emulated node.
-func start(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
+func start(t *testing.T) (*testnode.Node, *mounter.Mounter) {
 	t.Helper()
-	n := csiproxytest.Start(t, csiproxytest.Options{})
+	n := testnode.Start(t, testnode.Options{})
 	return n, mounter.New(n.Client())
 }
 
@@ -38,118 +43,119 @@ func check(t *testing.T, what string, err error) {
 	}
 }
 
-// TestVolumeLife is a driver's whole work on a disk, each step twice.
+func targetOf(volume string) string {
+	return `\var\lib\kubelet\plugins\kubernetes.io\csi\example\` + volume + `\globalmount`
+}
+
+// TestVolumeLife is a driver's whole work on a disk. Each step is one call of the agent, and can be repeated.
 func TestVolumeLife(t *testing.T) {
 	n, m := start(t)
 	ctx := t.Context()
-	disk, err := m.WaitForDisk(ctx, mounter.BySerialNumber(serial))
-	check(t, "waiting for the disk", err)
-
-	for range 2 {
-		check(t, "staging", m.MountDisk(ctx, disk.Number, staging))
-		check(t, "publishing", m.Mount(staging, publish, "", []string{"ro"}))
-	}
-	n.WriteFile(staging+`\data`, "precious")
-	for _, path := range []string{staging, publish} {
-		if is, err := m.IsMountPoint(path); !is || err != nil {
-			t.Errorf("IsMountPoint(%s) = %v, %v, want true", path, is, err)
+	var usage mounter.Usage
+	var size mounter.Size
+	for _, step := range []struct {
+		method string
+		do     func() error
+	}{
+		{"StageDisk", func() error {
+			_, err := m.StageDisk(ctx, mounter.BySerialNumber(strings.ToUpper(serial)), staging, mounter.StageOptions{})
+			return err
+		}},
+		{"Publish", func() error { return m.Publish(ctx, staging, publish) }},
+		{"GetVolume", func() error { _, err := m.Condition(ctx, publish); return err }},
+		{"GetUsage", func() (err error) { usage, err = m.Usage(ctx, publish); return err }},
+		{"Expand", func() (err error) { n.GrowDisk(1, 12<<30); size, err = m.Expand(ctx, publish, 12<<30); return err }},
+		{"Unstage", func() error { return m.Unstage(ctx, publish) }},
+		{"Unstage", func() error { return m.Unstage(ctx, staging) }},
+	} {
+		for range 2 {
+			before := n.Newest()
+			check(t, step.method, step.do())
+			var calls []string
+			for _, e := range n.Find(csiproxytest.Query{After: before, Method: "*"}) {
+				if e.GetApi() != nil {
+					calls = append(calls, e.GetApi().GetMethod())
+				}
+			}
+			if !slices.Equal(calls, []string{"/v1alpha1.Nodesteps/" + step.method}) {
+				t.Errorf("%s is the calls %q", step.method, calls)
+			}
 		}
-		if not, err := m.IsLikelyNotMountPoint(path); not || err != nil {
-			t.Errorf("IsLikelyNotMountPoint(%s) = %v, %v, want false", path, not, err)
+		if step.method == "Publish" {
+			n.WriteFile(publish+`\data`, "precious")
 		}
 	}
-
-	before, err := m.Usage(ctx, publish)
-	check(t, "usage", err)
-	n.GrowDisk(disk.Number, 12<<30)
-	after, err := m.Expand(ctx, publish)
-	check(t, "expanding", err)
-	if after < before.Total+2<<30-1<<20 || before.Available != before.Total-before.Used {
-		t.Errorf("the volume had %+v and has %d bytes after its disk grew by 2 GiB", before, after)
-	}
-
-	for range 2 {
-		check(t, "unpublishing", m.Unmount(publish))
-		check(t, "unstaging", m.UnmountDevice(ctx, staging))
+	if usage.Available != usage.Total-usage.Used || size.Disk != 12<<30 || size.FileSystem < usage.Total+2<<30-1<<20 {
+		t.Errorf("the volume had %+v and has %+v after its disk grew by 2 GiB", usage, size)
 	}
 	for _, path := range []string{staging, publish} {
 		if _, err := m.IsMountPoint(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("IsMountPoint(%s) = %v afterwards, want fs.ErrNotExist", path, err)
 		}
 	}
-	for _, d := range n.Tree().GetDisks() {
-		if d.GetNumber() == disk.Number && d.GetOnline() {
-			t.Error("the disk is still online after UnmountDevice")
-		}
+	if n.Tree().GetDisks()[1].GetOnline() {
+		t.Error("the disk is still online")
 	}
-
 	check(t, "staging anew", m.FormatAndMount("1", staging, "ntfs", nil))
 	if got := n.ReadFile(staging + `\data`); got != "precious" {
 		t.Errorf("the volume came back with %q", got)
 	}
 }
 
-// TestUnmountKeepsContent: a directory with files in it is not a mount, and stays.
-func TestUnmountKeepsContent(t *testing.T) {
+// TestMount: the mounter can take the place of mount.New in a driver. Only what is no mount and has content stays.
+func TestMount(t *testing.T) {
 	n, m := start(t)
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	check(t, "unmounting", m.Unmount(staging))
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	n.WriteFile(`C:\var\lib\kubelet\pods\file`, "precious")
-	if err := m.Unmount(`C:\var\lib\kubelet\pods`); !errors.Is(err, csiproxy.ErrDirectoryNotEmpty) {
-		t.Errorf("unmounting a directory with content: %v, want ErrDirectoryNotEmpty", err)
-	}
-	if got := n.ReadFile(`C:\var\lib\kubelet\pods\file`); got != "precious" {
-		t.Errorf("the file holds %q", got)
-	}
-}
-
-// TestMountReplaces: kubelet makes the target of a publish as a directory.
-func TestMountReplaces(t *testing.T) {
-	n, m := start(t)
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
+	var i mount.Interface = m
+	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
 	n.WriteFile(staging+`\data`, "precious")
-	check(t, "making the target", m.Mount(`C:\var\lib\kubelet\plugins`, publish, "", nil))
-	check(t, "publishing over it", m.Mount(staging, publish, "", nil))
-	if got := n.ReadFile(publish + `\data`); got != "precious" {
-		t.Errorf("the published volume holds %q", got)
-	}
-}
-
-func TestMountRefusesADirectoryWithContent(t *testing.T) {
-	n, m := start(t)
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	check(t, "making the target", m.Mkdir(t.Context(), publish))
-	n.WriteFile(publish+`\file`, "precious")
-	if err := m.Mount(staging, publish, "", nil); !errors.Is(err, csiproxy.ErrDirectoryNotEmpty) {
-		t.Errorf("publishing over a directory with content: %v, want ErrDirectoryNotEmpty", err)
-	}
-	if got := n.ReadFile(publish + `\file`); got != "precious" {
-		t.Errorf("the file holds %q", got)
-	}
-}
-
-// TestKubeletOfATestsNode: the files of the node's directory are elsewhere on this machine.
-func TestKubeletOfATestsNode(t *testing.T) {
-	const kubelet = csiproxytest.KubeletDir
-	n, m := start(t)
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	err := m.WithKubelet(kubelet, os.DirFS(filepath.Join(t.TempDir(), "elsewhere"))).UnmountDevice(t.Context(), staging)
-	for _, want := range []string{kubelet, "WithKubelet", "HostPath"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("unstaging without the node's files: %v, want %s in it", err, want)
+	for name, place := range map[string]func() error{
+		"nothing":             func() error { return nil },
+		"kubelet's own":       func() error { return m.Mkdir(t.Context(), publish) },
+		"the same link":       func() error { return i.Mount(staging, publish, "", []string{"ro"}) },
+		"another link":        func() error { return i.Mount(`C:\var\lib\kubelet\plugins`, publish, "", nil) },
+		"a link to nowhere":   func() error { return m.Publish(t.Context(), `C:\var\lib\kubelet\plugins\none`, publish) },
+		"another volume":      func() error { return m.FormatAndMount("2", publish, "", nil) },
+		"the volume, mounted": func() error { return m.FormatAndMount("1", publish, "", nil) },
+	} {
+		check(t, name, place())
+		check(t, "publishing over "+name, i.Mount(staging, publish, "", nil))
+		if got := n.ReadFile(publish + `\data`); got != "precious" {
+			t.Errorf("published over %s, the volume holds %q", name, got)
+		}
+		for _, path := range []string{staging, publish} {
+			if not, err := i.IsLikelyNotMountPoint(path); not || err != nil {
+				t.Errorf("IsLikelyNotMountPoint(%s) = %v, %v, want false", path, not, err)
+			}
+		}
+		for range 2 {
+			check(t, "unmounting", i.Unmount(publish))
 		}
 	}
-	check(t, "unstaging", m.WithKubelet(kubelet, os.DirFS(n.HostPath(kubelet))).UnmountDevice(t.Context(), staging))
+	if refs, err := i.GetMountRefs(staging); err != nil || len(refs) != 1 {
+		t.Errorf("GetMountRefs = %q, %v, want the path itself", refs, err)
+	}
+	if refs, err := i.GetMountRefs(publish); err != nil || len(refs) != 0 {
+		t.Errorf("GetMountRefs of nothing = %q, %v, want none", refs, err)
+	}
+
+	check(t, "making a directory", m.Mkdir(t.Context(), publish))
+	n.WriteFile(publish+`\file`, "precious")
+	for what, refused := range map[string]func() error{
+		"unmounting": func() error { return i.Unmount(publish) },
+		"mounting":   func() error { return i.Mount(staging, publish, "", nil) },
+		"publishing": func() error { return m.Publish(t.Context(), staging, publish) },
+		"unstaging":  func() error { return m.Unstage(t.Context(), publish) },
+	} {
+		if err := refused(); !errors.Is(err, csiproxy.ErrDirectoryNotEmpty) || n.ReadFile(publish+`\file`) != "precious" {
+			t.Errorf("%s where a directory has content: %v, want ErrDirectoryNotEmpty", what, err)
+		}
+	}
+	check(t, "CleanupMountPoint", mount.CleanupMountPoint(staging, i, true))
 }
 
-// TestForeignDisk: a disk with existing content is never formatted.
-func TestForeignDisk(t *testing.T) {
-	_, m := start(t)
-	check(t, "staging the first", m.MountDisk(t.Context(), 1, staging))
-	if err := m.MountDisk(t.Context(), 2, staging); !errors.Is(err, csiproxy.ErrOtherVolumeMounted) {
-		t.Errorf("staging another disk at the same place: %v, want ErrOtherVolumeMounted", err)
-	}
+// TestFormatAndMountArguments: what Windows nodes do not have is refused.
+func TestFormatAndMountArguments(t *testing.T) {
+	n, m := start(t)
 	for name, call := range map[string]func() error{
 		"no disk":        func() error { return m.FormatAndMount("77", publish, "", nil) },
 		"no number":      func() error { return m.FormatAndMount("one", publish, "", nil) },
@@ -158,32 +164,14 @@ func TestForeignDisk(t *testing.T) {
 			return m.FormatAndMountSensitiveWithFormatOptions("1", publish, "", nil, nil, []string{"/A:64K"})
 		},
 	} {
-		if err := call(); err == nil {
-			t.Errorf("%s: success", name)
+		if err := call(); err == nil || n.Tree().GetDisks()[1].GetStyle() != "RAW" {
+			t.Errorf("%s: success, or the disk was changed", name)
 		}
 	}
 }
 
-// TestFindDisk: a disk is recognised by any of its identifiers, and two that match are told apart by the caller.
-func TestFindDisk(t *testing.T) {
-	_, m := start(t)
-	for name, match := range map[string]mounter.Match{
-		"serial":  mounter.BySerialNumber(strings.ToUpper(serial)),
-		"lun":     mounter.ByLUN(1),
-		"page 83": mounter.ByPage83("60022480454d552d4449534b30303031"),
-	} {
-		if d, err := m.FindDisk(t.Context(), match); err != nil || d.Number != 1 {
-			t.Errorf("by %s: disk %d, %v, want 1", name, d.Number, err)
-		}
-	}
-	if _, err := m.FindDisk(t.Context(), mounter.BySerialNumber("vol0123456789abcdef")); !errors.Is(err,
-		mounter.ErrAmbiguous) {
-		t.Errorf("two matches: %v, want ErrAmbiguous", err)
-	}
-}
-
-// TestShare: a share is mapped with the options as every driver spells them.
-func TestShare(t *testing.T) {
+// TestMountShare: a share is mapped with the options as every driver spells them.
+func TestMountShare(t *testing.T) {
 	n, m := start(t)
 	for name, options := range map[string]struct{ plain, sensitive []string }{
 		"names":       {nil, []string{"username=csi", "password=csi-password"}},
@@ -196,8 +184,10 @@ func TestShare(t *testing.T) {
 		if got := n.ReadFile(publish + `\from`); got != name {
 			t.Errorf("%s: the share holds %q", name, got)
 		}
-		check(t, "unmapping", m.UnmapShare(t.Context(), `\\fs.emulated\share`))
 		check(t, "unmounting", m.Unmount(publish))
+		_, err := n.SMB.RemoveSmbGlobalMapping(t.Context(),
+			&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`})
+		check(t, "unmapping", err)
 	}
 
 	err := m.MountSensitive(`\\fs.emulated\share`, publish, "", nil, []string{"username=csi", "password=hunter2"})
@@ -206,16 +196,35 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestAsInterface: the mounter can take the place of mount.New in a driver.
-func TestAsInterface(t *testing.T) {
-	_, m := start(t)
-	var i mount.Interface = m
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	if refs, err := i.GetMountRefs(staging); err != nil || len(refs) != 1 {
-		t.Errorf("GetMountRefs = %q, %v, want the path itself", refs, err)
+// TestUnderAPolicy: the error of a step names the rule that is missing, and nothing is changed.
+func TestUnderAPolicy(t *testing.T) {
+	p, err := policy.Parse("example", []byte(`apiVersion: `+policy.APIVersion+`
+kind: Policy
+rules:
+- name: only-example
+  clients: [{any: true}]
+  methods: [nodesteps, volume]
+  directories: ['C:\var\lib\kubelet\plugins\kubernetes.io\csi\example']
+`))
+	check(t, "reading the policy", err)
+	n := testnode.Start(t, testnode.Options{Policy: p})
+	m := mounter.New(n.Client())
+	for what, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"staging elsewhere": {want: "only-example", err: m.FormatAndMount("1", publish, "", nil)},
+		"a share of a server": {want: "only-example",
+			err: m.StageShare(t.Context(), `\\fs.emulated\share`, staging, credentials)},
+		"a call of another group": {want: "disk", err: func() error { _, err := m.Disks(t.Context()); return err }()},
+	} {
+		if status.Code(c.err) != codes.PermissionDenied || !strings.Contains(c.err.Error(), c.want) ||
+			errors.Is(c.err, csiproxy.ErrUnsupported) {
+			t.Errorf("%s: %v, want PermissionDenied and %s", what, c.err, c.want)
+		}
 	}
-	if refs, err := i.GetMountRefs(publish); err != nil || len(refs) != 0 {
-		t.Errorf("GetMountRefs of nothing = %q, %v, want none", refs, err)
+	if len(n.Mappings()) > 0 || n.Tree().GetDisks()[1].GetStyle() != "RAW" {
+		t.Errorf("mapped: %v; or the disk was changed", n.Mappings())
 	}
-	check(t, "CleanupMountPoint", mount.CleanupMountPoint(staging, i, true))
+	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
 }

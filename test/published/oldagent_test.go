@@ -4,7 +4,9 @@ package published
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,13 +19,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// TestOldAgent: a volume's life works with an agent that has only old versions, as far as those go.
+// TestOldAgent: with an agent that has only old versions a mount.Interface works, and a step says what is missing and
+// changes nothing. Without any agent it says that instead.
 func TestOldAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
 	check(t, "making a directory", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var old apis.Selection
-	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1"} {
+	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1", "nodesteps=off"} {
 		check(t, version, old.Set(version))
 	}
 	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
@@ -34,25 +37,63 @@ func TestOldAgent(t *testing.T) {
 		defer cancel()
 		check(t, "stopping the agent", a.Stop(ctx))
 	})
-	c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
-		return a.Path("csi-proxy-" + group + "-" + v.String())
-	}})
-	t.Cleanup(func() { _ = c.Close() })
-	m := mounter.New(c)
-
-	check(t, "staging", m.MountDisk(t.Context(), 1, staging))
-	check(t, "publishing", m.Mount(staging, publish, "", nil))
-	for _, path := range []string{staging, publish} {
-		if is, err := m.IsMountPoint(path); !is || err != nil {
-			t.Errorf("IsMountPoint(%s) = %v, %v, want true", path, is, err)
-		}
+	over := func(prefix string) *mounter.Mounter {
+		c := csiproxy.New(csiproxy.Options{PipePath: func(group string, v apiversion.Version) string {
+			return a.Path(prefix + group + "-" + v.String())
+		}})
+		t.Cleanup(func() { _ = c.Close() })
+		return mounter.New(c)
 	}
-	if usage, err := m.Usage(t.Context(), publish); err != nil || usage.Total < 9<<30 {
-		t.Errorf("Usage = %+v, %v, want the 10 GiB of the disk", usage, err)
+
+	m, ctx := over("csi-proxy-"), t.Context()
+	check(t, "making a directory", m.Mkdir(ctx, staging))
+	check(t, "publishing", m.Mount(staging, publish, "", nil))
+	if is, err := m.IsMountPoint(publish); !is || err != nil {
+		t.Errorf("IsMountPoint = %v, %v, want true", is, err)
+	}
+	if disks, err := m.Disks(ctx); len(disks) != 3 || err != nil {
+		t.Errorf("Disks = %v, %v, want three", disks, err)
 	}
 	check(t, "unpublishing", m.Unmount(publish))
-	check(t, "unmounting", m.Unmount(staging))
-	if refs, err := m.GetMountRefs(staging); err != nil || len(refs) != 0 {
+	if refs, err := m.GetMountRefs(publish); err != nil || len(refs) != 0 {
 		t.Errorf("afterwards there is %q, %v", refs, err)
+	}
+
+	for agent, c := range map[string]struct {
+		prefix      string
+		unsupported bool
+		text        []string
+	}{
+		"an old one": {"csi-proxy-", true, []string{`\\.\pipe\csi-proxy-nodesteps-v1alpha1`, "-api"}},
+		"none":       {"nobody-", false, []string{"check that the csiproxy service"}},
+	} {
+		m := over(c.prefix)
+		for step, do := range map[string]func() error{
+			"StageDisk": func() error {
+				_, err := m.StageDisk(ctx, mounter.ByEBSVolume("vol-0123456789abcdef1"), staging, mounter.StageOptions{})
+				return err
+			},
+			"FormatAndMount": func() error { return m.FormatAndMount("1", staging, "", nil) },
+			"StageShare":     func() error { return m.StageShare(ctx, `\\fs.emulated\share`, staging, mounter.Credentials{}) },
+			"Publish":        func() error { return m.Publish(ctx, staging, publish) },
+			"Unstage":        func() error { return m.Unstage(ctx, staging) },
+			"Expand":         func() error { _, err := m.Expand(ctx, staging, 0); return err },
+			"Usage":          func() error { _, err := m.Usage(ctx, staging); return err },
+			"Condition":      func() error { _, err := m.Condition(ctx, staging); return err },
+		} {
+			err := do()
+			if !errors.Is(err, csiproxy.ErrNoAgent) || errors.Is(err, csiproxy.ErrUnsupported) != c.unsupported {
+				t.Errorf("%s with %s: %v, want ErrUnsupported: %t", step, agent, err, c.unsupported)
+				continue
+			}
+			for _, text := range c.text {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s with %s: %v, want %s in it", step, agent, err, text)
+				}
+			}
+		}
+	}
+	if exists, err := m.PathExists(ctx, staging); !exists || err != nil {
+		t.Errorf("the directory is gone: %v", err)
 	}
 }

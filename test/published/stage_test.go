@@ -9,14 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
-
-	"google.golang.org/grpc/codes"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
@@ -26,15 +25,17 @@ const elsewhere = `C:\var\lib\kubelet\plugins\elsewhere`
 
 // A subject is a disk of 1 GiB that a test stages at a place of its own.
 type subject struct {
-	*csiproxytest.Node
+	*testnode.Node
 	m                 *mounter.Mounter
 	disk              uint32
 	serial, at, other string
 }
 
-func (s subject) stage(t *testing.T) (mounter.Device, error) {
+func (s subject) stage(t *testing.T, target string, options mounter.StageOptions) mounter.Device {
 	t.Helper()
-	return s.m.StageDisk(t.Context(), mounter.BySerialNumber(s.serial), s.at, mounter.StageOptions{})
+	device, err := s.m.StageDisk(t.Context(), mounter.BySerialNumber(s.serial), target, options)
+	check(t, "staging "+s.serial, err)
+	return device
 }
 
 func (s subject) partition(t *testing.T) error {
@@ -46,110 +47,90 @@ func (s subject) partition(t *testing.T) error {
 // withData stages the disk somewhere and writes a file.
 func (s subject) withData(t *testing.T, target string) {
 	t.Helper()
-	check(t, "staging before", s.m.MountDisk(t.Context(), s.disk, target))
+	s.stage(t, target, mounter.StageOptions{})
 	s.WriteFile(target+`\data`, "precious")
 }
 
-// halfDones are the states in which a disk may be when a driver stages it. A short run takes every second one.
-var halfDones = []struct {
-	name string
-	make func(*testing.T, subject)
-	data bool // a file must survive
-}{
-	{name: "raw and offline", make: func(_ *testing.T, s subject) { s.SetDiskOnline(s.disk, false) }},
-	{name: "raw", make: func(*testing.T, subject) {}},
-	{name: "initialised", make: func(t *testing.T, s subject) {
-		defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"},
-			"ERROR_IO_DEVICE")()
-		if err := s.partition(t); err == nil {
-			t.Error("the disk was partitioned although Windows wrote no partition")
+// diskOf returns the state of a disk; one that is gone is offline.
+func diskOf(n *testnode.Node, number uint32) (online, readOnly bool) {
+	for _, d := range n.Tree().GetDisks() {
+		if d.GetNumber() == number {
+			return d.GetOnline(), d.GetReadOnly()
 		}
-	}},
-	{name: "raw and read-only", make: func(_ *testing.T, s subject) { s.SetDiskReadOnly(s.disk, true) }},
-	{name: "formatted", data: true, make: func(t *testing.T, s subject) {
-		s.withData(t, s.at)
-		check(t, "unmounting", s.m.UnmountDevice(t.Context(), s.at))
-	}},
-	{name: "partitioned", make: func(t *testing.T, s subject) { check(t, "partitioning", s.partition(t)) }},
-	{name: "mounted elsewhere", data: true, make: func(t *testing.T, s subject) { s.withData(t, s.other) }},
-	{name: "mounted", data: true, make: func(t *testing.T, s subject) { s.withData(t, s.at) }},
-	{name: "grown", data: true, make: func(t *testing.T, s subject) {
-		s.withData(t, s.at)
-		s.GrowDisk(s.disk, 2<<30)
-	}},
-	{name: "offline under its mount point", data: true, make: func(t *testing.T, s subject) {
-		s.withData(t, s.at)
-		s.SetDiskOnline(s.disk, false)
-	}},
-	{name: "in the place of a disk that was pulled out", make: func(t *testing.T, s subject) {
-		lost := s.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Formatted: true})
-		check(t, "staging the other disk", s.m.MountDisk(t.Context(), lost, s.at))
-		s.DetachDisk(lost)
-	}},
+	}
+	return false, false
 }
 
-// TestStageFromEveryState: from every half-done state, with a failure before or after each call of the API, staging
-// again gives the volume, keeps what it holds, and leaves everything else on the node as it was.
+// TestStageFromEveryState: from every half-done state staging gives the volume, keeps what it holds, and leaves
+// everything else on the node as it was. Staging again gives the same.
 func TestStageFromEveryState(t *testing.T) {
 	t.Parallel()
-	n, m := startSingle(t)
-	check(t, "staging another disk", m.MountDisk(t.Context(), 1, staging))
-	for i, state := range halfDones {
-		if !testnode.Sampled(t, i, 0, 2) {
-			continue
+	n, m := start(t)
+	check(t, "staging another disk", m.FormatAndMount("1", staging, "", nil))
+	for i, state := range []struct {
+		name string
+		make func(subject)
+		data bool // a file must survive
+	}{
+		{name: "raw and offline", make: func(s subject) { s.SetDiskOnline(s.disk, false) }},
+		{name: "raw", make: func(subject) {}},
+		{name: "initialised", make: func(s subject) {
+			defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"},
+				"ERROR_IO_DEVICE")()
+			if err := s.partition(t); err == nil {
+				t.Error("the disk was partitioned although Windows wrote no partition")
+			}
+		}},
+		{name: "raw and read-only", make: func(s subject) { s.SetDiskReadOnly(s.disk, true) }},
+		{name: "formatted", data: true, make: func(s subject) {
+			s.withData(t, s.at)
+			check(t, "unstaging", m.Unstage(t.Context(), s.at))
+		}},
+		{name: "partitioned", make: func(s subject) { check(t, "partitioning", s.partition(t)) }},
+		{name: "mounted elsewhere", data: true, make: func(s subject) { s.withData(t, s.other) }},
+		{name: "mounted", data: true, make: func(s subject) { s.withData(t, s.at) }},
+		{name: "grown", data: true, make: func(s subject) {
+			s.withData(t, s.at)
+			s.GrowDisk(s.disk, 2<<30)
+		}},
+		{name: "offline under its mount point", data: true, make: func(s subject) {
+			s.withData(t, s.at)
+			s.SetDiskOnline(s.disk, false)
+		}},
+		{name: "in the place of a disk that was pulled out", make: func(s subject) {
+			lost := s.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Formatted: true})
+			check(t, "staging the other disk", m.FormatAndMount(fmt.Sprint(lost), s.at, "", nil))
+			s.DetachDisk(lost)
+		}},
+	} {
+		s := subject{Node: n, m: m, serial: fmt.Sprintf("s%d-", i)}
+		s.at, s.other = `C:\var\lib\kubelet\plugins\`+s.serial, `C:\var\lib\kubelet\plugins\other-`+s.serial
+		s.disk = n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: s.serial})
+		state.make(s)
+		others := s.others()
+		device := s.stage(t, s.at, mounter.StageOptions{})
+		if again := s.stage(t, s.at, mounter.StageOptions{}); again != device || device.Disk != s.disk {
+			t.Errorf("%s: staged %+v, and again %+v", state.name, device, again)
 		}
-		calls := 0 // of a stage that nothing disturbs, which is number -1
-		for number := -1; number < 2*calls; number++ {
-			if number >= 0 && !testnode.Sampled(t, number, 5*i, 2*calls) {
-				continue
-			}
-			s := subject{Node: n, m: m, serial: fmt.Sprintf("s%d-%d-", i, number)}
-			s.at, s.other = `C:\var\lib\kubelet\plugins\`+s.serial, `C:\var\lib\kubelet\plugins\other-`+s.serial
-			s.disk = n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: s.serial})
-			state.make(t, s)
-			others := s.others()
-
-			what := fmt.Sprintf("%s, call %d fails (after its effect: %v)", state.name, number/2, number%2 == 1)
-			fail := n.FailRPC
-			if number%2 == 1 {
-				fail = n.FailRPCAfter
-			}
-			if number < 0 {
-				calls = len(callsOf(n, func() { _, _ = s.stage(t) }))
-			} else {
-				end := fail(csiproxytest.Calls{Method: "*", Skip: number / 2, Times: 1}, codes.Internal, "the node failed")
-				_, _ = s.stage(t)
-				end()
-			}
-			device, err := s.stage(t)
-			check(t, what+": staging again", err)
-			s.check(t, what, device, state.data)
-			if now := s.others(); now != others {
-				t.Errorf("%s: the other disks are\n%s\nand were\n%s", what, now, others)
-			}
-			check(t, "unmounting", m.UnmountDevice(t.Context(), s.at))
-			n.DetachDisk(s.disk)
+		if device.Size.FileSystem < device.Size.Disk-32<<20 {
+			t.Errorf("%s: the volume does not fill its disk: %+v", state.name, device)
 		}
-	}
-}
-
-// check checks what staging came to.
-func (s subject) check(t *testing.T, what string, device mounter.Device, data bool) {
-	t.Helper()
-	there, err := s.m.DeviceOf(t.Context(), s.at)
-	if err != nil || there != device || device.Disk != s.disk {
-		t.Errorf("%s: %+v is mounted (%v), and %+v was staged", what, there, err, device)
-	}
-	if data {
-		if got := s.ReadFile(s.at + `\data`); got != "precious" {
-			t.Errorf("%s: the file holds %q", what, got)
+		for what, at := range map[string]string{"the target": s.at, "the other mount point": s.other} {
+			there, err := m.DeviceOf(t.Context(), at)
+			if (err == nil || at == s.at) && (there.Volume != device.Volume || there.Disk != s.disk) {
+				t.Errorf("%s: at %s is %+v (%v), and %+v was staged", state.name, what, there, err, device)
+			}
 		}
-	}
-	if also, err := s.m.DeviceOf(t.Context(), s.other); err == nil && also != device {
-		t.Errorf("%s: %+v is at the other mount point", what, also)
-	}
-	if need, err := s.m.NeedResize(t.Context(), s.at); need || err != nil {
-		t.Errorf("%s: the volume does not fill its disk: %v", what, err)
+		if state.data {
+			if got := s.ReadFile(s.at + `\data`); got != "precious" {
+				t.Errorf("%s: the file holds %q", state.name, got)
+			}
+		}
+		if now := s.others(); now != others {
+			t.Errorf("%s: the other disks are\n%s\nand were\n%s", state.name, now, others)
+		}
+		check(t, "unstaging", m.Unstage(t.Context(), s.at))
+		n.DetachDisk(s.disk)
 	}
 }
 
@@ -168,32 +149,33 @@ func (s subject) others() string {
 func TestStageRefuses(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	foreign := n.AttachDisk(csiproxytest.Disk{ImagePath: foreignImage(t), SerialNumber: "foreign"})
-	check(t, "staging one disk", m.MountDisk(t.Context(), 1, elsewhere))
+	image := filepath.Join(t.TempDir(), "image") // without a partition table
+	content := make([]byte, 8<<20)
+	copy(content[1<<20:], "another program's data")
+	check(t, "writing an image", os.WriteFile(image, content, 0o600))
+	foreign := n.AttachDisk(csiproxytest.Disk{ImagePath: image, SerialNumber: "foreign"})
+	check(t, "staging one disk", m.FormatAndMount("1", elsewhere, "", nil))
 	unformatted := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "unformatted"})}
 	check(t, "partitioning", unformatted.partition(t))
 	digests := func() string {
 		return n.DiskDigest(foreign) + " " + n.DiskDigest(unformatted.disk) + " " + n.DiskDigest(2)
 	}
-	before := digests()
+	before, readOnly := digests(), mounter.StageOptions{ReadOnly: true}
 	for name, c := range map[string]struct {
 		match   mounter.Match
 		target  string
 		options mounter.StageOptions
 		want    error // nil: any
 	}{
-		"foreign data": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
-		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{ReadOnly: true},
-			mounter.ErrNotFormatted},
-		"a raw disk read-only": {mounter.BySerialNumber("vol0123456789abcdef2"), staging,
-			mounter.StageOptions{ReadOnly: true}, mounter.ErrNotFormatted},
-		"no file system": {mounter.BySerialNumber("unformatted"), staging, mounter.StageOptions{ReadOnly: true},
-			mounter.ErrNotFormatted},
-		"a target in use": {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{},
+		"foreign data":           {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
+		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, readOnly, csiproxy.ErrNotFormatted},
+		"a raw disk read-only":   {mounter.BySerialNumber("abcdef2"), staging, readOnly, csiproxy.ErrNotFormatted},
+		"no file system":         {mounter.BySerialNumber("unformatted"), staging, readOnly, csiproxy.ErrNotFormatted},
+		"a target in use": {mounter.BySerialNumber("abcdef2"), elsewhere, mounter.StageOptions{},
 			csiproxy.ErrOtherVolumeMounted},
 		"the system disk": {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
-		"two disks": {mounter.BySerialNumber("vol0123456789abcdef"), staging,
-			mounter.StageOptions{}, mounter.ErrAmbiguous},
+		"two disks": {mounter.BySerialNumber("vol0123456789abcdef"), staging, mounter.StageOptions{},
+			csiproxy.ErrAmbiguous},
 		"a path of another kind": {mounter.BySerialNumber(serial), `C:\Windows\there`, mounter.StageOptions{},
 			csiproxy.ErrOutsideWorkingDirs},
 	} {
@@ -215,26 +197,21 @@ func TestStageRefuses(t *testing.T) {
 func TestStageReadOnly(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	subject{Node: n, m: m, disk: 1}.withData(t, staging)
-	check(t, "unmounting", m.UnmountDevice(t.Context(), staging))
+	s := subject{Node: n, m: m, disk: 1, serial: serial}
+	s.withData(t, staging)
+	check(t, "unstaging", m.Unstage(t.Context(), staging))
 	n.GrowDisk(1, 12<<30)
 	n.SetDiskOnline(1, true)
 	n.SetDiskReadOnly(1, true)
 	before := n.DiskDigest(1)
 	for range 2 {
-		_, err := m.StageDisk(t.Context(), mounter.BySerialNumber(serial), staging, mounter.StageOptions{ReadOnly: true})
-		check(t, "staging read-only", err)
+		s.stage(t, staging, mounter.StageOptions{ReadOnly: true})
 	}
 	if got := n.ReadFile(staging + `\data`); got != "precious" {
 		t.Errorf("the volume holds %q", got)
 	}
-	if after := n.DiskDigest(1); after != before {
-		t.Error("the disk's content changed")
-	}
-	for _, d := range n.Tree().GetDisks() {
-		if d.GetNumber() == 1 && !d.GetReadOnly() {
-			t.Error("the disk is writable now")
-		}
+	if _, readOnly := diskOf(n, 1); !readOnly || n.DiskDigest(1) != before {
+		t.Errorf("the disk is read-only: %t; or its content changed", readOnly)
 	}
 }
 
@@ -242,129 +219,159 @@ func TestStageReadOnly(t *testing.T) {
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	ctx := t.Context()
-	device, err := m.StageDisk(ctx, mounter.ByLUN(1), staging, mounter.StageOptions{})
-	check(t, "staging", err)
-	check(t, "publishing", m.Mount(staging, publish, "", nil))
-	if at, err := m.DeviceOf(ctx, publish); err != nil || at != device {
+	ctx, s := t.Context(), subject{Node: n, m: m, serial: serial}
+	device := s.stage(t, staging, mounter.StageOptions{})
+	check(t, "publishing", m.Publish(ctx, staging, publish))
+	if at, err := m.DeviceOf(ctx, publish); err != nil || at.Disk != 1 || at.Volume != device.Volume {
 		t.Errorf("DeviceOf a link = %+v, %v, want %+v", at, err, device)
 	}
-	size, err := m.SizeOf(ctx, publish)
-	if err != nil || size.Disk != 10<<30 || size.FileSystem >= size.Disk || size.FileSystem < size.Disk-32<<20 {
-		t.Errorf("SizeOf = %+v, %v, want a disk of 10 GiB nearly filled", size, err)
+	size := device.Size
+	if size.Disk != 10<<30 || size.FileSystem >= size.Disk || size.FileSystem < size.Disk-32<<20 {
+		t.Errorf("the size is %+v, want a disk of 10 GiB nearly filled", size)
 	}
-	if same, err := m.ExpandTo(ctx, publish, 12<<30); !errors.Is(err, mounter.ErrDiskTooSmall) || same != size {
-		t.Errorf("expanding before the cloud has: %+v, %v, want ErrDiskTooSmall", same, err)
+	if same, err := m.Expand(ctx, publish, 0); err != nil || same != size {
+		t.Errorf("expanding a volume that fills its disk: %+v, %v, want %+v", same, err, size)
+	}
+	if _, err := m.Expand(ctx, publish, 12<<30); !errors.Is(err, csiproxy.ErrDiskTooSmall) {
+		t.Errorf("expanding before the cloud has: %v, want ErrDiskTooSmall", err)
 	}
 	n.GrowDisk(1, 12<<30)
-	if need, err := m.NeedResize(ctx, publish); !need || err != nil {
-		t.Errorf("NeedResize = %v, %v after the disk grew", need, err)
-	}
-	_, err = m.StageDisk(ctx, mounter.ByLUN(1), staging, mounter.StageOptions{KeepSize: true})
-	check(t, "staging with the size kept", err)
-	if kept, err := m.SizeOf(ctx, publish); err != nil || kept.FileSystem != size.FileSystem {
-		t.Errorf("KeepSize left %+v, %v", kept, err)
+	kept := s.stage(t, staging, mounter.StageOptions{KeepSize: true}).Size
+	if kept.FileSystem != size.FileSystem || kept.Disk != 12<<30 {
+		t.Errorf("KeepSize left %+v", kept)
 	}
 	for range 2 {
-		grown, err := m.ExpandTo(ctx, publish, 12<<30)
+		grown, err := m.Expand(ctx, publish, 12<<30)
 		if err != nil || grown.Disk != 12<<30 || grown.FileSystem-size.FileSystem != 2<<30 {
-			t.Errorf("ExpandTo = %+v, %v, want 2 GiB more than %+v", grown, err, size)
+			t.Errorf("Expand = %+v, %v, want 2 GiB more than %+v", grown, err, size)
 		}
 	}
-	if need, err := m.NeedResize(ctx, publish); need || err != nil {
-		t.Errorf("NeedResize = %v, %v afterwards", need, err)
-	}
-	_, err = n.Client().Volume.ResizeVolume(ctx,
+	_, err := n.Client().Volume.ResizeVolume(ctx,
 		&volumeapi.ResizeVolumeRequest{VolumeId: device.Volume, SizeBytes: 20 << 30})
 	if !errors.Is(err, csiproxy.ErrSizeOutOfRange) {
 		t.Errorf("more than the disk has: %v, want ErrSizeOutOfRange", err)
 	}
 	n.SetDiskReadOnly(1, true)
 	n.GrowDisk(1, 13<<30)
-	if _, err := m.ExpandTo(ctx, publish, 13<<30); !errors.Is(err, csiproxy.ErrDiskReadOnly) {
+	if _, err := m.Expand(ctx, publish, 13<<30); !errors.Is(err, csiproxy.ErrDiskReadOnly) {
 		t.Errorf("expanding a read-only disk: %v, want ErrDiskReadOnly", err)
 	}
-	if _, err := m.DeviceOf(ctx, `C:\var\lib\kubelet\plugins`); !errors.Is(err, csiproxy.ErrNotMounted) {
+	const plain = `C:\var\lib\kubelet\plugins`
+	if _, err := m.DeviceOf(ctx, plain); !errors.Is(err, csiproxy.ErrNotMounted) {
 		t.Errorf("DeviceOf a plain directory: %v, want ErrNotMounted", err)
+	}
+	if _, err := m.Expand(ctx, plain, 0); !errors.Is(err, csiproxy.ErrNotMounted) {
+		t.Errorf("expanding a plain directory: %v, want ErrNotMounted", err)
 	}
 	n.DetachDisk(1)
 	if at, err := m.DeviceOf(ctx, publish); !errors.Is(err, csiproxy.ErrDiskNotFound) || at.Volume != device.Volume {
 		t.Errorf("DeviceOf a volume whose disk is gone: %+v, %v, want ErrDiskNotFound and its id", at, err)
 	}
-	_, err = n.Volume.GetVolumeStats(ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: device.Volume})
-	if err == nil {
-		t.Error("the volume is still there")
-	}
 }
 
-// TestStageReadsTheDiskAgain: a disk that comes under the number of the one that matched, while it is being staged, is
-// neither partitioned nor formatted, nor brought online.
-func TestStageReadsTheDiskAgain(t *testing.T) {
+// TestStageWhere: a driver's own description picks a disk, and a disk that takes its number before the agent is called
+// is left alone.
+func TestStageWhere(t *testing.T) {
 	t.Parallel()
-	n, m := startSingle(t)
-	for name, c := range map[string]struct {
-		after       string // the call after which the disks are swapped
-		partitioned bool
-		online      bool // the other disk already is
-	}{
-		"before it is partitioned": {after: "volume/GetVolumeIDFromTargetPath"},
-		"before it is online":      {after: "disk/PartitionDisk", partitioned: true},
-		"before it is formatted":   {after: "disk/SetDiskState", partitioned: true, online: true},
-	} {
-		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected"})
-		spare := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"})}
-		if c.partitioned {
-			check(t, "partitioning the other disk", spare.partition(t))
+	n, m := start(t)
+	spare := n.DetachDisk(n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "spare"}))
+	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected", Adapter: 8})
+	for _, swap := range []bool{true, false} {
+		if !swap {
+			n.DetachDisk(number)
+			n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "expected", Adapter: 8})
 		}
-		image := n.DetachDisk(spare.disk)
-
-		reached, release := n.HangAfter(csiproxytest.Calls{Method: c.after})
-		staged := make(chan error, 1)
-		go func() {
-			_, err := m.StageDisk(t.Context(), mounter.BySerialNumber("expected"), staging, mounter.StageOptions{})
-			staged <- err
-		}()
-		<-reached
-		n.DetachDisk(number)
-		if got := n.AttachDisk(csiproxytest.Disk{ImagePath: image, Offline: !c.online, ReadOnly: !c.online}); got != number {
-			t.Fatalf("the other disk has number %d, not %d", got, number)
-		}
-		before := n.DiskDigest(number)
-		release()
-		if err := <-staged; !errors.Is(err, csiproxy.ErrDiskNotFound) ||
-			!strings.Contains(err.Error(), "serial number spare") {
-			t.Errorf("swapped %s: %v, want ErrDiskNotFound and the disks that there are", name, err)
-		}
-		if n.DiskDigest(number) != before {
-			t.Errorf("swapped %s, the other disk was changed", name)
-		}
-		for _, d := range n.Tree().GetDisks() {
-			if d.GetNumber() == number && (d.GetOnline() != c.online || d.GetReadOnly() == c.online) {
-				t.Errorf("swapped %s, the other disk is online: %t, read-only: %t", name, d.GetOnline(), d.GetReadOnly())
+		device, err := m.StageDisk(t.Context(), mounter.Where("LUN 0 at adapter 8", func(d mounter.Disk) bool {
+			fits := d.LUN == "0" && d.Adapter == "8"
+			if fits && swap {
+				n.DetachDisk(number)
+				if got := n.AttachDisk(csiproxytest.Disk{ImagePath: spare, Offline: true}); got != number {
+					t.Errorf("the other disk has number %d, not %d", got, number)
+				}
 			}
+			return fits
+		}), staging, mounter.StageOptions{})
+		failure := (*csiproxy.Error)(nil)
+		if swap && (!errors.As(err, &failure) || failure.Reason != reason.DiskChanged) {
+			t.Errorf("another disk took the number: %v, want DISK_CHANGED", err)
 		}
-		if mounted, err := m.DeviceOf(t.Context(), staging); !errors.Is(err, csiproxy.ErrNotMounted) &&
-			!errors.Is(err, csiproxy.ErrPathNotFound) {
-			t.Errorf("swapped %s, %+v is mounted: %v", name, mounted, err)
+		if online, _ := diskOf(n, number); online == swap {
+			t.Errorf("swapped: %t, the disk is online: %t", swap, online)
 		}
-		n.DetachDisk(number)
+		if !swap && (err != nil || device.Disk != number) {
+			t.Errorf("staged %+v, %v, want disk %d", device, err, number)
+		}
 	}
 }
 
-// foreignImage returns the image of a disk that holds something without a partition table.
-func foreignImage(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "image")
-	content := make([]byte, 8<<20)
-	copy(content[1<<20:], "another program's data")
-	check(t, "writing an image", os.WriteFile(file, content, 0o600))
-	return file
+// TestStageBlankSize: in a lab the size must do, and a disk with anything on it is not picked.
+func TestStageBlankSize(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 3 << 30, Formatted: true})
+	n.AttachDisk(csiproxytest.Disk{SizeBytes: 3 << 30, Offline: true})
+	blank := n.AttachDisk(csiproxytest.Disk{SizeBytes: 3 << 30, SerialNumber: "blank"})
+	device, err := m.StageDisk(t.Context(), mounter.ByBlankSize(3<<30), staging, mounter.StageOptions{})
+	if err != nil || device.Disk != blank {
+		t.Errorf("staged disk %d, %v, want %d", device.Disk, err, blank)
+	}
+	found, err := m.Disks(t.Context())
+	check(t, "listing the disks", err)
+	if len(found) != 6 || found[blank].Number != blank || found[blank].SerialNumber != "blank" {
+		t.Errorf("the disks are %v", found)
+	}
 }
 
-// startSingle returns a mounter on a node whose agent does no steps in one call, for tests that disturb the calls of
-// which they are made.
-func startSingle(t *testing.T) (*csiproxytest.Node, *mounter.Mounter) {
-	t.Helper()
-	n := csiproxytest.Start(t, csiproxytest.Options{APIs: []string{"nodesteps=off"}})
-	return n, mounter.New(n.Client())
+// TestUnstage: a disk stays online while its volume is mounted elsewhere, and when only a link to it goes. A disk that
+// is gone already is no failure.
+func TestUnstage(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	ctx, s := t.Context(), subject{Node: n, m: m, serial: serial}
+	s.withData(t, targetOf("a"))
+	s.stage(t, targetOf("b"), mounter.StageOptions{})
+	check(t, "publishing", m.Publish(ctx, targetOf("a"), publish))
+	for _, step := range []struct {
+		at     string
+		online bool
+	}{{publish, true}, {targetOf("a"), true}, {targetOf("b"), false}} {
+		for range 2 {
+			check(t, "unstaging "+step.at, m.Unstage(ctx, step.at))
+		}
+		if online, _ := diskOf(n, 1); online != step.online {
+			t.Errorf("after unstaging %s the disk is online: %t, want %t", step.at, online, step.online)
+		}
+	}
+	s.stage(t, staging, mounter.StageOptions{})
+	if got := n.ReadFile(staging + `\data`); got != "precious" {
+		t.Errorf("the volume came back with %q", got)
+	}
+	check(t, "publishing", m.Publish(ctx, staging, publish))
+	n.DetachDisk(1)
+	for _, at := range []string{publish, staging} {
+		check(t, "unstaging a disk that is gone", m.Unstage(ctx, at))
+		if exists, err := m.PathExists(ctx, at); exists || err != nil {
+			t.Errorf("something is left at %s: %v", at, err)
+		}
+	}
+}
+
+// TestAccess: entries for accounts are added to a new volume, and a driver learns whether they are there.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	s := subject{Node: n, m: m, serial: serial}
+	stage := func(sid string) csiproxy.AccessResult {
+		return s.stage(t, staging, mounter.StageOptions{Access: []*csiproxy.AccessEntry{
+			{Sid: sid, Rights: csiproxy.AccessRights_ACCESS_RIGHTS_MODIFY}}}).Access
+	}
+	const user = "S-1-5-93-2-2"
+	results := []csiproxy.AccessResult{stage(user)}
+	n.WriteFile(staging+`\data`, "")
+	results = append(results, stage(user), stage("S-1-1-0"))
+	if want := []csiproxy.AccessResult{csiproxy.AccessResult_ACCESS_RESULT_ADDED,
+		csiproxy.AccessResult_ACCESS_RESULT_PRESENT, csiproxy.AccessResult_ACCESS_RESULT_NOT_ADDED,
+	}; !slices.Equal(results, want) {
+		t.Errorf("entries for a new volume, again, and with a file: %v, want %v", results, want)
+	}
 }

@@ -36,8 +36,7 @@ const (
 //
 // Nodesteps does the steps of a CSI node service, each in one call: what a
 // driver otherwise puts together from the calls of the other groups. The
-// original CSI Proxy does not have this group. A driver that finds no endpoint
-// of it calls the other groups.
+// original CSI Proxy does not have this group.
 //
 // Target paths are directories of the node below the working directories of the
 // agent, with slashes or backslashes; a path outside is INVALID_ARGUMENT. A
@@ -223,8 +222,7 @@ func (c *nodestepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opt
 //
 // Nodesteps does the steps of a CSI node service, each in one call: what a
 // driver otherwise puts together from the calls of the other groups. The
-// original CSI Proxy does not have this group. A driver that finds no endpoint
-// of it calls the other groups.
+// original CSI Proxy does not have this group.
 //
 // Target paths are directories of the node below the working directories of the
 // agent, with slashes or backslashes; a path outside is INVALID_ARGUMENT. A

@@ -3,8 +3,10 @@
 package api
 
 import (
+	"errors"
+
 	volumev2alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
@@ -37,7 +39,7 @@ func (d DiskAPI) partitions(diskNumber uint32) (table, data bool, err error) {
 	}
 	answer, err := client.Volume.ListVolumesOnDisk(ctx,
 		&volumev2alpha1.ListVolumesOnDiskRequest{DiskNumber: diskNumber})
-	if calls.HasReason(err, reason.NoDataPartition) {
+	if e := (*csiproxy.Error)(nil); errors.As(err, &e) && e.Reason == reason.NoDataPartition {
 		return true, false, nil
 	}
 	some := len(answer.GetVolumeIds()) > 0

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package staging
+package mounter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 
-	"github.com/kubernetes-csi/csi-proxy/client/calls"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/client/stepwise"
 )
 
 // An ISCSIDisk is a logical unit of an iSCSI target.
@@ -20,11 +20,11 @@ type ISCSIDisk struct {
 	LUN     uint32
 }
 
-func (d ISCSIDisk) portal() *calls.TargetPortal {
-	return &calls.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
+func (d ISCSIDisk) portal() *csiproxy.TargetPortal {
+	return &csiproxy.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
 }
 
-func (d ISCSIDisk) match() stepwise.Match { return stepwise.ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
+func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
 
 // CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 type CHAP struct {
@@ -45,31 +45,33 @@ func (c CHAP) GoString() string { return c.String() }
 // whatever the secrets; after a reboot, which ends all sessions, it is made again. The errors are those of StageDisk,
 // and csiproxy.ErrCredentials.
 func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string, chap CHAP,
-	options stepwise.StageOptions) (stepwise.Device, error) {
+	options StageOptions) (Device, error) {
 	if chap.Secret == "" && (chap.User != "" || chap.MutualSecret != "") {
-		return stepwise.Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
+		return Device{}, fmt.Errorf("%w: a CHAP user or mutual secret without a secret", fs.ErrInvalid)
 	}
 	answer, err := m.client.ISCSI.GetTargetDisks(ctx,
-		&calls.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+		&csiproxy.GetTargetDisksRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	if err != nil || len(answer.GetDiskIDs()) == 0 {
 		if err := m.login(ctx, disk, chap); err != nil {
-			return stepwise.Device{}, err
+			return Device{}, err
 		}
 	}
 	return m.StageDisk(ctx, disk.match(), target, options)
 }
 
-// UnstageISCSI unstages a disk, see UnstageDisk, and logs out of its target, unless another disk of the target is in
+// UnstageISCSI unstages a disk, see Unstage, and logs out of its target, unless another disk of the target is in
 // use: with the last of them, the node logs out. The portal stays registered, as other targets may be behind it. A call
 // that stages another disk of the target at the same time may fail, and succeeds when it is repeated.
 func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target string) error {
-	err := m.UnstageDisk(ctx, disk.match(), target)
+	err := m.Unstage(ctx, target)
 	if err == nil {
 		_, err = m.client.ISCSI.DisconnectTarget(ctx,
-			&calls.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
+			&csiproxy.DisconnectTargetRequest{TargetPortal: disk.portal(), Iqn: disk.IQN})
 	}
-	if calls.HasReason(err, reason.TargetInUse, reason.ServiceNotRunning) {
-		return nil // without the initiator's service, as after a reboot, no session is left
+	// without the initiator's service, as after a reboot, no session is left
+	if e := (*csiproxy.Error)(nil); errors.As(err, &e) && e.Reason == reason.TargetInUse ||
+		errors.Is(err, csiproxy.ErrServiceNotRunning) {
+		return nil
 	}
 	return err
 }
@@ -77,22 +79,22 @@ func (m *Mounter) UnstageISCSI(ctx context.Context, disk ISCSIDisk, target strin
 // login logs in to the target of a disk. Windows knows a target from a discovery.
 func (m *Mounter) login(ctx context.Context, disk ISCSIDisk, chap CHAP) error {
 	initiator, portal := m.client.ISCSI, disk.portal()
-	if _, err := initiator.AddTargetPortal(ctx, &calls.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
+	if _, err := initiator.AddTargetPortal(ctx, &csiproxy.AddTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
 	if _, err := initiator.DiscoverTargetPortal(ctx,
-		&calls.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+		&csiproxy.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
 		return err
 	}
-	request := &calls.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
+	request := &csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: disk.IQN}
 	if chap.Secret != "" {
-		request.AuthType, request.ChapUsername, request.ChapSecret = calls.AuthenticationType_ONE_WAY_CHAP, chap.User,
+		request.AuthType, request.ChapUsername, request.ChapSecret = csiproxy.AuthenticationType_ONE_WAY_CHAP, chap.User,
 			chap.Secret
 	}
 	if chap.MutualSecret != "" {
-		request.AuthType = calls.AuthenticationType_MUTUAL_CHAP
+		request.AuthType = csiproxy.AuthenticationType_MUTUAL_CHAP
 		if _, err := initiator.SetMutualChapSecret(ctx,
-			&calls.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
+			&csiproxy.SetMutualChapSecretRequest{MutualChapSecret: chap.MutualSecret}); err != nil {
 			return err
 		}
 	}

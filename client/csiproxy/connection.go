@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calls has the client of an agent, with its messages and errors, apart from the connection to an agent.
-//
-// Drivers import package csiproxy, which has the same names and connects. The agent imports this package, to make calls
-// of its own API without a connection.
-package calls
+package csiproxy
 
 import (
 	"context"
@@ -27,32 +23,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-// A Client calls one agent. It is safe for concurrent use.
+// A Client calls one agent. It is safe for concurrent use. New makes one that connects to the agent of this node.
 type Client struct {
 	Disk       DiskClient
 	Filesystem FilesystemClient
 	ISCSI      IscsiClient
-	NodeSteps  NodestepsClient // not of the original's agent: see package staging, which can do without
+	NodeSteps  NodestepsClient // not of the original's agent: see module mounter
 	SMB        SmbClient
 	System     SystemClient
 	Volume     VolumeClient
 
-	groups     map[string]Connection    // by name; nil when the connection belongs to the caller
+	groups     map[string]*group        // by name; nil when the connection belongs to the caller
 	connection grpc.ClientConnInterface // nil unless it does
-}
-
-// A Connection carries the calls of one API group.
-type Connection interface {
-	grpc.ClientConnInterface
-	// Connect connects, unless it is connected, and returns the version that the agent serves.
-	Connect(ctx context.Context) (version string, err error)
-	// Close closes the connection; running and later calls fail.
-	Close() error
-}
-
-// NewClient returns a client with a connection for each group, by name. The client owns the connections.
-func NewClient(groups map[string]Connection) *Client {
-	return (&Client{groups: groups}).over(func(group string) grpc.ClientConnInterface { return groups[group] })
 }
 
 // Over returns a client whose calls all go through one connection that serves the newest version of every group, such
@@ -123,7 +105,7 @@ func (c *Client) Close() error {
 
 // direct is a connection that serves the newest version of a group.
 type direct struct {
-	NoStreams
+	noStreams
 	group      string
 	connection grpc.ClientConnInterface
 }
@@ -139,13 +121,13 @@ func (d direct) Invoke(ctx context.Context, method string, request, response any
 		return nil
 	}
 	version, _, _ := strings.Cut(strings.TrimPrefix(path.Dir(method), "/"), ".")
-	return Failed(err, d.group, version, path.Base(method))
+	return failed(err, d.group, version, path.Base(method))
 }
 
-// NoStreams is the half of a gRPC connection that the API does not use.
-type NoStreams struct{}
+// noStreams is the half of a gRPC connection that the API does not use.
+type noStreams struct{}
 
 // NewStream fails: no method of the API streams.
-func (NoStreams) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+func (noStreams) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 }

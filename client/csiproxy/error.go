@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package calls
+package csiproxy
 
 import (
 	"context"
@@ -163,15 +163,15 @@ var (
 		[]string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
 	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.
 	ErrServerUnreachable error = &kind{text: "server unreachable", match: func(e *Error) bool {
-		return e.Group == "smb" && e.Code == codes.Unavailable && e.Reason != ""
+		return (e.Group == "smb" || e.Method == "StageShare") && e.Code == codes.Unavailable && e.Reason != ""
 	}}
 	// ErrCredentials: the SMB server or iSCSI target refuses the credentials.
 	ErrCredentials error = &kind{text: "credentials refused",
 		match: func(e *Error) bool { return e.Code == codes.Unauthenticated }}
 )
 
-// Failed returns the *Error of a call that failed.
-func Failed(err error, group, version, method string) error {
+// failed returns the *Error of a call that failed.
+func failed(err error, group, version, method string) error {
 	e := &Error{Group: group, Version: version, Method: method, Code: codes.Unknown, Message: err.Error(), err: err}
 	unsupported, argument := (*versions.UnsupportedError)(nil), (*versions.ArgumentError)(nil)
 	switch s, isStatus := status.FromError(err); {
@@ -205,8 +205,8 @@ func (e *Error) fromStatus(s *status.Status) {
 	}
 }
 
-// Unreached returns the *Error of a call for which there is no connection.
-func Unreached(group string, cause error) error {
+// unreached returns the *Error of a call for which there is no connection.
+func unreached(group string, cause error) error {
 	e := &Error{Group: group, Code: codes.Unavailable, err: cause, noAgent: true}
 	switch {
 	case errors.Is(cause, context.Canceled):
@@ -216,17 +216,4 @@ func Unreached(group string, cause error) error {
 	}
 	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
 	return e
-}
-
-// HasReason reports whether a failure has one of the reasons.
-func HasReason(err error, reasons ...string) bool {
-	var e *Error
-	return errors.As(err, &e) && slices.Contains(reasons, e.Reason)
-}
-
-// WithoutReason reports whether a failure comes from an agent that sends only texts.
-func WithoutReason(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Reason == "" && e.Code == codes.Unknown && !errors.Is(err, ErrNoAgent) &&
-		!errors.Is(err, ErrUnsupported)
 }

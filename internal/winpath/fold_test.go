@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fold_test
+package winpath_test
 
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/client/fold"
+	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
 )
 
-// TestName: letters are the same only where every table of NTFS says so.
-func TestName(t *testing.T) {
+// TestFold: letters are the same only where every table of NTFS says so.
+func TestFold(t *testing.T) {
 	for _, pair := range []struct {
 		a, b string
 		same bool
@@ -18,7 +18,7 @@ func TestName(t *testing.T) {
 		{"\u212a", "k", false}, {"\u212b", "å", false}, {"ſ", "s", false}, {"ı", "i", false}, {"İ", "i", false},
 		{"µ", "μ", false}, {"ς", "σ", false}, {"ß", "ẞ", false}, {"Ა", "ა", false}, {"𐐀", "𐐨", false}, {"Ꭰ", "ꭰ", false},
 	} {
-		if got := fold.Name(pair.a) == fold.Name(pair.b); got != pair.same {
+		if got := winpath.Fold(pair.a) == winpath.Fold(pair.b); got != pair.same {
 			t.Errorf("%q and %q are the same: %t, want %t", pair.a, pair.b, got, pair.same)
 		}
 	}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mounter
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+)
+
+// StageOptions adjust StageDisk. The zero value stages a volume to be written.
+type StageOptions struct {
+	// ReadOnly stages without partitioning, formatting or growing anything: a disk without a file system is
+	// csiproxy.ErrNotFormatted. A disk that is offline is brought online. Windows has no read-only mounts: the container
+	// runtime must enforce the rest.
+	ReadOnly bool
+	// KeepSize leaves a volume that is smaller than its disk as it is.
+	KeepSize bool
+	// Access is added to the access list of the root directory of a volume that holds nothing yet; Device.Access says
+	// what became of it. S-1-5-93-2-2 is ContainerUser.
+	Access []*csiproxy.AccessEntry
+}
+
+// A Device is a volume and the disk that it lies on.
+type Device struct {
+	Disk   uint32 // the disk's number, which changes when disks come and go
+	Volume string // \\?\Volume{GUID}\
+	Size   Size
+	Access csiproxy.AccessResult // whether StageOptions.Access is in the access list
+}
+
+// A Size is the size of a volume, in bytes.
+type Size struct {
+	Disk       int64 // of the whole disk, as a cloud counts: the capacity for CSI
+	FileSystem int64 // some MiB less than the disk, for the partition table and what is reserved
+}
+
+// StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
+// partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
+// a volume that is smaller than its disk. It waits as long as the context's deadline allows.
+//
+// Work that was done before is not done again. A volume that is mounted at other directories, too, stays mounted there,
+// and a mount point at target whose volume has gone is replaced. A disk or volume with other content is
+// csiproxy.ErrNotBlank, several data volumes or several disks are csiproxy.ErrAmbiguous, and a target at which another
+// volume is mounted is csiproxy.ErrOtherVolumeMounted, before anything is touched.
+func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, options StageOptions) (Device, error) {
+	request, err := m.describe(ctx, match)
+	if err != nil {
+		return Device{}, err
+	}
+	request.TargetPath, request.ReadOnly, request.KeepSize = windowsPath(target), options.ReadOnly, options.KeepSize
+	request.Access = options.Access
+	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
+	if errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits until the deadline, and answers just before
+		err = errors.Join(context.DeadlineExceeded, err)
+	}
+	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: answer.GetAccess(),
+		Size: Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}}, m.step(ctx, err)
+}
+
+// Unstage removes what StageDisk, StageShare or Publish made at target: a mount point, a link or an empty directory,
+// and no file. The disk of a mounted volume is taken offline afterwards, so that it can be detached without loss,
+// unless a volume of it is mounted elsewhere. The mapping of a share is removed with its last user. Nothing there is
+// success.
+func (m *Mounter) Unstage(ctx context.Context, target string) error {
+	_, err := m.client.NodeSteps.Unstage(ctx, &api.UnstageRequest{TargetPath: windowsPath(target)})
+	return m.step(ctx, err)
+}
+
+// Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
+// directory, a mount point or another link, and refuses a directory with content: csiproxy.ErrDirectoryNotEmpty.
+func (m *Mounter) Publish(ctx context.Context, source, target string) error {
+	_, err := m.client.NodeSteps.Publish(ctx,
+		&api.PublishRequest{SourcePath: windowsPath(source), TargetPath: windowsPath(target)})
+	return m.step(ctx, err)
+}
+
+// Expand grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
+// large, and returns the sizes. As long as Windows does not see that size it is csiproxy.ErrDiskTooSmall, and nothing
+// changes. 0 bytes asks for no size. A volume that is large enough is success.
+func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, error) {
+	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: windowsPath(path), SizeBytes: bytes})
+	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, m.step(ctx, err)
+}
+
+// Usage is the usage of a volume's file system, in bytes.
+type Usage struct {
+	Total, Used, Available int64
+}
+
+// Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
+// is mapped counts. Windows has no inodes.
+func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
+	answer, err := m.client.NodeSteps.GetUsage(ctx, &api.GetUsageRequest{TargetPath: windowsPath(path)})
+	return Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes()},
+		m.step(ctx, err)
+}
+
+// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or NodeGetVolumeHealth:
+//
+//	&csi.VolumeCondition{Abnormal: c.Abnormal, Message: c.Message}
+//	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,
+//		Reason: c.Reason, Message: c.Message}
+type Condition struct {
+	Abnormal bool
+	Message  string // for people
+	// Reason is what is wrong, of package reason: NOT_MOUNTED, DISK_NOT_FOUND, NOT_FORMATTED, NEARLY_FULL, or the code
+	// DISK_CORRUPT. It is empty if nothing is.
+	Reason string
+}
+
+// Condition returns the condition of the volume that is mounted or linked at a path. It finds
+//
+//   - a mount point whose disk is gone or offline,
+//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
+//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
+//   - a directory at which nothing is mounted,
+//   - a volume without a file system, or with one that Windows says is damaged,
+//   - a volume that is nearly full.
+//
+// It shows neither a read-only disk or file system nor NTFS that is marked dirty but still answers. A path that does
+// not exist is fs.ErrNotExist, as NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the
+// condition is not known.
+func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+	path = windowsPath(path)
+	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
+	if errors.Is(err, csiproxy.ErrPathNotFound) {
+		return Condition{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+	}
+	return Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage(), Reason: answer.GetReason()},
+		m.step(ctx, err)
+}
