@@ -96,6 +96,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
 		"workingDirs", o.WorkingDirs())
 	warnOfDirectories(told, a, logger)
+	go cleanShares(told, a, logger)
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
@@ -124,6 +125,17 @@ func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
 	for _, d := range unusable {
 		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
 			"directory", d.Path, "err", d.Err)
+	}
+}
+
+// cleanShares leaves the shares that a death of the agent left behind.
+func cleanShares(ctx context.Context, a Agent, logger klog.Logger) {
+	n, err := a.Node()
+	if err != nil {
+		return // it stops already
+	}
+	if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {
+		logger.Info("shares whose links are gone may stay mapped until the next start", "err", err)
 	}
 }
 

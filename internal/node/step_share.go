@@ -126,6 +126,33 @@ func (o *op) unstageShare(use records.Use, target winpath.Path) error {
 	})
 }
 
+// CleanShares leaves the shares of recorded targets whose links are gone, as after a death in StageShare of a volume
+// that kubelet never asked for again. The agent calls it when it starts. While a working directory cannot be used it
+// does nothing: links there would look gone.
+func (s *Steps) CleanShares(ctx context.Context) error {
+	if s.node.records == nil {
+		return nil
+	}
+	uses, err := s.node.records.Uses()
+	if err != nil || len(uses) == 0 {
+		return recordError(err)
+	}
+	unusable, err := s.node.Filesystem.UnusableDirectories(ctx)
+	if err != nil || len(unusable) > 0 {
+		return err
+	}
+	var errs []error
+	for _, use := range uses {
+		target, err := s.node.targetPath(use.Target)
+		if err != nil { // it lies in no working directory any more
+			continue
+		}
+		what := operation.On("CleanShares", operation.Path(target))
+		errs = append(errs, s.node.change(ctx, what, func(o *op) error { return o.unstageIfGone(use, target) }))
+	}
+	return errors.Join(errs...)
+}
+
 // unstageIfGone is unstageShare for a target whose link is not there any more.
 func (o *op) unstageIfGone(use records.Use, target winpath.Path) error {
 	return o.atShare(use, func(key string) error {

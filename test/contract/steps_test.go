@@ -5,6 +5,7 @@ package contract
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -311,5 +312,25 @@ func TestUnstageOfADiskWhoseNumberAnotherTakes(t *testing.T) {
 	noError(t, <-unstaged)
 	if !s.online(1) {
 		t.Error("the other disk is offline")
+	}
+}
+
+// A share whose link is gone is unmapped when the agent starts; one whose link is there stays.
+func TestCleanShares(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	steps := n.Client().NodeSteps
+	for share, target := range map[string]string{`\\fs.emulated\share`: staging, `\\fs.emulated\other`: publish} {
+		_, err := steps.StageShare(t.Context(), &nodesteps.StageShareRequest{RemotePath: share, TargetPath: target,
+			Username: "csi", Password: "csi-password"})
+		noError(t, err)
+	}
+	noError(t, rmdir(t, n, staging, false))
+	node, err := n.Agent.Node()
+	noError(t, err)
+	for range 2 {
+		noError(t, node.Steps.CleanShares(t.Context()))
+		if m := n.Mappings(); len(m) != 1 || !strings.EqualFold(m[0].Share, `\\fs.emulated\other`) {
+			t.Errorf("mapped are %v", m)
+		}
 	}
 }
