@@ -69,19 +69,19 @@ type Node struct {
 // Open opens the machine's storage for calls. The process must run on the host as SYSTEM or an administrator, as a
 // HostProcess container does. Open fails off Windows; use the client of a csiproxytest node in tests there.
 func Open(o Options) (*Node, error) {
-	var k kernel.Kernel = windows.New()
+	recorded, unsafe := records.MachineDir()
+	opened, err := open(windows.New(), recorded, o)
+	if err == nil && unsafe != nil {
+		o.logger().Error(unsafe, "StageShare is refused until the driver is started again")
+	}
+	return opened, err
+}
+
+func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
 	if k == nil {
 		return nil, errors.New("this is not a Windows node: in tests, use the client of a csiproxytest node, which is " +
 			"emulated")
 	}
-	recorded, err := records.MachineDir()
-	if err != nil {
-		o.logger().Error(err, "StageShare is refused until the driver is started again")
-	}
-	return open(k, recorded, o)
-}
-
-func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
 	if o.KubeletDir == "" {
 		o.KubeletDir = node.KubeletDir
 	}

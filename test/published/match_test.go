@@ -39,7 +39,9 @@ func wantNone(t *testing.T, n *csiproxytest.Node, what string, match mounter.Mat
 	select {
 	case <-rescanning:
 		cancel()
-		<-staged
+		if err := <-staged; err == nil {
+			t.Errorf("%s was staged", what)
+		}
 	case err := <-staged:
 		t.Errorf("%s is not waited for: %v", what, err)
 	}

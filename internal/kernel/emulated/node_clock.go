@@ -90,7 +90,8 @@ func (n *Node) stamp(dir *os.Root, name string) error {
 	if c == (clockState{}) {
 		return nil
 	}
-	return n.host.change("chtimes", filepath.Join(dir.Name(), name), func() error { return dir.Chtimes(name, c.now(), c.now()) })
+	return n.host.change("chtimes", filepath.Join(dir.Name(), name),
+		func() error { return dir.Chtimes(name, c.now(), c.now()) })
 }
 
 // The answers to Timing: how long the node's calls take.
