@@ -109,7 +109,8 @@ func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) 
 			return answer{}, err
 		}
 		a.addGaps(tree.Unknown)
-		found := answer{value: tree, lists: true, wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
+		found := answer{value: tree, lists: true,
+			wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
 		for _, d := range tree.Disks {
 			found.wide = append(found.wide, cells(d.Number, d.Size(), d.State(), d.Adapter, d.Bus, d.Target,
 				d.LUN, d.SerialNumber, d.Page83))
@@ -183,6 +184,8 @@ is mounted. A PATH is a Windows path in a working directory of the agent, such a
 }
 
 // resizeVolume grows a volume and reads its new size.
+//
+//nolint:revive // the order of a method expression, as of the client's own methods
 func resizeVolume(c csiproxy.VolumeClient, ctx context.Context, r *csiproxy.ResizeVolumeRequest,
 	opts ...grpc.CallOption) (*csiproxy.GetVolumeStatsResponse, error) {
 	if _, err := c.ResizeVolume(ctx, r, opts...); err != nil {

@@ -107,7 +107,7 @@ var programs = regexp.MustCompile(`(?:^|[ (])((?:csi-proxyctl|csi-proxy|csi-prox
 // and the arguments of each of csi-proxyctl.
 func TestCommandsOfFindings(t *testing.T) {
 	reasons, notes := doctor.Reasons()
-	missing, typed := append(reasons, notes...), map[string]bool{}
+	missing, typed := slices.Concat(reasons, notes), map[string]bool{}
 	for _, facts := range everyFinding() {
 		for _, finding := range doctor.Examine(facts) {
 			missing = slices.DeleteFunc(missing, func(reason string) bool { return reason == finding.Reason() })

@@ -37,8 +37,8 @@ code 5.`
   csi-proxyctl policy test policy.yaml --client sid=S-1-5-18 --client elevated=true
   csi-proxyctl policy test policy.yaml --client uid=1000 --method volume/v1/MountVolume --path 'C:\var\lib\kubelet'`
 	flags := c.Flags()
-	dirs := flags.StringArray("working-dir", []string{`C:\var\lib\kubelet`}, "`directory` below which the agent works, as its "+
-		"flags -kubelet-path and -working-dir say; may be repeated")
+	dirs := flags.StringArray("working-dir", []string{`C:\var\lib\kubelet`},
+		"`directory` below which the agent works, as its flags -kubelet-path and -working-dir say; may be repeated")
 	client := flags.StringArray("client", nil, "a property of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, "+
 		"image or container; may be repeated")
 	method := flags.String("method", "", "`GROUP/VERSION/METHOD` that is called, such as volume/v1/FormatVolume")

@@ -66,7 +66,7 @@ func readStaged(dir string) (s doctor.Staged, err error) {
 	s.Age = time.Since(made.ModTime())
 	file, err := os.Open(filepath.Join(dir, "vol_data.json"))
 	if err != nil {
-		return s, nil //nolint:nilerr // drivers may be called by others than kubelet
+		return s, nil // drivers may be called by others than kubelet
 	}
 	defer func() { _ = file.Close() }()
 	if written, err := file.Stat(); err == nil {

@@ -43,10 +43,6 @@ func check(t *testing.T, what string, err error) {
 	}
 }
 
-func targetOf(volume string) string {
-	return `\var\lib\kubelet\plugins\kubernetes.io\csi\example\` + volume + `\globalmount`
-}
-
 // TestVolumeLife is a driver's whole work on a disk. Each step is one call of the agent, and can be repeated.
 func TestVolumeLife(t *testing.T) {
 	n, m := start(t)

@@ -89,3 +89,7 @@ func TestMountRefs(t *testing.T) {
 		}
 	}
 }
+
+func targetOf(volume string) string {
+	return `\var\lib\kubelet\plugins\kubernetes.io\csi\example\` + volume + `\globalmount`
+}
