@@ -205,7 +205,7 @@ func (e *Error) fromStatus(s *status.Status) {
 	}
 }
 
-// unreached returns the *Error of a call for which there is no connection.
+// unreached returns the *Error of a call without a connection.
 func unreached(group string, cause error) error {
 	e := &Error{Group: group, Code: codes.Unavailable, err: cause, noAgent: true}
 	switch {

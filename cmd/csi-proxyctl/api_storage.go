@@ -267,7 +267,7 @@ func (a *connection) disksWithVolumes(ctx context.Context) (numbers []uint32, er
 
 func is(b *bool) bool { return b != nil && *b }
 
-// volumes returns volumes, or all if there is no list, as an answer. Detailed outputs come from the tree.
+// volumes answers with the listed volumes, or with all without a list. Detailed outputs come from the tree.
 func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
 	found := answer{value: ids, rows: ids, names: ids, lists: true}
 	if err != nil || !a.output.detailed() {

@@ -69,7 +69,7 @@ func (a *connection) storageServices(ctx context.Context) (list, absent []doctor
 		list = append(list, usual)
 	}
 	r, err := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
-	if err != nil { // it is no emulated node
+	if err != nil { // not an emulated node
 		return list, nil
 	}
 	return slices.DeleteFunc(list, func(s doctor.Service) bool {

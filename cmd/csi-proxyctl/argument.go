@@ -342,7 +342,7 @@ func readPassword(file string, stdin io.Reader) (string, error) {
 	if file != "-" {
 		// a link is followed: Kubernetes' secrets are links
 		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-			return "", fmt.Errorf("cannot read the password: %s is no regular file; - reads standard input", file)
+			return "", fmt.Errorf("cannot read the password: %s is not a regular file; - reads standard input", file)
 		}
 		f, err := os.Open(file)
 		if err != nil {

@@ -264,7 +264,7 @@ func (a *connection) suggestion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completionTime)
 	defer cancel()
 	for i, of := range a.takes[a.running] {
-		// diskIn and advice have their own texts. A wrong path is no misspelt volume.
+		// diskIn and advice have their own texts. A wrong path is not a misspelt volume.
 		if i >= len(a.args) || of.name == "DISK" || of.name == "VOLUME" && isPath(a.args[i]) {
 			continue
 		}

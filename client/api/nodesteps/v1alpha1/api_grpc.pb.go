@@ -95,12 +95,12 @@ type NodestepsClient interface {
 	//
 	// A mounted volume is flushed first, and its disk is taken offline
 	// afterwards, so that it can be detached without loss, unless a volume of the
-	// disk is mounted at another path, whoever mounted it. Another disk that gets
-	// its number meanwhile is left alone. If a volume of the disk does not answer,
-	// the call is UNAVAILABLE, and repeating it goes on. A link is removed without
-	// asking the server to which it leads. If StageShare made it and no other link
-	// to the share is left at the paths of kubelet, whoever made it, the mapping of
-	// the share goes, too.
+	// disk is mounted at another path, also by another program. Another disk that
+	// gets its number meanwhile is left alone. If a volume of the disk does not
+	// answer, the call is UNAVAILABLE, and repeating it goes on. A link is removed
+	// without asking the server to which it leads. If StageShare made it and no
+	// other link to the share, of any driver, is left at the paths of kubelet, the
+	// mapping of the share goes, too.
 	//
 	// A directory with entries is FAILED_PRECONDITION.
 	Unstage(ctx context.Context, in *UnstageRequest, opts ...grpc.CallOption) (*UnstageResponse, error)
@@ -281,12 +281,12 @@ type NodestepsServer interface {
 	//
 	// A mounted volume is flushed first, and its disk is taken offline
 	// afterwards, so that it can be detached without loss, unless a volume of the
-	// disk is mounted at another path, whoever mounted it. Another disk that gets
-	// its number meanwhile is left alone. If a volume of the disk does not answer,
-	// the call is UNAVAILABLE, and repeating it goes on. A link is removed without
-	// asking the server to which it leads. If StageShare made it and no other link
-	// to the share is left at the paths of kubelet, whoever made it, the mapping of
-	// the share goes, too.
+	// disk is mounted at another path, also by another program. Another disk that
+	// gets its number meanwhile is left alone. If a volume of the disk does not
+	// answer, the call is UNAVAILABLE, and repeating it goes on. A link is removed
+	// without asking the server to which it leads. If StageShare made it and no
+	// other link to the share, of any driver, is left at the paths of kubelet, the
+	// mapping of the share goes, too.
 	//
 	// A directory with entries is FAILED_PRECONDITION.
 	Unstage(context.Context, *UnstageRequest) (*UnstageResponse, error)

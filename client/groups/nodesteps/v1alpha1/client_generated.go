@@ -102,12 +102,12 @@ func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShar
 //
 // A mounted volume is flushed first, and its disk is taken offline
 // afterwards, so that it can be detached without loss, unless a volume of the
-// disk is mounted at another path, whoever mounted it. Another disk that gets
-// its number meanwhile is left alone. If a volume of the disk does not answer,
-// the call is UNAVAILABLE, and repeating it goes on. A link is removed without
-// asking the server to which it leads. If StageShare made it and no other link
-// to the share is left at the paths of kubelet, whoever made it, the mapping of
-// the share goes, too.
+// disk is mounted at another path, also by another program. Another disk that
+// gets its number meanwhile is left alone. If a volume of the disk does not
+// answer, the call is UNAVAILABLE, and repeating it goes on. A link is removed
+// without asking the server to which it leads. If StageShare made it and no
+// other link to the share, of any driver, is left at the paths of kubelet, the
+// mapping of the share goes, too.
 //
 // A directory with entries is FAILED_PRECONDITION.
 func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageRequest, opts ...grpc.CallOption) (*v1alpha1.UnstageResponse, error) {
