@@ -71,10 +71,23 @@ type Node struct {
 func Open(o Options) (*Node, error) {
 	recorded, unsafe := records.MachineDir()
 	opened, err := open(windows.New(), recorded, o)
-	if err == nil && unsafe != nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case unsafe != nil:
 		o.logger().Error(unsafe, "StageShare is refused until the driver is started again")
+	default:
+		go opened.cleanShares(o.logger())
 	}
-	return opened, err
+	return opened, nil
+}
+
+// cleanShares leaves the shares that a death of the driver left behind, as the agent does when it starts.
+func (n *Node) cleanShares(logger klog.Logger) {
+	err := n.node.For(operation.Everything()).Steps.CleanShares(klog.NewContext(context.Background(), logger))
+	if err != nil {
+		logger.Info("shares whose links are gone may stay mapped until the next start", "err", err)
+	}
 }
 
 func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
