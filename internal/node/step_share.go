@@ -176,18 +176,18 @@ func (o *op) atShare(use records.Use, do func(key string) error) error {
 }
 
 // leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. While
-// it is not known who uses the share, the record stays, and a later call that leaves the share removes the mapping: an
-// extra mapping is better than a pod without its share.
+// records cannot be read, which a retry does not mend, the mapping and the record stay, and a later call that leaves the
+// share removes the mapping: an extra mapping is better than a pod without its share.
 func (o *op) leaveShare(key string, target winpath.Path) error {
 	log := o.node.records
-	var users []string
 	all, err := log.Uses()
-	if err == nil {
-		users, err = o.unrestricted().shareUsers(key, target, all)
-	}
 	if err != nil {
 		klog.FromContext(o.Context).Error(err, "The mapping of a share is kept, as its users are not known", "share", key)
 		return nil
+	}
+	users, err := o.unrestricted().shareUsers(key, target, all)
+	if err != nil {
+		return err
 	}
 	if len(users) > 0 {
 		return recordError(log.RemoveUse(target.String()))
