@@ -27,7 +27,7 @@ commands:
 	hack/build.sh bin $(VERSION)
 
 # The packages that take longest begin first, so that none of them is alone at the end.
-LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/kernel/emulated ./test/reliability ./test/conformance ./internal/node ./test/published ./test/operation
+LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/emulated ./test/reliability ./test/conformance ./internal/agent/node ./test/published ./test/operation
 # With the race detector a program sleeps for a second before it exits, so that goroutines may still race: 60 seconds in all.
 # Many tests wait, so twice as many packages as processors run at a time. With a GOTMPDIR half of the tests' temporary files would be
 # elsewhere, and tests rename disks; with -exec Go would keep no results.
@@ -44,8 +44,8 @@ test-sanity: setup-test commands ## csi-sanity on the example driver, with its c
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
 # SAMPLED is tried as `go test` does it, without the race detector, with which `make test` tries a quarter of it.
-SAMPLED = ./internal/kernel/emulated ./test ./test/published ./test/sequences
-LONG = ./internal/kernel/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
+SAMPLED = ./internal/emulated ./test ./test/published ./test/sequences
+LONG = ./internal/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
 test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
@@ -84,7 +84,7 @@ check-generated: generate ## fail if a generated file differs from what its sour
 
 .PHONY: check-abi
 check-abi: setup-abi ## compare what Go declares about Windows with C compilers and the mingw-w64 headers
-	internal/win32/testdata/abi/make.sh --check
+	internal/agent/win32/testdata/abi/make.sh --check
 
 .PHONY: check-monitoring
 check-monitoring: ## parse the dashboard and the alerts with promtool, test the alerts, compare them with the agent's metrics

@@ -291,21 +291,35 @@ func TestReadmeCommandsExist(t *testing.T) {
 	}
 }
 
-// The agent runs as SYSTEM: it links nothing of the emulated node, its faults, journal and page, and no client.
-func TestAgentLinksNoEmulationAndNoClient(t *testing.T) {
+// TestBorder: what runs as SYSTEM lies in internal/agent, and nothing else does.
+func TestBorder(t *testing.T) {
 	const module = "github.com/kubernetes-csi/csi-proxy/"
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/csi-proxy")
-	list.Env = append(os.Environ(), "GOOS=windows", "GOWORK=off")
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
+	packages := func(arguments ...string) (found []string) {
+		list := exec.CommandContext(t.Context(), "go", append([]string{"list"}, arguments...)...)
+		list.Env = append(os.Environ(), "GOOS=windows", "GOWORK=off")
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range strings.FieldsSeq(string(out)) {
+			if own, is := strings.CutPrefix(name, module); is {
+				found = append(found, own)
+			}
+		}
+		return found
 	}
-	linked := strings.Fields(string(out))
-	for _, name := range []string{"client/csiproxy", "client/dial", "internal/adminclient", "internal/emulation",
-		"internal/faults", "internal/faulttext", "internal/journal", "internal/kernel/emulated", "internal/page",
-		"internal/recording", "internal/transcript", "internal/win32/deviceside"} {
-		if slices.Contains(linked, module+name) {
-			t.Errorf("csi-proxy.exe links %s", name)
+	linked := packages("-deps", "./cmd/csi-proxy")
+	for _, name := range linked {
+		hand := !strings.HasPrefix(name, "client/api/") && !strings.HasPrefix(name, "api/")
+		inside := name == "internal/agent" || strings.HasPrefix(name, "internal/agent/")
+		shared := slices.Contains([]string{"client/api", "client/apiversion", "client/reason", "client/versions"}, name)
+		if hand && !inside && !shared && name != "cmd/csi-proxy" {
+			t.Errorf("csi-proxy.exe links %s, which lies outside internal/agent", name)
+		}
+	}
+	for _, name := range packages("./internal/agent/...") {
+		if !slices.Contains(linked, name) {
+			t.Errorf("%s lies in internal/agent, and csi-proxy.exe does not link it", name)
 		}
 	}
 }

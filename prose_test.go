@@ -21,16 +21,16 @@ var (
 	// clause is a sentence that begins with a clause in place of its subject; the group is its beginning.
 	clause = regexp.MustCompile(`(?:^|[.;:!?] )((?:Who|Whose|What) [^ ]+)[^.:?!]*(?:[.:]|$)`)
 	// clausesLeft are folders whose comments still have such sentences.
-	clausesLeft = regexp.MustCompile(`^internal/doctor/`)
+	clausesLeft = regexp.MustCompile(`^internal/emulated/doctor/`)
 	// notYetPlain are files that still have banned words. Take an entry out once its files have none.
 	notYetPlain = regexp.MustCompile(`^client/(api|groups)/nodesteps/`)
 	// allowed are the exceptions, at most twenty: a file and the words or the message.
 	allowed = []string{
 		"docs/differences.md for ever", "docs/runbook.md for ever",
-		"internal/transport/security_windows.go %q has no access control list (D:…), which would let everybody in",
-		"internal/transport/socketdir_unix.go %s is a symbolic link, which the agent never makes; see who did, and remove it",
+		"internal/agent/transport/security_windows.go %q has no access control list (D:…), which would let everybody in",
+		"internal/agent/transport/socketdir_unix.go %s is a symbolic link, which the agent never makes; see who did, and remove it",
 		// Entries of the Event Log are whole sentences.
-		"internal/winservice/loop.go CSI Proxy is running.", "internal/winservice/loop.go CSI Proxy stopped.",
+		"internal/agent/winservice/loop.go CSI Proxy is running.", "internal/agent/winservice/loop.go CSI Proxy stopped.",
 	}
 	fences = regexp.MustCompile("(?ms)^[ \t]*```.*?\n[ \t]*```[ \t]*$|^[ \t]*\\|[^\n]*$|^#[^\n]*$|<[^>]*>")
 	ends   = regexp.MustCompile(`[.!?:;]["')\]]*\s+|\n\s*\n|\n\s*([-*]|\d+\.)\s+`)

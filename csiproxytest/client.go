@@ -15,7 +15,7 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 )
 
 // Client connects a client of any group and version to a node, and closes it when the test ends:

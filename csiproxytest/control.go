@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // A Disk describes a disk to attach.

@@ -5,8 +5,8 @@ package csiproxytest
 import (
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // SetSMBPassword changes the password of an account of the file servers. They refuse any other password at once.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/klog/v2"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/transcript"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
 )
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel

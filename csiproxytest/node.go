@@ -32,9 +32,9 @@ import (
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 )
 
 // KubeletDir is kubelet's directory on the node, below which the agent works.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // A Snapshot is a saved node: its disks, their files, its services, mappings and settings. It does not change, and is

@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	adminserver "github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // reportLimit is how long the report of a failed test may take: the node may hang, perhaps because the test asked for

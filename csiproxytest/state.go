@@ -12,7 +12,7 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // A Mapping is a mapped share.

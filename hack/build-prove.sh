@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 exe=$(go env GOEXE)
 flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
 [[ -z $version ]] || flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -buildvcs=false
-	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
+	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion.linked=$version")
 
 tests='conformance sequences' programs=()
 if [[ $GOOS == windows ]]; then

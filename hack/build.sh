@@ -15,7 +15,7 @@ export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
 flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
 [[ -z $version ]] || flags+=(-buildvcs=false
-	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/buildversion.linked=$version")
+	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion.linked=$version")
 
 # resource COMMAND writes the version resource that the linker finds in the command's folder.
 resource() {

@@ -13,15 +13,15 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- \
-	./internal/kernel/windows/... \
-	./internal/transport \
+	./internal/agent/kernel/windows/... \
+	./internal/agent/transport \
 	./client/dial \
 	./test/operation \
 	./test/conformance \
 	./test/published \
 	./test/windows \
-	./internal/logfile \
-	./internal/winservice \
+	./internal/agent/logfile \
+	./internal/agent/winservice \
 	./v2 \
 	./v2/pkg/disk/hostapi \
 	./examples/csi-driver \

@@ -19,7 +19,7 @@ import (
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // start opens an emulated node in process.

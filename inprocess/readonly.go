@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
 // The agent's API has no call for a disk's read-only attribute, and the existing in-process library has. These calls go

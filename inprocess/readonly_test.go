@@ -11,7 +11,7 @@ import (
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // TestDiskReadOnly: the attribute is separate from online and offline, and errors are those of the client.

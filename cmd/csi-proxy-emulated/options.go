@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // options are the options of the command line.

@@ -14,11 +14,11 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/page"
-	"github.com/kubernetes-csi/csi-proxy/internal/webserver"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
 )
 
 // listen opens the page's address before the agent starts, so that a taken port is an error at the start. Without

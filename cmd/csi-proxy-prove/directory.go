@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 )
 
 // prepare makes the directory of the kit's files, which only administrators may use: the kit starts programs from it.

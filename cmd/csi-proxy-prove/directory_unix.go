@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 )
 
 // baseDirectory returns the place of the kit's files. It is short, because agents' sockets are below it.

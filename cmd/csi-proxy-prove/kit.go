@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )

@@ -20,8 +20,8 @@ import (
 	winio "github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 )
 
 // kitVariable names a whole kit, which the tests run on this machine; killsVariable is how often they kill it, and

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	kernelwindows "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	kernelwindows "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	"github.com/kubernetes-csi/csi-proxy/internal/transport"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
 	machinetests "github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
 )
 
 // Exit codes.

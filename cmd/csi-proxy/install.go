@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // defaultLogFile is where the log of a service goes if no flag says otherwise: where cloud images look for it.

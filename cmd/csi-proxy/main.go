@@ -13,10 +13,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/records"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 func main() {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	systemclient "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // wrapper stands in for nssm.exe: a service that starts what its registry key names, or for other wrappers what its

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
 )
 
 // emulatedProgram is the agent on an emulated node.

@@ -16,8 +16,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // serviceName is the name of the service where no other one runs an agent.

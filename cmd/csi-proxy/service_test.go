@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 func TestAsService(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	v1 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	filesystemclient "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/app"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // TestMain runs the command itself when it is called as such, because the service that the tests install is this

@@ -15,8 +15,8 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
 func systemGroup(a *connection) *cobra.Command {

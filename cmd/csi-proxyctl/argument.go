@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // An argument is an argument of a command.

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
-	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/proof/texts"
 )
 
 // maxLog is the size of a log's end in a bundle. An issue takes 25 MB, compressed.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of a table. Tabs separate the

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 )
 
 // A connection holds the flags that all commands have, and what the commands share.

@@ -21,8 +21,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
 // text returns an error's text for the user: the cause and the next command.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
 func journalCommand(a *connection) *cobra.Command {

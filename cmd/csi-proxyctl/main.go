@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 )
 
 func main() {

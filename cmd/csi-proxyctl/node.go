@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/faulttext"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 var adminPackage = admin.File_admin_v1alpha1_admin_proto.Package()

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
 // securityOf returns the mode and the owner of a socket.

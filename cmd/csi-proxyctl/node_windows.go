@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
 // securityOf returns the security descriptor of a pipe in SDDL.

@@ -24,7 +24,7 @@ import (
 	utiljson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 )
 
 // output is the form in which a command prints its answer.

@@ -15,9 +15,9 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 func apisCommand(a *connection) *cobra.Command {

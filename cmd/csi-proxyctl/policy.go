@@ -15,11 +15,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/plainfile"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy/question"
-	"github.com/kubernetes-csi/csi-proxy/internal/printable"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/cmd/csi-proxyctl/question"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 func policyCommand(a *connection) *cobra.Command {

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // An auditEntry holds the fields of an audit log's line that a policy depends on.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
 // staged returns what kubelet wrote beside the globalmounts among the facts, as far as this process can read it.

@@ -19,8 +19,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // pluginVariable makes this test program be the plugin.

@@ -16,7 +16,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // sharesVariable is how long TestShares goes on, such as 5m. In full it has 200 volumes on 20 shares.

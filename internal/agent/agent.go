@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
 // grace is how long running calls may go on when the agent stops.

@@ -3,11 +3,11 @@
 package agent
 
 import (
-	"github.com/kubernetes-csi/csi-proxy/internal/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/metrics"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 )
 
 // count sets up the counting, if Config asks for it.

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
 // serving is the node's operations and the server of the API. A reboot replaces it.

@@ -18,9 +18,9 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // threadsVariable makes a copy of this program print how many threads it has after so many callers.

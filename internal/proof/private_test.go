@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/recording"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	"github.com/kubernetes-csi/csi-proxy/internal/recording"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
 )
 
 // A made-up machine: what is personal to it, and must be in no report, however it is written.

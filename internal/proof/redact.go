@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/recording"
-	"github.com/kubernetes-csi/csi-proxy/internal/redact/texts"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/recording"
+	"github.com/kubernetes-csi/csi-proxy/internal/proof/texts"
 )
 
 // Hidden is what a report must not hold, because it is personal to the machine.

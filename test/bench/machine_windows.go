@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
 const agentFile = "csi-proxy.exe"

@@ -14,9 +14,9 @@ import (
 	filesystemv1 "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volumev1 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 )
 
 // The paths of the beta lives, as kubelet gives them.

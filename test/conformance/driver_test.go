@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // A driver calls operations by their hub's names. Each goes to the first of its APIs that has it.

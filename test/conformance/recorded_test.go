@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/recording"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	"github.com/kubernetes-csi/csi-proxy/internal/recording"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // recordLives runs tests as csi-proxy-prove does, on new emulated nodes, and returns their kernel calls.

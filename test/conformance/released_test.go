@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestReleased counts the methods of the whole API, asserts that a group is served in all of its versions or in none,

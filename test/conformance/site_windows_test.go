@@ -11,10 +11,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 

@@ -14,10 +14,10 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 func partition(t *testing.T, n *testnode.Node, number uint32) error {

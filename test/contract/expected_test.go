@@ -9,7 +9,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // A caller that found a disk by itself says which one it means by the number; another disk is left alone.

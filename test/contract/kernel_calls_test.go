@@ -25,7 +25,7 @@ import (
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")

@@ -13,8 +13,8 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	client "github.com/kubernetes-csi/csi-proxy/client/groups/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // The examples in deploy/policies allow what the drivers of file shares do. Their clients here have the newest version

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 func mountVolume(t *testing.T, n *testnode.Node, id, path string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1beta1"
 	"github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1beta2"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // The old versions do what the newest does; their in-band error stays empty, and failures are statuses.

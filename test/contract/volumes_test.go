@@ -16,10 +16,10 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 func mount(t *testing.T, n *testnode.Node, id, path string) error {

@@ -15,9 +15,9 @@ import (
 	olddisk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	olddiskclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 const (

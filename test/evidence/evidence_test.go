@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
 )
 
 // The page has what the records say, and nothing else.

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/net/http2"
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // An attacker is a copy of this program, because the agent tells clients apart by their process. It prints a line when

@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/audit"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // safeBuffer is a log that calls write to while the test reads it.

@@ -21,8 +21,8 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/limits"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // accompliceCalls is how many calls an accomplice has open at a time.

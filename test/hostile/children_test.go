@@ -17,8 +17,8 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/limits"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // childCalls is how many calls a child has under way when it ends: as many as a connection allows, and a process may

@@ -13,8 +13,8 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // scratch is a directory in which a workload writes without a volume of its own, as in an emptyDir: paths below it are

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // peer is a client that speaks HTTP/2 frame by frame.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // accompliceSocket is set in the environment of a copy of this program that attacks a socket: the agent tells

@@ -21,7 +21,7 @@ import (
 	fsv2 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumev1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	volumev2 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // kind is the meaning of a request's field, which decides what is hostile in it.

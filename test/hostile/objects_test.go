@@ -19,7 +19,7 @@ import (
 	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // objectRead is a read of an object that hangs and of another one of the kind.

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // twoUsers has a rule for root and a narrower one for user 1000.

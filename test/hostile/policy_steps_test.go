@@ -7,8 +7,8 @@ import (
 
 	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	client "github.com/kubernetes-csi/csi-proxy/client/groups/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 func (g *target) steps() *client.Client {

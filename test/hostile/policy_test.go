@@ -21,9 +21,9 @@ import (
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/audit"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // own is the directory of the driver that the policies below restrict, and others that of another driver.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // recordOf returns the agent's one record of a kind.

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // stepSecret is the password in the calls of TestHostileSteps.

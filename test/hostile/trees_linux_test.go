@@ -18,7 +18,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // How large the trees are: go test ./test/hostile -run TreesWithoutEnd -tree-files 1000000 -tree-levels 50000.

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }

@@ -18,7 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 const (

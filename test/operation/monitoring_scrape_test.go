@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // watched is an agent as its operator sees it.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, with versions of the groups

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestDoctorOnThisMachine: with an agent that works on the machine itself, doctor comes to an end, finds the agent's

@@ -21,7 +21,7 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 )
 
 // testTimeout is how long a test waits for what must happen; nothing is expected to take that long.

@@ -14,7 +14,7 @@ import (
 
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestISCSIOnThisMachine lives the life of iSCSI targets with the Windows kernel on the fake initiator, once for each

@@ -13,8 +13,8 @@ import (
 	winio "github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // ctl runs csi-proxyctl and returns its output.

@@ -19,7 +19,7 @@ import (
 
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // The shares of the file server fs.invalid, as files of the machine: Wine looks for \\server\share below

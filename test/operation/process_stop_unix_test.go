@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // stops returns the ways in which an agent ends: stopped as a DaemonSet or a service stops it, and crashed.

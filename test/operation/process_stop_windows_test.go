@@ -5,7 +5,7 @@ package operation
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // stops returns the ways in which an agent ends. A process without a console can only be killed; the service is stopped

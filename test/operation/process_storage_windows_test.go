@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // TestStorageManagementOnThisMachine makes the kernel's three calls of the storage management API on the fake WMI. They

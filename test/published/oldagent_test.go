@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 

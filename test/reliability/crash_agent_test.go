@@ -18,8 +18,8 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // process is a running agent.

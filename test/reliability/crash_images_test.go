@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/gpt"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
 
 // checkImages has sgdisk and file check every disk of the node, whose agent is idle or gone.

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // crashDrivers work at the same time, each on a disk of its own.

@@ -14,9 +14,9 @@ import (
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	diskgroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	volumegroup "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // callers is how many drivers make the same call at the same time, each on its own connection.

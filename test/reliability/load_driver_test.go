@@ -16,7 +16,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // testTimeout is how long a condition may take on a slow machine before a test gives up.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // injector intercepts the kernel calls of one agent: it counts them, disturbs one, and lets none through once the

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // TestLinkCutBeforeItsTarget: an agent that dies between a link's directory and its target leaves an empty directory,

@@ -4,8 +4,8 @@ package reliability
 
 import (
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half

@@ -20,10 +20,10 @@ import (
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // The disks of a world: the one that examples work on, one that is offline, and one that is in use and that nothing may

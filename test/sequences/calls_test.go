@@ -16,7 +16,7 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // calls are a driver's means: the calls of its v1 clients, and its own file operations, each as a step.

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // democratic is the part of democratic-csi's node service that begins with the disk of an iSCSI target: it makes a

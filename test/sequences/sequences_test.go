@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 )
 
 // TestUndisturbed plays every driver's life and compares its calls with those read from the driver's source; lower-case

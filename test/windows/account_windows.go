@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
 // RunsAsSystem reports whether this process's user is SYSTEM.

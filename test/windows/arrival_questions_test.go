@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 func arrivalQuestions() []Question {

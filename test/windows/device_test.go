@@ -10,8 +10,8 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // The control codes that questions use, one call each: the results are examined here and nothing is corrected.

@@ -15,8 +15,8 @@ import (
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
 // A VirtualDisk is a disk of the machine that is a VHDX file.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // releaseTimeout is how long Windows, or an antivirus program, may hold the file of a virtual disk that was made or

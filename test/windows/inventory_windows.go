@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/wmi"
 )
 
 // wmiClient asks Windows' own providers, as witnesses beside the calls that the agent makes.

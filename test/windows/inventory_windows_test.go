@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/wmi"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/wmi"
 )
 
 // formatVolume has Windows' storage provider format a volume as NTFS, and returns the return value: which of several

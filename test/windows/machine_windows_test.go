@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	kernel "github.com/kubernetes-csi/csi-proxy/internal/kernel/windows"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // onThisMachine skips a test that would change a machine unless the owner has allowed it.

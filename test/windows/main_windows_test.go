@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestMain is also the program of the services that the tests make.

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // A client of a pipe is known by its token, its program and the absence of a container; here the client is this test.

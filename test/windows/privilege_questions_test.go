@@ -6,9 +6,9 @@ import (
 	"crypto/rand"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // privilegeQuestions come first: a privilege can be enabled only once, and others need it.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 )
 
 // provision makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. The function

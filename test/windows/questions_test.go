@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
 // AnswersVariable names the environment variable with the file that the answers are written to.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // Questions that meet a refusal tell it, and go on where they can.

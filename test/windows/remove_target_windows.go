@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // targetServerRuns reports whether the target server can be asked.

@@ -13,7 +13,7 @@ import (
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // removers returns how each kind of thing is removed.

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
 // NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one

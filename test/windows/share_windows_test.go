@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/kernel/windows/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
 // NewEncryptedShare makes a share that refuses clients which do not encrypt.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // AsSystem runs a command as SYSTEM, by a service that ends with it, and waits. Its output is lost.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // CHAPVariable names the environment variable by which the owner of a machine allows tests to set and clear the

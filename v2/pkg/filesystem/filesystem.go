@@ -6,7 +6,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 )

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/machine"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The files by which an emulated node represents its links: see internal/kernel/emulated/host_reparse.go.
+// The files by which an emulated node represents its links: see internal/emulated/host_reparse.go.
 
 #include "links.h"
 

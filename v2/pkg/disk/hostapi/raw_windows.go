@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // The methods of this file take handles and device paths of the machine that the process runs on; these exist only on

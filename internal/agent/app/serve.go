@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// StopLimit is how long an agent waits, once told to stop, for the node's running operations: a format takes a while.
+const StopLimit = 2 * time.Minute
+
+// An Agent is what Serve runs: an agent.Agent, or more.
+type Agent interface {
+	Ready() int
+	Failed() <-chan error
+	Stop(ctx context.Context) error
+	Path(endpoint string) string
+	Metrics() *metrics.Metrics
+	Node() (*node.Node, error)
+}
+
+// A Start starts a program's agent with the configuration that the common flags ask for.
+type Start func(ctx context.Context, c agent.Config) (Agent, error)
+
+// Serve runs an agent until told is over or a failure ends it. It calls ready with the number of API endpoints once
+// all of them accept calls.
+func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpoints int) error) (err error) {
+	logger := klog.FromContext(ctx)
+	for _, d := range o.deprecated {
+		if o.Given(d.name) {
+			logger.Info("deprecated flag: its directory is allowed as a working directory; use -working-dir", "flag", "-"+d.name)
+		}
+	}
+	limitMemory()
+	l, err := listenMetrics(o.metrics, logger)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		defer l.Close()
+	}
+	rules, err := o.loadPolicy(logger)
+	if err != nil {
+		return err
+	}
+	record, closeAudit, err := o.Audit.open(logger)
+	if err != nil {
+		return err
+	}
+	defer closeAudit() // after the agent: calls end while it stops
+	a, err := start(told, agent.Config{
+		SocketDir:         o.SocketDir,
+		PipeSecurity:      o.pipeSecurity,
+		WorkingDirs:       o.WorkingDirs(),
+		RequirePrivacy:    o.privacy,
+		EraseOnFormat:     o.erase,
+		ProtectedServices: o.protected,
+		APIs:              &o.apis,
+		Metrics:           l != nil,
+		KernelHistograms:  o.histograms,
+		CallTimeout:       o.callTimeout,
+		Policy:            rules,
+		Audit:             record,
+	})
+	if err != nil {
+		if told.Err() != nil && ctx.Err() == nil {
+			return nil // told to stop while it started
+		}
+		return err
+	}
+	if l != nil {
+		stop := a.Metrics().Serve(l)
+		defer stop() // after the agent, so that its stopping can be watched
+	}
+	defer func() {
+		waitCtx, cancel := context.WithTimeout(ctx, StopLimit)
+		defer cancel()
+		err = errors.Join(err, a.Stop(waitCtx))
+		logger.Info("stopped")
+	}()
+	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
+		"workingDirs", o.WorkingDirs())
+	warnOfDirectories(told, a, logger)
+	go cleanShares(told, a, logger)
+	if err := ready(a.Ready()); err != nil {
+		return fmt.Errorf("cannot say that the agent is ready: %w", err)
+	}
+
+	select {
+	case <-told.Done():
+		logger.Info("told to stop")
+		return nil
+	case err := <-a.Failed():
+		return err
+	}
+}
+
+// startLook is how long the start waits for a look at the working directories: Windows may hang.
+const startLook = 2 * time.Second
+
+// warnOfDirectories logs which working directories cannot be used as they are.
+func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
+	n, err := a.Node()
+	if err != nil {
+		return // it stops already
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLook)
+	defer cancel()
+	unusable, _ := n.Filesystem.UnusableDirectories(ctx)
+	for _, d := range unusable {
+		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
+			"directory", d.Path, "err", d.Err)
+	}
+}
+
+// cleanShares leaves the shares that a death of the agent left behind.
+func cleanShares(ctx context.Context, a Agent, logger klog.Logger) {
+	n, err := a.Node()
+	if err != nil {
+		return // it stops already
+	}
+	if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {
+		logger.Info("shares whose links are gone may stay mapped until the next start", "err", err)
+	}
+}
+
+// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without
+// rules it would allow every call.
+func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
+	if o.Policy == "" {
+		return nil, nil //nolint:nilnil // off is not a failure
+	}
+	rules, err := policy.Load(o.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("-policy: %w", err)
+	}
+	working, _ := winpath.NewWorkingDirs(o.WorkingDirs()) // the agent says what is wrong with them
+	for _, warning := range rules.Warnings(working) {
+		logger.Info("policy: " + warning)
+	}
+	logger.Info("clients may do what the policy allows", "policy", o.Policy, "rules", len(rules.Rules()))
+	return rules, nil
+}
+
+// Version returns the description of a program: its version, Go's and its platform.
+func Version(program string) string {
+	return fmt.Sprintf("%s %s %s %s/%s", program, buildversion.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// memoryLimit is how much Go's runtime uses before it collects garbage more often: three quarters of what the chart
+// allows. The rest is for what the runtime does not count, such as the threads of hanging kernel calls.
+const memoryLimit = 192 << 20
+
+// limitMemory keeps the heap from growing to twice of what is in use, unless GOMEMLIMIT says how much it may be.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+}

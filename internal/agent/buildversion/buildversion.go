@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package buildversion returns the version of the running binary.
+package buildversion
+
+import "runtime/debug"
+
+// linked is set when a release is linked: -ldflags "-X …/internal/agent/buildversion.linked=v1.2.3".
+var linked string
+
+// String returns the release, or else the module's version from the build information: a version if it was installed by
+// one, "(devel)" or a pseudo-version if it was built in a checkout, and "unknown" in a binary without build
+// information.
+func String() string {
+	if linked != "" {
+		return linked
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build windows
+
+package windows
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/winapi"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// handle is an open Windows handle, with the path that opened it for use in errors.
+type handle struct {
+	value  atomic.Uintptr
+	object string
+}
+
+func newHandle(h windows.Handle, object string) *handle {
+	opened := &handle{object: object}
+	opened.value.Store(uintptr(h))
+	return opened
+}
+
+// windows returns the handle, InvalidHandle once it is closed: Windows may have given the number to another object.
+func (h *handle) windows() windows.Handle { return windows.Handle(h.value.Load()) }
+
+// DeviceIoControl calls the function of that name, synchronously.
+//
+// https://learn.microsoft.com/windows/win32/api/ioapiset/nf-ioapiset-deviceiocontrol
+func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	var n uint32
+	err := windows.DeviceIoControl(h.windows(), code, start(in), uint32(len(in)), start(out), uint32(len(out)), &n, nil)
+	if err != nil {
+		err = failure("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
+	}
+	return int(n), err
+}
+
+// ReadAt calls ReadFile with the offset in an OVERLAPPED; it waits because the handle is synchronous.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-readfile
+func (h *handle) ReadAt(p []byte, offset int64) (int, error) {
+	var n uint32
+	at := &windows.Overlapped{Offset: uint32(offset), OffsetHigh: uint32(offset >> 32)}
+	err := windows.ReadFile(h.windows(), p, &n, at)
+	switch {
+	case errors.Is(err, windows.ERROR_HANDLE_EOF), err == nil && int(n) < len(p):
+		return int(n), io.EOF
+	default:
+		return int(n), failure("ReadFile", h.object, err)
+	}
+}
+
+// Flush calls FlushFileBuffers.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-flushfilebuffers
+func (h *handle) Flush() error {
+	return failure("FlushFileBuffers", h.object, windows.FlushFileBuffers(h.windows()))
+}
+
+// FinalPath calls GetFinalPathNameByHandleW. With a buffer that is too small, this returns the needed length, NUL
+// included.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
+func (h *handle) FinalPath(volumeName uint32) (string, error) {
+	const function = "GetFinalPathNameByHandleW"
+	b, err := grown(bytesOfUnit, func(n *uint32, buffer []byte) (err error) {
+		*n, err = windows.GetFinalPathNameByHandle(h.windows(), characters(start(buffer)), *n, volumeName)
+		return failure(function, h.object, err)
+	})
+	return windows.UTF16ToString(units(b)), failure(function, h.object, err)
+}
+
+// Information calls GetFileInformationByHandleEx.
+//
+// https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getfileinformationbyhandleex
+func (h *handle) Information(class uint32, out []byte) error {
+	return failure("GetFileInformationByHandleEx", h.object,
+		windows.GetFileInformationByHandleEx(h.windows(), class, start(out), uint32(len(out))))
+}
+
+// SetInformation calls SetFileInformationByHandle.
+//
+// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-setfileinformationbyhandle
+func (h *handle) SetInformation(class uint32, in []byte) error {
+	return failure("SetFileInformationByHandle", h.object,
+		windows.SetFileInformationByHandle(h.windows(), class, start(in), uint32(len(in))))
+}
+
+// FsInformation calls NtQueryVolumeInformationFile.
+func (h *handle) FsInformation(class uint32, out []byte) error {
+	var status windows.IO_STATUS_BLOCK
+	return failure("NtQueryVolumeInformationFile", h.object,
+		winapi.NtQueryVolumeInformationFile(h.windows(), &status, start(out), uint32(len(out)), class))
+}
+
+// AccessList calls GetSecurityInfo.
+//
+// https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
+func (h *handle) AccessList() ([]byte, error) {
+	sd, err := windows.GetSecurityInfo(h.windows(), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return nil, failure("GetSecurityInfo", h.object, err)
+	}
+	return bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(sd)), sd.Length())), nil
+}
+
+// SetAccessList calls SetKernelObjectSecurity, which, unlike SetSecurityInfo, leaves alone what is below a directory.
+//
+// https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-setkernelobjectsecurity
+func (h *handle) SetAccessList(descriptor []byte) error {
+	const function = "SetKernelObjectSecurity"
+	if _, err := win32.ParseAccessList(descriptor); err != nil {
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_PARAMETER}
+	}
+	sd := (*windows.SECURITY_DESCRIPTOR)(unsafe.Pointer(start(descriptor)))
+	return failure(function, h.object,
+		windows.SetKernelObjectSecurity(h.windows(), windows.DACL_SECURITY_INFORMATION, sd))
+}
+
+// Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle.
+// Windows opens that directory once more, to write into it.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntsetinformationfile
+func (h *handle) Rename(dir kernel.Handle, name string) error {
+	const function = "NtSetInformationFile"
+	into, ok := dir.(*handle)
+	if !ok || into.windows() == windows.InvalidHandle {
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_HANDLE}
+	}
+	if name == "" || strings.ContainsAny(name, `\/:`) { // empty, a path, or a stream: not one component
+		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_NAME}
+	}
+	in := win32.FileRename{RootDirectory: uint64(into.windows()), Name: name}.Bytes()
+	var status windows.IO_STATUS_BLOCK
+	return failure(function, h.object,
+		windows.NtSetInformationFile(h.windows(), &status, start(in), uint32(len(in)), windows.FileRenameInformation))
+}
+
+// Close calls CloseHandle, once.
+//
+// https://learn.microsoft.com/windows/win32/api/handleapi/nf-handleapi-closehandle
+func (h *handle) Close() error {
+	open := windows.Handle(h.value.Swap(uintptr(windows.InvalidHandle)))
+	if open == windows.InvalidHandle {
+		return failure("CloseHandle", h.object, windows.ERROR_INVALID_HANDLE)
+	}
+	return failure("CloseHandle", h.object, windows.CloseHandle(open))
+}
+
+// The object manager's spellings of Win32's prefix \\?\, and how the paths begin that need no translation.
+const (
+	win32Prefix  = `\\?\`
+	nativePrefix = `\??\`
+	devicePrefix = `\Device\`
+)
+
+// OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without
+// FILE_DIRECTORY_FILE and FILE_NON_DIRECTORY_FILE it opens either. An NTSTATUS is translated by
+// RtlNtStatusToDosErrorNoTeb.
+//
+// https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
+func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
+	const function = "NtCreateFile"
+	invalid := func(code win32.Errno) error { return &kernel.Error{Function: function, Object: name, Code: code} }
+
+	native, object := name, name
+	var root windows.Handle
+	switch {
+	case dir == nil && strings.HasPrefix(name, devicePrefix):
+	case dir == nil:
+		rest, ok := strings.CutPrefix(name, win32Prefix)
+		if !ok {
+			return nil, invalid(win32.ERROR_INVALID_NAME)
+		}
+		native = nativePrefix + rest
+	default:
+		parent, ok := dir.(*handle)
+		if !ok {
+			return nil, invalid(win32.ERROR_INVALID_HANDLE)
+		}
+		// Empty, a stream, or a path on which links might be followed: not one component.
+		if name == "" || strings.ContainsAny(name, `/:`) || strings.Contains(name, `\`) && !how.NoReparse {
+			return nil, invalid(win32.ERROR_INVALID_NAME)
+		}
+		root, object = parent.windows(), kernel.ObjectIn(parent.object, name)
+		if root == windows.InvalidHandle { // closed; as a handle, the value would mean the process itself
+			return nil, invalid(win32.ERROR_INVALID_HANDLE)
+		}
+	}
+	unicode, err := windows.NewNTUnicodeString(native)
+	if err != nil { // a NUL inside, or more than 32767 units
+		return nil, invalid(win32.ERROR_INVALID_NAME)
+	}
+
+	attributes := objectAttributes(root, unicode, how)
+	var (
+		h      windows.Handle
+		status windows.IO_STATUS_BLOCK
+	)
+	err = windows.NtCreateFile(&h, how.Access|windows.SYNCHRONIZE, &attributes, &status, nil,
+		windows.FILE_ATTRIBUTE_NORMAL,
+		how.Share, how.Disposition, how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0,
+		0)
+	if err != nil {
+		return nil, failure(function, object, err)
+	}
+	return newHandle(h, object), nil
+}
+
+// objectAttributes says which object is to be opened.
+//
+// https://learn.microsoft.com/windows/win32/api/ntdef/ns-ntdef-_object_attributes
+func objectAttributes(root windows.Handle, name *windows.NTUnicodeString,
+	how kernel.OpenOptions) windows.OBJECT_ATTRIBUTES {
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
+		Attributes: windows.OBJ_CASE_INSENSITIVE}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	if how.NoReparse {
+		attributes.Attributes |= windows.OBJ_DONT_REPARSE
+	}
+	return attributes
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
+)
+
+// maxScrapes is how many scrapes are answered at once; more get 503.
+const maxScrapes = 4
+
+// Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, so the listener is best on a
+// loopback address. Healthz is OK while the process and its listeners live, readyz when calls would be served. The
+// returned function closes the listener and gives running answers a moment to end.
+func (m *Metrics) Serve(l net.Listener) (stop func()) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", m.scrape)
+	mux.HandleFunc("GET /healthz", answer(m.health.Live))
+	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
+	return webserver.Serve(l, mux)
+}
+
+// scrape answers in Prometheus' text format alone: promhttp would link compressors into a program that runs as SYSTEM.
+// A broken metric does not hide the others.
+func (m *Metrics) scrape(w http.ResponseWriter, _ *http.Request) {
+	select {
+	case m.scrapes <- struct{}{}:
+		defer func() { <-m.scrapes }()
+	default:
+		http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+		return
+	}
+	families, err := m.registry.Gather()
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	for _, family := range families {
+		_, bad := expfmt.MetricFamilyToText(w, family)
+		err = errors.Join(err, bad)
+	}
+	if err != nil {
+		m.health.log.Info("Metrics are missing", "why", err)
+	}
+}
+
+func answer(check func(context.Context) (ok bool, report string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ok, report := check(r.Context())
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if !ok {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write([]byte(report))
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
+)
+
+// Half requests are kept up to a number, and push out one another, not a probe that comes among them.
+func TestHalfRequests(t *testing.T) {
+	address := serve(t)
+	const opened = 1000
+	conns := make([]net.Conn, opened)
+	for i := range conns {
+		var err error
+		if conns[i], err = net.Dial("tcp", address.String()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conns[i].Close() })
+		_, _ = conns[i].Write([]byte("GET /metrics HTTP/1.1\r\nHost: half"))
+		if i%100 == 0 {
+			probe(t, address)
+		}
+	}
+	probe(t, address) // afterwards the server has accepted all of them
+	for i, c := range conns[:opened-webserver.MaxConnections] {
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := c.Read(make([]byte, 1)); os.IsTimeout(err) {
+			t.Fatalf("connection %d of %d is still open", i, opened)
+		}
+	}
+}
+
+// serve serves the metrics of an agent without a node.
+func serve(t *testing.T) net.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoints := make([]Endpoint, 2000) // an answer larger than what the system keeps
+	for i := range endpoints {
+		endpoints[i] = Endpoint{strconv.Itoa(i), true}
+	}
+	m := New(Watched{
+		Node:      func() *node.Node { return nil },
+		Endpoints: func() []Endpoint { return endpoints },
+		Failed:    func() error { return nil },
+	}, false, klog.Background())
+	t.Cleanup(m.Serve(shortBuffers{l}))
+	return l.Addr()
+}
+
+// Connections that were answered and are kept open are no more than the others.
+func TestIdleConnections(t *testing.T) {
+	address := serve(t)
+	const opened = webserver.MaxConnections + 50
+	var conns []net.Conn
+	for range opened {
+		c, err := net.Dial("tcp", address.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		_, _ = c.Write([]byte("GET /healthz HTTP/1.1\r\nHost: idle\r\n\r\n"))
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+	}
+	for i, c := range conns[:opened-webserver.MaxConnections] {
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Fatalf("connection %d of %d is still open: %v", i, opened, err)
+		}
+	}
+}
+
+// Clients that do not read what they asked for keep neither a probe nor another scraper out.
+func TestUnreadAnswers(t *testing.T) {
+	address := serve(t)
+	for i := range webserver.MaxConnections + 50 {
+		unread(t, address)
+		if i%50 == 0 {
+			probe(t, address)
+		}
+	}
+	probe(t, address)
+	response, err := http.Get("http://" + address.String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("another scraper: got %s, %v", response.Status, err)
+	}
+}
+
+// unread leaves a connection whose answer has begun to come, and does not fit into what the system keeps.
+func unread(t *testing.T, address net.Addr) {
+	t.Helper()
+	c, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.(*net.TCPConn).SetReadBuffer(1) //nolint:forcetypeassert // of the network tcp
+	_, _ = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: unread\r\n\r\n"))
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shortBuffers makes the system keep little of what was not sent yet.
+type shortBuffers struct{ net.Listener }
+
+func (l shortBuffers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(1) //nolint:forcetypeassert // of the network tcp
+	}
+	return c, err
+}
+
+func probe(t *testing.T, address net.Addr) {
+	t.Helper()
+	response, err := http.Get("http://" + address.String() + "/healthz")
+	if err != nil {
+		t.Fatalf("a probe among half requests: %v", err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+)
+
+// Watched is the agent whose metrics these are. The functions may be called at any time and concurrently.
+type Watched struct {
+	Node      func() *node.Node // nil while nothing is served
+	Endpoints func() []Endpoint
+	Failed    func() error // why the agent cannot go on; nil: it can
+}
+
+// Endpoint is a pipe or socket that should accept calls.
+type Endpoint struct {
+	Name string
+	Up   bool
+}
+
+// Metrics are those of one agent. Each part is to be installed where the calls happen that it counts.
+type Metrics struct {
+	Calls      *server.Metrics
+	Kernel     *KernelCalls
+	Operations *Operations
+
+	registry *prometheus.Registry
+	scrapes  chan struct{} // a value for each that is answered
+	health   *health
+}
+
+// New returns the metrics of an agent, and those of its process: memory, goroutines and build. Histograms of the kernel
+// calls are many series.
+func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
+		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
+	}
+	m.registry.MustRegister(append(m.Calls.Collectors(), m.Operations.Collectors()...)...)
+	if kernelHistograms {
+		m.registry.MustRegister(m.Kernel.seconds)
+	}
+	m.registry.MustRegister(m.Kernel, m.health, newInventory(w.Node, log), buildInfo(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Gatherer returns the gatherer of the metrics. Gathering takes two seconds at most, whatever Windows does.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// buildInfo returns a gauge that is 1 and has the build's version as labels.
+func buildInfo() prometheus.Collector {
+	version, revision := buildversion.String(), "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "csi_proxy_build_info", Help: "1; the labels say which build of the agent this is.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},
+	})
+	g.Set(1)
+	return g
+}

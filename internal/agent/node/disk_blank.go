@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/signature"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// mayBePartitioned refuses a disk that has no data partition and still is not blank. The one exception is a GPT with at
+// most the Microsoft Reserved partition and nothing else on the disk: an interrupted PartitionDisk or a freshly
+// initialised disk looks like that, and losing it loses nothing.
+func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
+	geometry, err := d.geometry()
+	if err != nil {
+		return errdefs.Errorf(err, "reading the size of disk %d", d.number)
+	}
+	probes, found := probesOf(geometry.DiskSize), ""
+	switch layout.Style {
+	case win32.PARTITION_STYLE_GPT:
+		if probes, err = unusedProbes(layout, geometry.DiskSize); err != nil {
+			return noRoom(d.number, err)
+		}
+	case win32.PARTITION_STYLE_MBR:
+		// Some blank media read back as an MBR without a signature or entries.
+		if used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }; layout.Signature != 0 ||
+			slices.ContainsFunc(layout.Partitions, used) {
+			found = "an MBR partition table"
+		}
+	}
+	if found == "" {
+		if found, err = contentOf(d, operation.Disk(d.number), probes); err != nil {
+			return errdefs.Errorf(err, "looking at what disk %d holds", d.number)
+		}
+	}
+	if found == "" {
+		return nil
+	}
+	return errdefs.FailedPrecondition.Errorf(reason.DiskNotBlank,
+		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
+			"clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
+}
+
+// unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place
+// where its data partition would be, without the table itself and the Microsoft Reserved partition.
+func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
+	_, data, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
+	if err != nil {
+		return nil, err
+	}
+	probes := probesOf(size)
+	for _, p := range placesOf(data.Length) {
+		probes = append(probes, span{data.StartingOffset + p.start, data.StartingOffset + p.end})
+	}
+	end := layout.StartingUsableOffset + layout.UsableLength
+	used := []span{{0, layout.StartingUsableOffset}, {end, size}}
+	for _, p := range layout.Partitions {
+		used = append(used, span{p.StartingOffset, p.StartingOffset + p.Length})
+	}
+	return subtract(merge(probes), used), nil
+}
+
+// blankTime limits the check of one disk or volume. A region that was not read in this time counts as not blank. A read
+// that hangs is not interrupted.
+const blankTime = 20 * time.Second
+
+// contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.
+func contentOf(h kernel.Handle, what operation.Object, probes []span) (string, error) {
+	began := time.Now()
+	buffer := make([]byte, 1<<20)
+	for _, p := range probes {
+		for at := p.start; at < p.end; at += int64(len(buffer)) {
+			if time.Since(began) > blankTime {
+				return "", errdefs.DeadlineExceeded.Errorf(reason.NotSeenBlank,
+					"%s is read too slowly: %v were not enough to see whether it is blank, so it is left as it is; try again", what,
+					blankTime)
+			}
+			content := buffer[:min(int64(len(buffer)), p.end-at)]
+			if n, err := h.ReadAt(content, at); err != nil && !(errors.Is(err, io.EOF) && n == len(content)) {
+				return "", fmt.Errorf("reading %d bytes at %d: %w", len(content), at, err)
+			}
+			if found := signature.Describe(content, at); found != "" {
+				return found, nil
+			}
+		}
+	}
+	return "", nil
+}

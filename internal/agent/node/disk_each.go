@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// diskAnswer is the answer of one disk.
+type diskAnswer[T any] struct {
+	number uint32
+	value  T
+}
+
+// unknownDisk is a disk that is present and does not answer.
+type unknownDisk struct {
+	number int64 // -1: not known either
+	err    error
+}
+
+// eachDisk is everyDisk without the disks that do not answer, which the call's gaps name. It fails only if every disk
+// does.
+func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], error) {
+	found, unknown, err := everyDisk(o, f)
+	if err == nil && len(found) == 0 && len(unknown) > 0 {
+		err = errdefs.Errorf(unknown[0].err, "no disk could be read")
+	}
+	return found, err
+}
+
+// everyDisk asks all present disks in parallel. A disk that fails may be on its way out.
+func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], []unknownDisk, error) {
+	paths, err := o.Kernel.DiskInterfaces()
+	if err != nil {
+		return nil, nil, errdefs.Errorf(err, "listing the disks")
+	}
+	numbers := map[string]*atomic.Int64{}
+	for _, path := range paths {
+		numbers[path] = &atomic.Int64{}
+		numbers[path].Store(-1)
+	}
+	answers := forEach(o, paths, operation.DeviceInterface,
+		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, numbers[path], f) })
+	var found []diskAnswer[T]
+	var unknown []unknownDisk
+	for i, a := range answers {
+		if a.Err != nil {
+			klog.FromContext(o.Context).Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
+			if errdefs.NotAnswering(a.Err) {
+				errdefs.LeftOut(o.Context, a.Err)
+			}
+			unknown = append(unknown, unknownDisk{numbers[paths[i]].Load(), a.Err})
+			continue
+		}
+		found = append(found, a.Value)
+	}
+	return found, unknown, nil
+}
+
+func oneDisk[T any](o *op, path string, is *atomic.Int64,
+	f func(o *op, d *disk) (T, error)) (found diskAnswer[T], err error) {
+	h, err := o.Kernel.OpenDevice(path, 0)
+	if err != nil {
+		return found, err
+	}
+	defer h.Close()
+	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
+	if err != nil {
+		return found, err
+	}
+	if number.DeviceType != win32.FILE_DEVICE_DISK {
+		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
+	}
+	is.Store(int64(number.DeviceNumber))
+	restore, err := o.TrackObject(operation.Disk(number.DeviceNumber))
+	if err != nil {
+		return found, err
+	}
+	defer restore()
+	found.number = number.DeviceNumber
+	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber, path: path})
+	return found, err
+}

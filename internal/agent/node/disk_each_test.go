@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// countedNode is an emulated node with its system disk and others, and with a count of the kernel calls that f selects.
+func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskSpec) (*Node,
+	*emulated.Node, *atomic.Int32) {
+	t.Helper()
+	scenario := emulated.DefaultScenario()
+	scenario.Disks = disks
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	count := &atomic.Int32{}
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
+		if f(call) {
+			count.Add(1)
+		}
+		return do()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, k, count
+}
+
+// Of each disk the number is asked, and its identifiers at once; what is missing there is asked again, because a driver
+// may answer the one question and not the other.
+func TestCallsForIdentifiers(t *testing.T) {
+	page83 := []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetAscii, Identifier: []byte("page-83")}}
+	long := slices.Clone(page83) // longer than the first buffer
+	for range 20 {
+		long = append(long, win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii,
+			Identifier: bytes.Repeat([]byte("x"), 250)})
+	}
+	for name, test := range map[string]struct {
+		disk            emulated.DiskSpec
+		together, apart int32 // calls for the disk
+		want            DiskIDs
+	}{
+		"both": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: page83}, 3, 5,
+			DiskIDs{"page-83", "serial"}},
+		"no page 83":       {emulated.DiskSpec{SerialNumber: "serial"}, 4, 5, DiskIDs{"", "serial"}},
+		"no serial number": {emulated.DiskSpec{Identifiers: page83}, 4, 5, DiskIDs{"page-83", ""}},
+		"neither":          {emulated.DiskSpec{}, 5, 5, DiskIDs{}},
+		"long": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: long}, 4, 6,
+			DiskIDs{"page-83", "serial"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.disk.SizeBytes = 64 << 20
+			n, k, calls := countedNode(t, func(call kernel.Call) bool { return strings.Contains(call.Object, "#1") }, test.disk)
+			for _, c := range []struct {
+				apart string
+				calls int32
+			}{{"false", test.together}, {"true", test.apart}} {
+				if err := k.SetSwitch("identifiersApart", c.apart); err != nil {
+					t.Fatal(err)
+				}
+				calls.Store(0)
+				ids, err := n.Disks.ListDiskIDs(t.Context())
+				if diff := cmp.Diff(test.want, ids[1]); diff != "" || err != nil {
+					t.Errorf("apart %s: %v (-want +got)\n%s", c.apart, err, diff)
+				}
+				if calls.Load() != c.calls {
+					t.Errorf("apart %s: %d calls, want %d", c.apart, calls.Load(), c.calls)
+				}
+			}
+		})
+	}
+}
+
+// A listing makes as many calls for each disk on a node of many as on a node of few.
+func TestCallsOfListings(t *testing.T) {
+	var disks []emulated.DiskSpec
+	for i := range 40 {
+		id := win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii, Identifier: fmt.Append(nil, "disk ", i)}
+		disk := emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i),
+			Identifiers: []win32.StorageIdentifier{id}, LUN: uint8(i)}
+		if i%2 == 1 {
+			disk.BusType = win32.BusTypeNvme
+		}
+		disks = append(disks, disk)
+	}
+	n, _, calls := countedNode(t, func(call kernel.Call) bool {
+		return strings.HasPrefix(call.Object, `\\?\scsi#`) && !strings.Contains(call.Object, "#0")
+	}, disks...)
+	if ids, err := n.Disks.ListDiskIDs(t.Context()); err != nil || len(ids) != 41 || ids[40].SerialNumber != "serial-39" {
+		t.Errorf("got %v, %v", ids, err)
+	}
+	if got := calls.Swap(0); got != 40*3 {
+		t.Errorf("ListDiskIDs made %d calls for 40 disks, want 3 each", got)
+	}
+	if locations, err := n.Disks.ListDiskLocations(t.Context()); err != nil || len(locations) != 41 ||
+		locations[39].LUNID != "38" || locations[40].LUNID != "" {
+		t.Errorf("got %v, %v", locations, err)
+	}
+	if got := calls.Load(); got != 20*5+20*4 {
+		t.Errorf("ListDiskLocations made %d calls, want 5 for each of 20 SCSI disks and 4 for each of 20 NVMe disks", got)
+	}
+}
+
+// The volume of a new partition is found without asking the volumes that were found on other disks.
+func TestSearchTriesNewVolumesFirst(t *testing.T) {
+	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20}}
+	for i := range 12 {
+		disks = append(disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})
+	}
+	n, _, asked := countedNode(t, func(call kernel.Call) bool {
+		return call.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.HasPrefix(call.Object, `\\?\Volume{`)
+	}, disks...)
+	if _, err := n.Volumes.ListVolumesOnDisk(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked.Swap(0); got != 12+2 {
+		t.Errorf("%d volumes were asked at first, want all 14", got)
+	}
+	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked.Load(); got != 1 {
+		t.Errorf("%d volumes were asked, want the new one", got)
+	}
+}
+
+// Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
+func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
+	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
+		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
+	n, k, searches := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
+	volumeOf := func(number uint32) string {
+		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), number, 0)
+		if err != nil || len(ids) != 1 {
+			t.Fatalf("disk %d: %v, %v", number, ids, err)
+		}
+		return ids[0]
+	}
+	before := []string{volumeOf(1), volumeOf(2)}
+	var images []string
+	for _, number := range []uint32{1, 2} {
+		image, err := k.DetachDisk(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, image)
+	}
+	for i, image := range []string{images[1], images[0]} {
+		if number, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true}); err != nil ||
+			number != uint32(i+1) {
+			t.Fatalf("disk %d, %v", number, err)
+		}
+	}
+	if after := []string{volumeOf(2), volumeOf(1)}; !cmp.Equal(before, after) {
+		t.Errorf("the volumes were %q and are %q", before, after)
+	}
+	if got := searches.Load(); got != 2 {
+		t.Errorf("%d searches, want one before and one after, which asks those that were elsewhere too", got)
+	}
+}
+
+// Many listings at once, whose calls are slow, leave no disk out and take none for one that hangs.
+func TestManySlowListings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disks := make([]emulated.DiskSpec, 20)
+		for i := range disks {
+			disks[i] = emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), LUN: uint8(i)}
+		}
+		n, _, _ := countedNode(t, func(call kernel.Call) bool {
+			if call.Device {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return true
+		}, disks...)
+		const callers = 64
+		var listings sync.WaitGroup
+		for range callers {
+			listings.Go(func() {
+				if ids, err := n.Disks.ListDiskIDs(t.Context()); err != nil || len(ids) != 1+len(disks) {
+					t.Errorf("%d disks, %v", len(ids), err)
+				}
+			})
+		}
+		listings.Wait()
+	})
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Disks is the disk group. A disk is named by its Windows disk number, which can change with a reboot and is reused
+// when a disk has gone.
+type Disks struct{ node *Node }
+
+// DiskIDs identify a disk wherever it is attached.
+type DiskIDs struct {
+	// Page83 is the first device identifier of SCSI vital product data page 83: ASCII verbatim, binary as lower-case
+	// hexadecimal digits; empty when there is none.
+	Page83 string
+	// SerialNumber is the device's own, without surrounding blanks.
+	SerialNumber string
+}
+
+// ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does not
+// have, or does not report, is empty.
+func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
+	return read(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
+		ids := map[uint32]DiskIDs{}
+		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.Context), nil })
+		for _, disk := range found {
+			ids[disk.number] = disk.value
+		}
+		return ids, err
+	})
+}
+
+func (d *disk) ids(ctx context.Context) DiskIDs {
+	ids, _ := d.identify(ctx)
+	return ids
+}
+
+// identify asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a
+// disk's number and location may be those of a disk that was removed.
+func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageDevice) {
+	log := klog.FromContext(ctx)
+	all, err := d.uniqueID()
+	if err != nil {
+		log.V(4).Info("A disk does not report all of its identifiers at once", "disk", d.number, "err", err)
+	}
+	if page83, err := d.descriptor(all.DeviceID, win32.StorageDeviceIdProperty); err != nil {
+		log.V(2).Info("A disk does not report its page 83 identifiers", "disk", d.number, "err", err)
+	} else if descriptor, err := win32.ParseStorageDeviceID(page83); err != nil {
+		log.Info("A disk's page 83 identifiers cannot be read", "disk", d.number, "err", err)
+	} else {
+		ids.Page83 = descriptor.Page83()
+	}
+	if own, err := d.descriptor(all.Device, win32.StorageDeviceProperty); err != nil {
+		log.Info("A disk does not report its serial number", "disk", d.number, "err", err)
+	} else if device, err = win32.ParseStorageDevice(own); err != nil {
+		log.Info("A disk's serial number cannot be read", "disk", d.number, "err", err)
+	} else {
+		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
+	}
+	return ids, device
+}
+
+func (d *disk) uniqueID() (win32.StorageUniqueID, error) {
+	b, err := d.property(win32.StorageDeviceUniqueIdProperty)
+	if err != nil {
+		return win32.StorageUniqueID{}, err
+	}
+	return win32.ParseStorageUniqueID(b)
+}
+
+func (d *disk) storageDevice() (win32.StorageDevice, error) {
+	b, err := d.property(win32.StorageDeviceProperty)
+	if err != nil {
+		return win32.StorageDevice{}, err
+	}
+	return win32.ParseStorageDevice(b)
+}
+
+// descriptor returns a descriptor that was part of another answer, or asks for it.
+func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
+	if known != nil {
+		return known, nil
+	}
+	return d.property(property)
+}
+
+// GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have that
+// identifier: the paths to one disk without multipath, or virtual disks whose driver gives all of them the same one.
+func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
+	if name == "" {
+		return 0, errdefs.InvalidArgument.Errorf(reason.EmptyName, "the disk name is empty")
+	}
+	ids, err := d.ListDiskIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var found []uint32
+	for _, number := range slices.Sorted(maps.Keys(ids)) {
+		if ids[number].Page83 == name {
+			found = append(found, number)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, errdefs.NotFound.Errorf(reason.DiskNotFound,
+			"no disk on this node has the page 83 identifier %s", winpath.Quote(name))
+	case 1:
+		return found[0], nil
+	}
+	return 0, errdefs.FailedPrecondition.Errorf(reason.AmbiguousDisk,
+		"the disks %d have the page 83 identifier %s; none of them is chosen", found, winpath.Quote(name))
+}
+
+// GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
+func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
+	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)),
+		func(o *op) (int64, error) { return o.diskBytes(number) })
+}
+
+func (o *op) diskBytes(number uint32) (int64, error) {
+	// A published driver exits on any error here, so a disk that is not ready is given time.
+	var p operation.Backoff
+	for {
+		size, err := o.diskSize(number)
+		if err == nil {
+			return size, nil
+		}
+		if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.Wait(transientTime) {
+			return 0, errdefs.Errorf(err, "reading the size of disk %d", number)
+		}
+	}
+}
+
+func (o *op) diskSize(number uint32) (int64, error) {
+	d, err := o.openDisk(number, readWrite)
+	if errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_WRITE_PROTECT) {
+		d, err = o.openDisk(number, 0)
+	} else if err == nil {
+		if err := d.updateSize(); err != nil {
+			klog.FromContext(o.Context).V(2).Info("A disk's size is read without asking the device again",
+				"disk", number, "err", err)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	geometry, err := d.geometry()
+	return geometry.DiskSize, err
+}
+
+// Rescan makes Windows look for added, removed and grown disks. It returns when Windows is done and has installed disks
+// that it had never seen.
+func (d *Disks) Rescan(ctx context.Context) error {
+	what := operation.On("Rescan", operation.Devices)
+	// An earlier rescan may have missed the disk that the caller waits for.
+	what.JoinQueuedOnly = true
+	return d.node.change(ctx, what, func(o *op) error {
+		if err := o.rescanDevices(); err != nil {
+			return err
+		}
+		_, err := eachDisk(o, func(o *op, d *disk) (struct{}, error) {
+			o.refresh(d.number)
+			return struct{}{}, nil
+		})
+		return err
+	})
+}
+
+// rescanDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
+// that are being installed: Azure's driver looks for its disk once after this.
+func (o *op) rescanDevices() error {
+	if refused := o.Kernel.ReenumerateDevices(); refused != nil {
+		if err := o.Kernel.UpdateStorageCache(); err != nil {
+			return errdefs.Errorf(refused, "looking for devices (and for storage: %v)", err)
+		}
+		klog.FromContext(o.Context).Info("Windows does not enumerate its devices again, and has looked for storage instead",
+			"err", refused)
+	}
+	if err := o.Kernel.WaitForDeviceInstalls(installTime); err != nil {
+		// Another device may be the one that takes so long.
+		klog.FromContext(o.Context).Info("Windows may still be installing devices", "err", err)
+	}
+	return nil
+}
+
+// refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be on its
+// way out.
+func (o *op) refresh(number uint32) {
+	d, err := o.openDisk(number, readWrite)
+	if err == nil {
+		defer d.Close()
+		if err = d.updateSize(); err == nil {
+			err = d.updateProperties()
+		}
+	}
+	if err != nil {
+		klog.FromContext(o.Context).V(2).Info("A disk was not refreshed", "disk", number, "err", err)
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// DiskLocation is a disk's SCSI address (IOCTL_SCSI_GET_ADDRESS), each part a bare decimal number.
+type DiskLocation struct {
+	Adapter string // port number
+	Bus     string // path id
+	Target  string
+	LUNID   string // empty if a driver must not find the disk by it
+}
+
+// diskPlace is a disk with the facts that decide whether it has a LUN.
+type diskPlace struct {
+	location DiskLocation
+	busType  uint32
+	layout   win32.DriveLayout
+}
+
+// ListDiskLocations returns the address of every disk that has one, offline disks included. The driver that looks for
+// LUNs takes the first disk with the right one, on any adapter, and partitions, formats or mounts it. So only a disk
+// that a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows
+// needs, nor one beside the disk that Windows starts from, where the machine has another adapter for data disks.
+func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
+	return read(ctx, d.node, operation.On("ListDiskLocations"),
+		func(o *op) (map[uint32]DiskLocation, error) { return o.diskLocations() })
+}
+
+func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
+	found, err := eachDisk(o, func(_ *op, d *disk) (*diskPlace, error) {
+		location, err := d.location()
+		if unknownRequest(err) {
+			return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: leave them out rather than guess
+		}
+		if err != nil {
+			return nil, err
+		}
+		device, err := d.storageDevice()
+		if err != nil && !unknownRequest(err) {
+			return nil, err
+		}
+		return d.placed(location, device.BusType)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.withLUNs(found)
+}
+
+// withLUNs returns the addresses of disks, with a LUN where drivers may find the disk by it.
+func (o *op) withLUNs(found []diskAnswer[*diskPlace]) (map[uint32]DiskLocation, error) {
+	windows, err := o.systemUse()
+	if err != nil {
+		return nil, err
+	}
+	own, err := o.adaptersOfWindows(found, windows)
+	if err != nil {
+		return nil, err
+	}
+	locations := map[uint32]DiskLocation{}
+	for _, disk := range found {
+		if disk.value == nil {
+			continue
+		}
+		location := disk.value.location
+		if !mayHaveLUN(disk, windows) || slices.Contains(own, location.Adapter) {
+			location.LUNID = ""
+		}
+		locations[disk.number] = location
+	}
+	return locations, nil
+}
+
+func (d *disk) placed(location DiskLocation, busType uint32) (*diskPlace, error) {
+	placed := &diskPlace{location: location, busType: busType}
+	if !hasLUN(busType) {
+		return placed, nil // what it holds makes no difference
+	}
+	var err error
+	placed.layout, err = d.layout()
+	return placed, err
+}
+
+func (d *disk) location() (DiskLocation, error) {
+	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, 8, win32.ParseSCSIAddress)
+	if err != nil {
+		return DiskLocation{}, err
+	}
+	return DiskLocation{
+		Adapter: strconv.Itoa(int(address.PortNumber)),
+		Bus:     strconv.Itoa(int(address.PathID)),
+		Target:  strconv.Itoa(int(address.TargetID)),
+		LUNID:   strconv.Itoa(int(address.LUN)),
+	}, nil
+}
+
+// unknownRequest reports whether a driver does not know a control code or property.
+func unknownRequest(err error) bool {
+	return errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER)
+}
+
+// hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for the others as well, 0 for
+// most: NVMe namespaces, for which MSFT_Disk.Location has none, ATA and SATA disks, USB disks, virtual hard disks in
+// files.
+func hasLUN(busType uint32) bool {
+	switch busType {
+	case win32.BusTypeScsi, win32.BusTypeFibre, win32.BusTypeRAID, win32.BusTypeiScsi, win32.BusTypeSas:
+		return true
+	}
+	return false
+}
+
+// mayHaveLUN reports whether a disk has a LUN, its adapter not considered.
+func mayHaveLUN(d diskAnswer[*diskPlace], windows systemUses) bool {
+	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
+}
+
+// adaptersOfWindows returns the adapters of the disks that Windows starts from, those without another adapter of their
+// kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the
+// system disk, and data disks are attached to a second adapter, which is there from the start.
+func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUses) ([]string, error) {
+	var own []string
+	for _, number := range windows.startDisks() {
+		i := slices.IndexFunc(found, func(d diskAnswer[*diskPlace]) bool { return d.number == number })
+		if i < 0 {
+			return nil, errdefs.Unavailable.Errorf(reason.NotAnswering,
+				"disk %d, from which Windows starts, does not report its address", number)
+		}
+		start := found[i]
+		if start.value == nil || slices.Contains(own, start.value.location.Adapter) {
+			continue
+		}
+		beside := func(d diskAnswer[*diskPlace]) bool {
+			return mayHaveLUN(d, windows) && d.value.location.Adapter == start.value.location.Adapter
+		}
+		if !slices.ContainsFunc(found, beside) {
+			continue // no LUN depends on it
+		}
+		others, err := o.adaptersOn(start.value.busType)
+		if err != nil {
+			return nil, err
+		}
+		if others != 1 { // 0: Windows does not tell
+			own = append(own, start.value.location.Adapter)
+		}
+	}
+	return own, nil
+}
+
+// adaptersOn counts the adapters with a bus type. An adapter that does not answer counts too: no LUN is better than a
+// wrong one.
+func (o *op) adaptersOn(busType uint32) (count int, err error) {
+	paths, err := o.Kernel.AdapterInterfaces()
+	if err != nil {
+		return 0, errdefs.Errorf(err, "listing the storage adapters")
+	}
+	for i, a := range forEach(o, paths, operation.DeviceInterface, (*op).adapter) {
+		switch {
+		case unknownRequest(a.Err):
+		case a.Err != nil:
+			klog.FromContext(o.Context).Info("A storage adapter does not report its bus type", "device", paths[i], "err", a.Err)
+			count++
+		case uint32(a.Value.BusType) == busType:
+			count++
+		}
+	}
+	return count, nil
+}
+
+func (o *op) adapter(path string) (win32.StorageAdapter, error) {
+	h, err := o.Kernel.OpenDevice(path, 0)
+	if err != nil {
+		return win32.StorageAdapter{}, err
+	}
+	defer h.Close()
+	b, err := property(h, win32.StorageAdapterProperty)
+	if err != nil {
+		return win32.StorageAdapter{}, err
+	}
+	return win32.ParseStorageAdapter(b)
+}

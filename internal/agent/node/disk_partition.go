@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// msrLength is the length of a Microsoft Reserved partition that we must make ourselves; Windows uses the same length.
+const msrLength = 16 << 20
+
+// PartitionDisk makes a disk ready for one data volume: a GPT, and one basic data partition over the largest free
+// extent, without a drive letter. It returns when the partition's volume is present. A disk that has any partition
+// other than the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is
+// ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
+// call left without a data partition is completed.
+func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
+	return d.node.change(ctx, operation.On("PartitionDisk", operation.Disk(number)), func(o *op) error {
+		d, err := o.openDiskToChange(number, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return o.partition(d)
+	})
+}
+
+func (o *op) partition(d *disk) error {
+	layout, err := d.layout()
+	if err != nil {
+		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	// A disk with partitions is refused too: the driver has the wrong disk.
+	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {
+		return err
+	}
+	if layout.HasDataPartition() {
+		return nil
+	}
+	if err := d.mayBePartitioned(layout); err != nil {
+		return err
+	}
+	if err := o.makeReady(d); err != nil {
+		return err
+	}
+	if layout.Style != win32.PARTITION_STYLE_GPT {
+		if layout, err = d.initialize(); err != nil {
+			return err
+		}
+	}
+	return o.addDataPartition(d, layout)
+}
+
+// makeReady brings a disk online and makes it writable; unlike SetDiskState it requires both.
+func (o *op) makeReady(d *disk) error {
+	state, err := o.makeOnline(d)
+	if err != nil || state.writable {
+		return err
+	}
+	return o.makeWritable(d)
+}
+
+// initialize writes an empty GPT to a blank disk, and waits a moment for the Microsoft Reserved partition. A layout set
+// before Windows adds that partition would be lost ("IOCTL_DISK_CREATE_DISK", remarks). No source says that Windows
+// adds one for this control code; if it does not, the layout is returned as it is.
+func (d *disk) initialize() (win32.DriveLayout, error) {
+	id, err := guid.NewV4()
+	if err != nil {
+		return win32.DriveLayout{}, err
+	}
+	request := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: id, MaxPartitionCount: 128}
+	if _, err := d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, request.Bytes(), nil); err != nil {
+		return win32.DriveLayout{}, errdefs.Errorf(err, "initialising disk %d", d.number)
+	}
+	if err := d.updateProperties(); err != nil {
+		return win32.DriveLayout{}, errdefs.Errorf(err, "initialising disk %d", d.number)
+	}
+	var p operation.Backoff
+	for {
+		layout, err := d.layout()
+		if err != nil {
+			return win32.DriveLayout{}, errdefs.Errorf(err, "reading the new partition table of disk %d", d.number)
+		}
+		if layout.Style != win32.PARTITION_STYLE_GPT {
+			return win32.DriveLayout{}, errdefs.Internal.Errorf(reason.NotInitialized,
+				"disk %d has no GPT although Windows reported success in writing one", d.number)
+		}
+		if len(layout.Partitions) > 0 || !p.Wait(reservedTime) {
+			return layout, nil
+		}
+	}
+}
+
+func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
+	partition, err := d.planAndSet(layout)
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
+		// The plan may be out of date: a Microsoft Reserved partition that came late occupies part of it.
+		now, layoutErr := d.layout()
+		if layoutErr == nil && !now.HasDataPartition() && len(now.Partitions) != len(layout.Partitions) {
+			partition, err = d.planAndSet(now)
+		}
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "partitioning disk %d", d.number)
+	}
+	if err := d.updateProperties(); err != nil {
+		return errdefs.Errorf(err, "making the new partition of disk %d known", d.number)
+	}
+	_, err = o.awaitVolumes(d, []win32.Partition{partition})
+	return err
+}
+
+// planAndSet adds a data partition to a layout, and sets the layout.
+func (d *disk) planAndSet(layout win32.DriveLayout) (win32.Partition, error) {
+	planned, partition, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
+	if err != nil {
+		return partition, noRoom(d.number, err)
+	}
+	return partition, d.setLayout(planned)
+}
+
+func noRoom(disk uint32, err error) error {
+	return errdefs.FailedPrecondition.WrapErrorf(err, reason.NoSpace,
+		"disk %d has no room for a data partition: %v", disk, err)
+}

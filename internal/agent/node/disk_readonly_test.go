@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// TestProtectedDisk: a disk that the device itself protects is read-only, although its attributes do not show it.
+func TestProtectedDisk(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	id := newVolume(t, n)
+	image, err := k.DetachDisk(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, Protected: true}); err != nil {
+		t.Fatal(err)
+	}
+	if readOnly, err := n.Disks.GetDiskReadOnly(t.Context(), 1); err != nil || !readOnly {
+		t.Errorf("read-only: %t, %v", readOnly, err)
+	}
+	if tree, err := n.Tree(t.Context()); err != nil || !tree.Disks[1].ReadOnly || tree.Disks[0].ReadOnly {
+		t.Errorf("the tree has %+v, %v", tree, err)
+	}
+	for what, err := range map[string]error{
+		"formatting":      n.Volumes.FormatVolume(t.Context(), id),
+		"making writable": n.Disks.SetDiskReadOnly(t.Context(), 1, false),
+	} {
+		var e *errdefs.Error
+		if !errors.As(err, &e) || e.Reason != reason.DiskReadOnly || !strings.Contains(e.Message, "write-protected") {
+			t.Errorf("%s: %v, want %s by the device", what, err, reason.DiskReadOnly)
+		}
+	}
+}
+
+// TestMountedDiskBecomesWritable: Windows may take the volume from the pods that use it, so the log tells it.
+func TestMountedDiskBecomesWritable(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	id := newVolume(t, n)
+	var log bytes.Buffer
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	const line = "becomes writable while its volume is mounted"
+	for _, lines := range []int{0, 1} {
+		err := errors.Join(k.SetDiskReadOnly(1, true), n.Disks.SetDiskState(ctx, 1, true))
+		if got := strings.Count(log.String(), line); err != nil || got != lines {
+			t.Errorf("the log has %d such lines, want %d; %v:\n%s", got, lines, err, &log)
+		}
+		if err := errors.Join(n.Volumes.FormatVolume(ctx, id),
+			n.Volumes.MountVolume(ctx, id, KubeletDir+`\mount`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// GetDiskState reports whether a disk is online.
+func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
+	return read(ctx, d.node, operation.On("GetDiskState", operation.Disk(number)), func(o *op) (bool, error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return false, err
+		}
+		defer d.Close()
+		state, err := d.state()
+		return state.online, err
+	})
+}
+
+// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
+// A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
+func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
+	what := operation.On("SetDiskState", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("online=%t", online)
+	return d.node.change(ctx, what, func(o *op) error {
+		d, err := o.openDiskToChange(number, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if online {
+			return o.bringOnline(d)
+		}
+		return o.takeOffline(d)
+	})
+}
+
+type diskState struct {
+	online   bool
+	writable bool
+}
+
+func (d *disk) state() (diskState, error) {
+	attributes, err := d.attributes()
+	if err != nil {
+		return diskState{}, errdefs.Errorf(err, "reading the state of disk %d", d.number)
+	}
+	return diskState{
+		online:   attributes.Attributes&win32.DISK_ATTRIBUTE_OFFLINE == 0,
+		writable: attributes.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY == 0,
+	}, nil
+}
+
+// isReadOnly reports whether a disk cannot be written: by its attribute, or because the device itself is protected, as
+// only an online disk tells. One that does not know the question counts as writable.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_is_writable
+func (d *disk) isReadOnly(state diskState) bool {
+	if !state.writable || !state.online {
+		return !state.writable
+	}
+	_, err := d.DeviceIoControl(win32.IOCTL_DISK_IS_WRITABLE, nil, nil)
+	return errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT)
+}
+
+func (o *op) bringOnline(d *disk) error {
+	if err := o.makeUsable(d); err != nil {
+		return err
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	_, err = o.awaitVolumes(d, volumePartitions(layout))
+	return err
+}
+
+// makeUsable brings a disk online, and makes it writable if that is possible. Disks arrive read-only because of SAN
+// policy or as clones. Media that is read-only by nature stays so.
+func (o *op) makeUsable(d *disk) error {
+	state, err := o.makeOnline(d)
+	if err != nil || state.writable {
+		return err
+	}
+	if err := o.makeWritable(d); err != nil {
+		klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
+	}
+	return nil
+}
+
+// makeOnline clears OFFLINE if it is set, and returns the disk's new state. It clears READ_ONLY before: Windows gives a
+// clone beside its original a new identity only while it can write to it, and otherwise keeps it offline. If READ_ONLY
+// can be cleared neither before nor in the same step, the disk is online and the returned state shows it.
+//
+// https://github.com/kubernetes-csi/csi-proxy/issues/287
+func (o *op) makeOnline(d *disk) (diskState, error) {
+	state, err := d.state()
+	if err != nil || state.online {
+		return state, err
+	}
+	if !state.writable && d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY) == nil {
+		state.writable = true
+		_ = d.updateProperties() // an offline disk may refuse it
+	}
+	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
+		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+			return state, errdefs.Errorf(err, "bringing disk %d online", d.number)
+		}
+	}
+	return d.awaitState(true)
+}
+
+// makeWritable clears READ_ONLY. Windows mounts the volumes of an online disk anew for it, which takes them from the
+// pods that use them: https://github.com/kubernetes-sigs/vsphere-csi-driver/issues/1631
+func (o *op) makeWritable(d *disk) error {
+	for _, v := range o.presentVolumes(d) {
+		if paths, err := o.Kernel.VolumePathNames(v.id.String()); err == nil && len(paths) > 0 {
+			klog.FromContext(o.Context).Info("A disk becomes writable while its volume is mounted: pods may lose the volume",
+				"disk", d.number, "volume", v.id, "mounted", paths)
+		}
+	}
+	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
+		return errdefs.Errorf(err, "making disk %d writable", d.number)
+	}
+	return nil
+}
+
+func (o *op) takeOffline(d *disk) error {
+	if err := o.refuseSystemDisk(d, "taken offline"); err != nil {
+		return err
+	}
+	state, err := d.state()
+	if err != nil || !state.online {
+		return err
+	}
+	if err := o.dismountAndTakeOffline(d); err != nil {
+		return errdefs.Errorf(err, "taking disk %d offline", d.number)
+	}
+	_, err = d.awaitState(false)
+	return err
+}
+
+func (o *op) dismountAndTakeOffline(d *disk) error {
+	defer o.dismountVolumes(d)()
+	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
+}
+
+// awaitState makes Windows act on a changed state, and returns the state once Windows confirms it. An offline disk may
+// refuse to act.
+func (d *disk) awaitState(online bool) (diskState, error) {
+	if err := d.updateProperties(); err != nil && online && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
+		return diskState{}, errdefs.Errorf(err, "making the new state of disk %d known", d.number)
+	}
+	state, err := d.state()
+	if err != nil {
+		return state, err
+	}
+	if state.online != online {
+		return state, errdefs.Internal.Errorf(reason.StateNotApplied,
+			"disk %d reports online=%t although Windows accepted online=%t", d.number, state.online, online)
+	}
+	return state, nil
+}
+
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. A
+// lock flushes, and nothing mounts the volume again until release is called. All are locked first, so that a volume in
+// use does not find another one dismounted. A volume that stays in use is only flushed.
+//
+// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
+// https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
+func (o *op) dismountVolumes(d *disk) (release func()) {
+	type opened struct {
+		kernel.Handle
+		id    winpath.VolumeID
+		inUse error
+	}
+	var all []opened
+	log := klog.FromContext(o.Context)
+	for _, v := range o.presentVolumes(d) {
+		if slices.ContainsFunc(all, func(a opened) bool { return a.id == v.id }) {
+			continue // another extent of it
+		}
+		h, err := o.Kernel.OpenDevice(v.id.Device(), readWrite)
+		if err != nil {
+			log.Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+			continue
+		}
+		all = append(all, opened{h, v.id, o.lockVolume(h)})
+	}
+	for _, v := range all {
+		if v.inUse == nil {
+			_, v.inUse = v.DeviceIoControl(win32.FSCTL_DISMOUNT_VOLUME, nil, nil)
+		}
+		if v.inUse == nil {
+			continue
+		}
+		log.Info("A volume is in use while its disk goes offline: later writes are lost", "volume", v.id, "err", v.inUse)
+		if err := v.Flush(); err != nil && !errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+			log.Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
+		}
+	}
+	return func() {
+		for _, v := range all {
+			_ = v.Close() // it has written nothing
+		}
+	}
+}
+
+// lockVolume locks an open volume, for which it waits while another program has something on it open.
+func (o *op) lockVolume(h kernel.Handle) error {
+	for {
+		_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !o.WaitShared() {
+			return err
+		}
+	}
+}
+
+// flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk
+// writable: the state is the caller's decision, and the volume may be gone already.
+func (o *op) flushDisk(d *disk) {
+	for _, v := range o.presentVolumes(d) {
+		if err := o.FlushVolume(v.id); err != nil {
+			klog.FromContext(o.Context).Info("A volume of a disk that becomes read-only was not flushed",
+				"volume", v.id, "err", err)
+		}
+	}
+}
+
+// presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
+func (o *op) presentVolumes(d *disk) []diskVolume {
+	volumes, err := o.volumesOf(d)
+	if err != nil {
+		klog.FromContext(o.Context).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
+	}
+	return volumes
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// TestOfflineDiskThatIsToldToLook: whatever Windows answers then, the disk is offline.
+func TestOfflineDiskThatIsToldToLook(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Code == win32.IOCTL_DISK_UPDATE_PROPERTIES {
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_INVALID_FUNCTION}
+		}
+		return do()
+	}))
+	if err := n.Disks.SetDiskState(t.Context(), 1, false); err != nil {
+		t.Error(err)
+	}
+	if online, err := n.Disks.GetDiskState(t.Context(), 1); err != nil || online {
+		t.Errorf("online: %t, %v", online, err)
+	}
+	if err := n.Disks.SetDiskState(t.Context(), 1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
+		t.Errorf("a disk that comes online: %v", err)
+	}
+}
+
+// TestVolumesOfADiskThatGoesOffline: a volume that stays in use is flushed, and the log says so; one that a program has
+// open for a moment is waited for. The agent's own lock is not in the way of a volume that lies at two places of the
+// disk.
+func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
+	const lock, dismount, flush = "lock", "dismount", "flush"
+	for name, c := range map[string]struct {
+		extents int
+		refused uint32 // this control code
+		held    int    // so many locks are attempted while another program has the volume open
+		want    []string
+	}{
+		"not in use":              {1, 0, 0, []string{lock, dismount}},
+		"in use":                  {1, win32.FSCTL_LOCK_VOLUME, 0, []string{lock, flush}},
+		"in use for a moment":     {1, 0, 3, []string{lock, dismount}},
+		"it refuses to dismount":  {1, win32.FSCTL_DISMOUNT_VOLUME, 0, []string{lock, dismount, flush}},
+		"at two places of a disk": {2, 0, 0, []string{lock, dismount}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			s := &spanned{Node: k}
+			var steps []string
+			var other kernel.Handle
+			n := bare(t, kernel.Intercept(t.Context(), s, func(_ context.Context, call kernel.Call, do func() error) error {
+				switch {
+				case call.Code == win32.FSCTL_LOCK_VOLUME:
+					if steps = append(steps, lock); len(steps) == c.held {
+						defer func() { _ = other.Close() }()
+					}
+				case call.Code == win32.FSCTL_DISMOUNT_VOLUME:
+					steps = append(steps, dismount)
+				case call.Function == "Flush":
+					steps = append(steps, flush)
+				}
+				if call.Code != 0 && call.Code == c.refused {
+					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
+				}
+				return do()
+			}))
+			if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.volume = ids[0]
+			for i := range int64(c.extents) {
+				s.extents = append(s.extents, win32.DiskExtent{DiskNumber: 1, StartingOffset: 32<<20 + i<<30, Length: 1 << 20})
+			}
+			if c.held > 0 {
+				id, err := parseVolumeID(ids[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if other, err = k.OpenDevice(id.Device(), win32.GENERIC_READ); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var log bytes.Buffer
+			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+			if err := n.Disks.SetDiskState(ctx, 1, false); err != nil {
+				t.Error(err)
+			}
+			if repeated := len(steps) > len(c.want); repeated != (c.refused == win32.FSCTL_LOCK_VOLUME || c.held > 0) {
+				t.Errorf("%s: it was asked to %q", name, steps)
+			}
+			if steps = slices.Compact(steps); !slices.Equal(steps, c.want) {
+				t.Errorf("%s: it was asked to %q, want %q", name, steps, c.want)
+			}
+			inUse := slices.Contains(c.want, flush)
+			if strings.Contains(log.String(), "in use") != inUse || !inUse && log.Len() > 0 {
+				t.Errorf("%s: the log does not say whether it is in use:\n%s", name, &log)
+			}
+		})
+	}
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data
+// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits
+// for a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one
+// driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
+// without a data partition are errors.
+func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
+	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
+		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
+}
+
+func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
+	d, err := o.openDisk(number, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	partitions, err := d.partitionsWithVolumes(partition)
+	if err != nil || len(partitions) == 0 {
+		return nil, err
+	}
+	volumes, err := o.awaitVolumes(d, partitions)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(partitions, func(p win32.Partition) bool {
+		return slices.Contains(attributesOf(p), "hidden")
+	}); len(volumes) == 0 && i >= 0 {
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
+			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", number,
+			partitions[i].Number)
+	}
+	if len(volumes) == 0 {
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", number)
+	}
+	names := make([]string, len(volumes))
+	for i, volume := range volumes {
+		names[i] = volume.id.String()
+	}
+	return names, nil
+}
+
+// partitionsWithVolumes returns the partitions of a disk, or the requested one, that have volumes while the disk is
+// online. A disk without a partition table has none.
+func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error) {
+	state, err := d.state()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	raw := layout.Style == win32.PARTITION_STYLE_RAW
+	if raw && partition == 0 {
+		return nil, nil
+	}
+	partitions := volumePartitions(layout)
+	if partition != 0 && !raw {
+		if !slices.ContainsFunc(layout.Partitions,
+			func(p win32.Partition) bool { return p.Number == partition && p.Length > 0 }) {
+			return nil, errdefs.NotFound.Errorf(reason.PartitionNotFound, "disk %d has no partition %d", d.number, partition)
+		}
+		partitions = slices.DeleteFunc(partitions, func(p win32.Partition) bool { return p.Number != partition })
+	}
+	switch {
+	case !state.online:
+		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskOffline,
+			"disk %d is offline and has no volumes; bring it online with SetDiskState", d.number)
+	case raw:
+		return nil, errdefs.FailedPrecondition.Errorf(reason.DiskRaw,
+			"disk %d has no partition table; make one with PartitionDisk", d.number)
+	case len(partitions) == 0 && partition != 0:
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
+			"partition %d of disk %d is of a kind that has no volume", partition, d.number)
+	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoDataPartition, "disk %d has no data partition", d.number)
+	}
+	return partitions, nil
+}
+
+func isDataPartition(p win32.Partition) bool {
+	if p.Style == win32.PARTITION_STYLE_GPT {
+		return p.Type == win32.PartitionBasicData
+	}
+	const extended, extendedLBA = 0x05, 0x0f
+	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
+}
+
+// getsVolume reports whether Windows is sure to make a volume of a partition when its disk comes online. On an MBR disk
+// it does so for the types that it recognises: a partition of a dynamic disk, or of another system, may never have one.
+// On a GPT disk, the mount manager does not detect a hidden partition, and one that the platform requires is not a
+// volume ("PARTITION_INFORMATION_GPT").
+func getsVolume(p win32.Partition) bool {
+	if p.Style == win32.PARTITION_STYLE_GPT {
+		const excluded = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
+		return isDataPartition(p) && p.Attributes&excluded == 0
+	}
+	return isDataPartition(p) && p.Recognized
+}
+
+// volumePartitions returns the partitions that have volumes: data partitions first, then by number.
+func volumePartitions(layout win32.DriveLayout) []win32.Partition {
+	var partitions []win32.Partition
+	for _, p := range layout.Partitions {
+		hasVolume := isDataPartition(p)
+		if p.Style == win32.PARTITION_STYLE_GPT {
+			hasVolume = hasVolume || p.Type == win32.PartitionEFISystem || p.Type == win32.PartitionRecovery
+		}
+		if hasVolume && p.Length > 0 {
+			partitions = append(partitions, p)
+		}
+	}
+	slices.SortStableFunc(partitions, func(a, b win32.Partition) int {
+		if isDataPartition(a) != isDataPartition(b) {
+			if isDataPartition(a) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Number, b.Number)
+	})
+	return partitions
+}
+
+// diskVolume is a volume with its position on the disk.
+type diskVolume struct {
+	id     winpath.VolumeID
+	extent win32.DiskExtent
+}
+
+// volumesOn lists the volumes that have an extent on a disk.
+func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
+	all, err := o.volumes()
+	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
+}
+
+// volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
+// just going, is on no disk; neither is one that does not answer.
+func (o *op) volumes() ([]diskVolume, error) {
+	ids, err := o.volumeIDs()
+	all, _ := o.volumeExtentsOf(ids)
+	return all, err
+}
+
+func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
+	names, err := o.Kernel.VolumeNames()
+	if err != nil {
+		return nil, errdefs.Errorf(err, "listing the volumes")
+	}
+	var ids []winpath.VolumeID
+	for _, name := range names {
+		id, err := winpath.ParseVolumeID(name)
+		if err != nil {
+			klog.FromContext(o.Context).Info("Windows lists a volume under an unexpected name", "name", name)
+			continue
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// volumeExtentsOf returns the extents of volumes. Offline means that some volumes do not report theirs and may be
+// offline.
+func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
+	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
+		if a.Err != nil {
+			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
+			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
+			if errdefs.NotAnswering(a.Err) {
+				errdefs.LeftOut(o.Context, a.Err)
+			}
+		}
+		for _, extent := range a.Value {
+			all = append(all, diskVolume{ids[i], extent})
+		}
+	}
+	return all, offline
+}
+
+// awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
+// makes of data partitions, and brings these online; other partitions without a volume are left out.
+func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	volumes, err := o.arrivedVolumes(d, partitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range volumes {
+		// Volumes of Windows' own partitions are ignored.
+		if slices.ContainsFunc(partitions,
+			func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
+			if err := o.bringVolumeOnline(v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return volumes, nil
+}
+
+// arrivedVolumes is awaitVolumes without bringing the volumes online.
+func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
+		return hinted, nil
+	}
+	var p operation.Backoff
+	for {
+		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		if err != nil || late == nil {
+			return found, err
+		}
+		if offline {
+			if err := o.bringPartitionOnline(d, late.StartingOffset); err != nil {
+				return nil, err
+			}
+		}
+		// Ask the disk itself, so that the wait ends early if the disk has gone.
+		if _, err := d.attributes(); err != nil {
+			return nil, errdefs.Errorf(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
+		}
+		if !o.waitForVolumes(&p, d.number, volumeTime) {
+			return nil, errdefs.DeadlineExceeded.Errorf(reason.VolumeNotArrived,
+				"the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
+		}
+	}
+}
+
+// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume
+// has not arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other
+// disks are asked only if any is missing without them: usually the one that is looked for is new, and there may be
+// hundreds of others.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition,
+	offline bool, err error) {
+	ids, err := o.volumeIDs()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	first, rest := o.node.hints.likelyOn(disk, ids)
+	present, offline := o.volumeExtentsOf(first)
+	o.node.hints.remember(present)
+	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
+		others, alsoOffline := o.volumeExtentsOf(rest)
+		o.node.hints.remember(others)
+		found, late = volumesAt(disk, partitions, append(present, others...))
+		offline = offline || alsoOffline
+	}
+	return found, late, offline, nil
+}
+
+// volumesAt returns the volumes of a disk's partitions, and a partition that lacks its volume, or nil.
+func volumesAt(disk uint32, partitions []win32.Partition, present []diskVolume) (found []diskVolume,
+	late *win32.Partition) {
+	for _, partition := range partitions {
+		i := slices.IndexFunc(present, func(v diskVolume) bool {
+			return v.extent.DiskNumber == disk && v.extent.StartingOffset == partition.StartingOffset
+		})
+		if i >= 0 {
+			found = append(found, present[i])
+		} else if getsVolume(partition) {
+			late = &partition
+		}
+	}
+	return found, late
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+const (
+	// maxDanglingDepth is the depth to which a working directory is searched: kubelet's mount point of a volume is on the
+	// sixth level, pods\UID\volumes\kubernetes.io~csi\NAME\mount.
+	maxDanglingDepth = 6
+	// maxDanglingEntries limits a search, because a workload can fill directories without limit.
+	maxDanglingEntries = 20_000
+	// maxDanglingFound limits what it returns, for the same reason.
+	maxDanglingFound = 1000
+)
+
+// Dangling is a mount point or link that leads nowhere.
+type Dangling struct {
+	Path   string
+	Target string // a volume id, a path or a share
+	Kind   DanglingKind
+}
+
+// DanglingKind says what is missing at the other end.
+type DanglingKind int
+
+const (
+	// VolumeGone is a mount point whose volume is not present.
+	VolumeGone DanglingKind = iota + 1
+	// TargetGone is a link to a path that does not exist.
+	TargetGone
+	// ShareNotMapped is a link to a share that is not mapped. The server of a mapped share is not asked.
+	ShareNotMapped
+	// NotMounted is a link to a globalmount at which nothing is mounted: what a pod writes there fills the system disk.
+	NotMounted
+)
+
+// Links are what a search of the working directories found.
+type Links struct {
+	Dangling    []Dangling
+	Unpublished []Unpublished
+	Published   []Publication
+	Shares      []ShareLink // one for each share that is mapped
+	Complete    bool        // all links were seen
+}
+
+// Links searches the working directories for mount points and links: for those that lead nowhere, and for volumes that
+// are staged and not published. It does not enter mounted volumes. It returns what it found, and the error if one ended
+// the search early.
+func (f *Filesystem) Links(ctx context.Context) (Links, error) {
+	search, err := read(ctx, f.node, operation.On("Links"), func(o *op) (*brokenLinkScan, error) {
+		return o.dangling(false), nil
+	})
+	if err != nil {
+		return Links{}, err
+	}
+	return Links{search.found, search.unpublished(), search.publications(), search.shares, search.complete()}, search.err
+}
+
+func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
+	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly,
+		published: published{reached: map[string]bool{}, kubelets: map[string]bool{}, mounts: map[string]string{}}}
+	s.everywhere(o.node.policy.Dirs())
+	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
+	return s
+}
+
+// brokenLinkScan is one search.
+type brokenLinkScan struct {
+	published
+
+	op    *op
+	left  int             // entries that may still be read
+	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
+	found []Dangling
+	err   error
+
+	volumesOnly bool // look for no other kind than VolumeGone
+}
+
+// everywhere searches the directories in turn, until one search fails.
+func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
+	for _, dir := range dirs {
+		s.tops[dir.Key()] = true
+	}
+	for _, dir := range dirs {
+		if s.err = s.within(dir); s.err != nil {
+			return
+		}
+	}
+}
+
+func (s *brokenLinkScan) within(dir winpath.Path) error {
+	loc, err := s.op.Locate(dir, winfs.Walk{})
+	if errdefs.IsMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	l, err := loc.Open(0)
+	if err != nil {
+		return errdefs.Errorf(err, "searching %s", dir)
+	}
+	return s.search(l, dir, 1)
+}
+
+// search looks at the entries of an open directory.
+func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth int) error {
+	if depth > 1 && s.tops[at.Key()] {
+		return nil
+	}
+	s.enters(at, depth)
+	entries := winfs.Entries{Directory: directory}
+	for {
+		e, err := entries.Next()
+		if err != nil {
+			return errdefs.Errorf(err, "listing %s", at)
+		}
+		if e == nil {
+			return nil
+		}
+		if s.left--; s.left < 0 {
+			return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
+				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", maxDanglingEntries, at)
+		}
+		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
+		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == maxDanglingDepth) {
+			continue
+		}
+		path, err := at.Join(e.Name)
+		if err != nil {
+			continue // no call of ours accepts this name, so a workload made it
+		}
+		if err := s.scanEntry(s.op.Child(directory.Handle, e.Name), path, depth); err != nil {
+			return err
+		}
+	}
+}
+
+// scanEntry examines one entry that is a link or a directory.
+func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth int) error {
+	defer loc.Close()
+	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
+	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
+		s.unseen = s.unseen || !errdefs.IsMissing(err)
+		return nil // it has gone meanwhile, or we may not open it
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "opening %s", path)
+	}
+	if l.Reparse == nil {
+		if l.IsDirectory() && depth < maxDanglingDepth {
+			return s.search(l, path, depth+1)
+		}
+		return nil
+	}
+	found, err := s.leadsNowhere(l.Stat, path)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		s.leads(l.Reparse, path)
+		return nil
+	}
+	if len(s.found) == maxDanglingFound {
+		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
+			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", maxDanglingFound, path)
+	}
+	s.found = append(s.found, *found)
+	return nil
+}
+
+// leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
+func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangling, error) {
+	target, err := winfs.TargetOf(at.Reparse)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
+	}
+	if s.volumesOnly && target.Kind != winpath.TargetVolume {
+		return nil, nil //nolint:nilnil // of another kind
+	}
+	switch target.Kind {
+	case winpath.TargetVolume:
+		if s.op.VolumePresent(target.Volume) {
+			return nil, nil //nolint:nilnil // it leads somewhere
+		}
+		return &Dangling{Path: path.String(), Target: target.Volume.String(), Kind: VolumeGone}, nil
+	case winpath.TargetUNC:
+		key := winfs.ShareKey(target.Server, target.Share)
+		mapping, err := s.op.Mapping(key)
+		if err != nil {
+			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
+		}
+		if mapping != nil {
+			return nil, nil //nolint:nilnil // the state of the mapping shows whether the share answers
+		}
+		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
+	case winpath.TargetLocal:
+		if kind := s.op.endsNowhere(at, path); kind != 0 {
+			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: kind}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
+}
+
+// isStale reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
+// that were removed behind its back. A drive letter is the mount manager's own.
+func (o *op) isStale(path string) bool {
+	if isDriveRoot(path) {
+		return false
+	}
+	_, err := o.Kernel.VolumeNameForMountPoint(path)
+	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
+}
+
+// endsNowhere returns what is missing where a link to a path of this node ends, 0 if nothing is or if the path policy
+// forbids following. If a volume at the end is gone, the search finds its mount point itself.
+func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) DanglingKind {
+	end, s, err := o.ResolveFrom(s, at)
+	switch {
+	case errdefs.IsMissing(err):
+		return TargetGone
+	case err == nil && s.Reparse == nil && globalmount.MatchString(end.String()):
+		return NotMounted
+	}
+	return 0
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// A DFS folder answers so to whatever opens a file below the link to it.
+func TestErrorsBelowALinkNameDFS(t *testing.T) {
+	var dfs atomic.Bool
+	n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		if dfs.Load() && onShareOf("share")(call) {
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_HOST_UNREACHABLE}
+		}
+		return do()
+	})
+	link := testLink + `share`
+	if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, link, "csi", Secret("csi-password")); err != nil {
+		t.Fatal(err)
+	}
+	dfs.Store(true)
+	_, exists := n.Filesystem.PathExists(t.Context(), link+`\dir`)
+	_, usage := n.Filesystem.Usage(t.Context(), link)
+	for call, err := range map[string]error{
+		"PathExists": exists, "Usage": usage,
+		"CreateSymlink": n.Filesystem.CreateSymlink(t.Context(), link+`\dir`, KubeletDir+`\pods\link`),
+	} {
+		if err == nil || strings.Count(err.Error(), "if it is a DFS namespace") != 1 {
+			t.Errorf("%s: got %v", call, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// TestLookingUp: a path without links is looked at by one opening below the working directory, and every other path is
+// walked, with the same answers. Where links are followed although they are refused, what they lead to is noticed.
+func TestLookingUp(t *testing.T) {
+	scenario := emulated.DefaultScenario()
+	scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true,
+		Letter: "E"})
+	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	var opened []string
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`},
+		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Function == "OpenFile" {
+				opened = append(opened, call.Object)
+			}
+			return do()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newDirectory(t, k, `E:\kubelet`)
+	plantJunction(t, k, `E:\behind`, `E:\kubelet`)
+	for _, dir := range []string{KubeletDir, `E:\kubelet`} {
+		for _, below := range []string{`\pods`, `\pods\dir`, `\pods\dir\below`} {
+			if err := n.Filesystem.Mkdir(t.Context(), dir+below); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const link, twin, outside = KubeletDir + `\pods\link`, KubeletDir + `\pods\twin`, KubeletDir + `\pods\outside`
+	plantJunction(t, k, link, KubeletDir+`\pods\dir`)
+	plantJunction(t, k, twin, `E:\var\lib\kubelet\pods\twin`) // the same path of another volume
+	newDirectory(t, k, `E:\var`)
+	newDirectory(t, k, `E:\var\lib`)
+	newDirectory(t, k, `E:\var\lib\kubelet`)
+	newDirectory(t, k, `E:\var\lib\kubelet\pods`)
+	newDirectory(t, k, `E:\var\lib\kubelet\pods\twin`)
+	newDirectory(t, k, `E:\var\lib\kubelet\pods\twin\dir`)
+	plantJunction(t, k, outside, `C:\Windows`)
+	for _, answer := range []string{"onTheWay", "everywhere", "never"} {
+		if err := k.SetSwitch("linksRefused", answer); err != nil {
+			t.Fatal(err)
+		}
+		for path, test := range map[string]struct {
+			exists bool
+			reason string
+			walked bool
+		}{
+			KubeletDir + `\pods\dir\below`:        {exists: true},
+			`c:\VAR\lib\Kubelet\PODS\dir`:         {exists: true},
+			KubeletDir + `\pods\dir\none`:         {},
+			KubeletDir + `\pods\none\below`:       {walked: true},
+			`E:\kubelet\pods\dir\below`:           {exists: true},
+			`E:\behind\pods\dir\below`:            {exists: true},
+			link + `\below`:                       {exists: true, walked: true},
+			twin + `\dir`:                         {reason: reason.LinkRefused, walked: true},
+			outside + `\Temp`:                     {reason: reason.LinkRefused, walked: true},
+			KubeletDir:                            {exists: true, walked: true},
+			KubeletDir + `\pods\dir\below\..\..x`: {reason: reason.InvalidPath},
+		} {
+			opened = nil
+			exists, err := n.Filesystem.PathExists(t.Context(), path)
+			var e *errdefs.Error
+			if exists != test.exists || (err != nil) != (test.reason != "") ||
+				err != nil && (!errors.As(err, &e) || e.Reason != test.reason) {
+				t.Errorf("%s, links refused %s: %t, %v", path, answer, exists, err)
+			}
+			if walked := len(opened) != 2; walked != test.walked && test.reason != reason.InvalidPath && path != KubeletDir {
+				t.Errorf("%s, links refused %s: opened %q", path, answer, opened)
+			}
+		}
+	}
+}
+
+// Whatever makes or removes something, or hands a name to Windows, is walked: no kernel call names more than one
+// component below an open directory.
+func TestChangesAreWalked(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, oneName{k, t})
+	n.EnablePrivileges(t.Context())
+	const dir, link = KubeletDir + `\pods\dir\below`, KubeletDir + `\pods\dir\link`
+	for name, change := range map[string]func() error{
+		"Mkdir":         func() error { return n.Filesystem.Mkdir(t.Context(), dir) },
+		"CreateSymlink": func() error { return n.Filesystem.CreateSymlink(t.Context(), dir, link) },
+		"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), dir) },
+		"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), dir, true) },
+	} {
+		if err := n.Filesystem.Mkdir(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// oneName fails the test when a file is opened by more than one name.
+type oneName struct {
+	*emulated.Node
+	t *testing.T
+}
+
+func (k oneName) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
+	if dir != nil && strings.Contains(name, `\`) {
+		k.t.Errorf("%s is opened at once", name)
+	}
+	return k.Node.OpenFile(dir, name, how)
+}
+
+// newDirectory makes a directory, whose handle is closed when the test ends.
+func newDirectory(t *testing.T, k *emulated.Node, path string) kernel.Handle {
+	t.Helper()
+	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
+		Access: winfs.OpenDirectory | win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
+		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Filesystem is the filesystem group: directories and links in the working directories.
+type Filesystem struct{ node *Node }
+
+// PathExists reports whether anything is at a path; a link or mount point counts, wherever it leads.
+func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
+	return readOf(ctx, f.node, "PathExists", path, f.node.path, operation.Path,
+		func(o *op, path winpath.Path) (bool, error) {
+			exists, err := o.Exists(path)
+			if err != nil {
+				err = errdefs.Errorf(err, "looking at %s", path)
+			}
+			return exists, err
+		})
+}
+
+// path parses a path argument of the filesystem group, in which / does not separate names.
+func (n *Node) path(text string) (winpath.Path, error) {
+	return n.policy.ParsePath(text, winpath.Options{})
+}
+
+// slashedPath parses a path argument that may have / for \.
+func (n *Node) slashedPath(text string) (winpath.Path, error) {
+	return n.policy.ParsePath(text, winpath.Options{ForwardSlash: true})
+}
+
+// IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
+// file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
+func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
+	return readOf(ctx, f.node, "IsSymlink", path, f.node.slashedPath, operation.Path,
+		func(o *op, path winpath.Path) (bool, error) {
+			s, err := o.statOf(path)
+			return err == nil && s.Reparse != nil && o.targetExists(s, path), err
+		})
+}
+
+// statOf examines what is at a path.
+func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
+	s, err := o.Stat(path)
+	switch {
+	case errdefs.IsMissing(err):
+		return s, pathNotFound(path, err)
+	case err != nil:
+		return s, errdefs.Errorf(err, "looking at %s", path)
+	}
+	return s, nil
+}
+
+// targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
+// and where looking fails: no caller should rely on such a target.
+func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
+	at, s, err := o.ResolveFrom(s, at)
+	if err != nil {
+		return false
+	}
+	if id, ok := s.MountedVolume(); ok {
+		system, err := o.SystemVolume()
+		return err == nil && system != id && o.VolumePresent(id)
+	}
+	if share, ok := s.Share(); ok {
+		return o.shareAnswers(share, at)
+	}
+	return true
+}
+
+// Mkdir makes a directory and its parents. An existing directory is success.
+func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
+	parsed, err := f.node.path(path)
+	if err != nil {
+		return err
+	}
+	return f.node.change(ctx, operation.On("Mkdir", operation.Path(parsed)), func(o *op) error { return o.mkdir(parsed) })
+}
+
+func (o *op) mkdir(path winpath.Path) error {
+	loc, err := o.Locate(path, winfs.Walk{Create: true})
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	l, err := loc.MakeDirectory()
+	if err != nil {
+		return err
+	}
+	found := l.Stat
+	loc.Close() // a visit to a share ends before the next one begins
+	if found.Reparse != nil && !o.targetExists(found, path) {
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link that does not lead to a directory here; remove it with Rmdir", path)
+	}
+	return nil
+}
+
+func pathNotFound(path winpath.Path, err error) error {
+	return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there", path)
+}
+
+// shareAnswers reports whether the target of a link to a share exists. It waits at most answerTime for the server;
+// concurrent callers share one query.
+func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
+	ctx, cancel := context.WithTimeout(o.Context, answerTime)
+	defer cancel()
+	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
+	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
+		func(o *op) error { return o.OpenShare(target, at) })
+	return err == nil
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Rmdir removes a directory, a link or a mount point. It never touches a link's target or the content of a mounted
+// volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an
+// error; with force, the content is removed too and a missing path is success. An object that cannot be removed does
+// not keep the rest; the error is that of the first one. A removal that takes longer than its caller waits goes on. The
+// name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
+// the directory. Of identical calls that overlap, each gets the answer of one removal.
+func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
+	parsed, err := f.node.path(path)
+	if err != nil {
+		return err
+	}
+	if err := f.node.policy.NotWorkingDir(parsed, "removed"); err != nil {
+		return err
+	}
+	what := operation.On("Rmdir", operation.Path(parsed))
+	what.Arguments = fmt.Sprintf("force=%t", force)
+	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
+}
+
+// fileNotFound is Windows' own sentence, as the original answers with it. A driver that removes without force takes it
+// for success.
+const fileNotFound = "The system cannot find the file specified"
+
+func (o *op) rmdir(path winpath.Path, force bool) error {
+	gone := func(err error) error {
+		if force {
+			return nil
+		}
+		return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there (%s)", path, fileNotFound)
+	}
+	loc, err := o.Locate(path, winfs.Walk{Pin: true})
+	if errdefs.IsMissing(err) {
+		return gone(err)
+	}
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	found, err := o.RemoveTree(loc, path, force,
+		errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
+			"%s is a file; Rmdir removes directories, links and mount points",
+			path))
+	if !found {
+		return gone(err)
+	}
+	if errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) && !force {
+		return errdefs.FailedPrecondition.WrapErrorf(err, reason.DirectoryNotEmpty, "%s is not empty", path)
+	}
+	return err
+}
+
+// RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
+// it are removed, not followed. A path that is itself a link or mount point is refused, because its content is data of
+// a volume or share.
+func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
+	parsed, err := f.node.path(path)
+	if err != nil {
+		return err
+	}
+	if err := f.node.policy.NotWorkingDir(parsed, "emptied"); err != nil {
+		return err
+	}
+	return f.node.change(ctx, operation.On("RmdirContents", operation.Path(parsed)),
+		func(o *op) error { return o.rmdirContents(parsed) })
+}
+
+func (o *op) rmdirContents(path winpath.Path) error {
+	loc, err := o.Locate(path, winfs.Walk{Pin: true})
+	if errdefs.IsMissing(err) {
+		return pathNotFound(path, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer loc.Close()
+	l, err := loc.Open(winfs.OpenContents)
+	if errdefs.IsMissing(err) {
+		return pathNotFound(path, err)
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "opening %s to empty it", path)
+	}
+	switch {
+	case l.Reparse != nil:
+		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link or mount point; its target is not emptied: name a directory in it, or empty a volume with "+
+				"FormatVolume, on nodes whose agent runs with -erase-on-format", path)
+	case !l.IsDirectory():
+		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is a file, not a directory", path)
+	}
+	return o.RemoveContents(l, path)
+}

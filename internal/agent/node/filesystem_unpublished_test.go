@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// Where kubelet has volumes staged and published.
+const (
+	stage    = KubeletDir + `\plugins\kubernetes.io\csi\driver\1\globalmount`
+	stage2   = KubeletDir + `\plugins\kubernetes.io\csi\driver\2\globalmount`
+	publish  = KubeletDir + `\pods\uid\volumes\kubernetes.io~csi\pv\mount`
+	publish2 = KubeletDir + `\pods\uid2\volumes\kubernetes.io~csi\pv\mount`
+)
+
+// unpublishedNode is a node on which volumes are staged and published.
+type unpublishedNode struct {
+	*testing.T
+	*Node
+	kernel  *emulated.Node
+	volumes [2]string
+	dirs    []string
+	denied  string // the end of what cannot be opened
+	code    win32.Errno
+}
+
+func (u *unpublishedNode) do(errs ...error) {
+	u.Helper()
+	if err := errors.Join(errs...); err != nil {
+		u.Fatal(err)
+	}
+}
+
+// mount mounts a volume where kubelet has made the directory above.
+func (u *unpublishedNode) mount(volume int, at string) {
+	u.Helper()
+	u.do(u.Volumes.MountVolume(u.Context(), u.volumes[volume], at))
+}
+
+func (u *unpublishedNode) share(at string) {
+	u.Helper()
+	parent := at[:strings.LastIndexByte(at, '\\')]
+	u.do(u.Filesystem.Mkdir(u.Context(), parent),
+		u.SMB.NewSMBGlobalMapping(u.Context(), testShare, at, "csi", Secret("csi-password")))
+}
+
+func (u *unpublishedNode) link(to, at string) {
+	u.Helper()
+	parent := at[:strings.LastIndexByte(at, '\\')]
+	u.do(u.Filesystem.Mkdir(u.Context(), parent), u.Filesystem.CreateSymlink(u.Context(), to, at))
+}
+
+// linkAs makes a link with the text that it is to have, as drivers do that call Windows themselves.
+func (u *unpublishedNode) linkAs(text string, relative bool, at string) {
+	u.Helper()
+	u.do(u.Filesystem.Mkdir(u.Context(), at[:strings.LastIndexByte(at, '\\')]))
+	h, err := u.kernel.OpenFile(nil, `\\?\`+at, kernel.OpenOptions{
+		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
+		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+	u.do(err)
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: text, Relative: relative}
+	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
+	u.do(err, h.Close())
+}
+
+// TestUnpublished: a staged volume is found exactly while no path of a pod leads to it.
+func TestUnpublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*unpublishedNode)
+		want    []string
+	}{
+		"nothing is staged": {func(u *unpublishedNode) { u.mount(0, publish) }, nil},
+		"not published":     {func(u *unpublishedNode) { u.mount(0, stage) }, []string{stage}},
+		"published":         {func(u *unpublishedNode) { u.mount(0, stage); u.link(stage, publish) }, nil},
+		"another volume, too": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.mount(1, stage2)
+			u.link(stage, publish)
+		}, []string{stage2}},
+		"published in lower case": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.linkAs(`\??\`+strings.ToLower(stage), false, publish)
+		}, nil},
+		"published without a drive": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.linkAs(strings.TrimPrefix(stage, "C:"), true, publish)
+		}, nil},
+		"a directory of it is published": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.do(u.Filesystem.Mkdir(u.Context(), stage+`\sub`))
+			u.link(stage+`\sub`, publish)
+		}, nil},
+		"published by a link to a link": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.link(publish, publish2)
+		}, nil},
+		"published twice": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.link(stage, publish2)
+		}, nil},
+		"published twice, and unpublished once": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.link(stage, publish2)
+			u.do(u.Filesystem.Rmdir(u.Context(), publish, true))
+		}, nil},
+		"published, and unpublished": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.do(u.Filesystem.Rmdir(u.Context(), publish, true))
+		}, []string{stage}},
+		"published by a mount point": {func(u *unpublishedNode) { u.mount(0, stage); u.mount(0, publish) }, nil},
+		"published by a link into the volume": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.linkAs(`\??\`+strings.TrimPrefix(u.volumes[0], `\\?\`), false, publish)
+		}, nil},
+		"staged twice":                  {func(u *unpublishedNode) { u.mount(0, stage); u.mount(0, stage2) }, []string{stage, stage2}},
+		"a share":                       {func(u *unpublishedNode) { u.share(stage) }, []string{stage}},
+		"a share, published":            {func(u *unpublishedNode) { u.share(stage); u.link(stage, publish) }, nil},
+		"a share, published by a share": {func(u *unpublishedNode) { u.share(stage); u.share(publish) }, nil},
+		"two volumes on a share, one of them published": {func(u *unpublishedNode) {
+			u.share(stage)
+			u.share(stage2)
+			u.link(stage, publish)
+		}, []string{stage2}},
+		"the disk is gone": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			_, err := u.kernel.DetachDisk(1)
+			u.do(err)
+		}, nil},
+		"a path of a pod cannot be opened": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.denied = `\mount`
+		}, nil},
+		"a directory of a pod cannot be opened": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.denied = `\uid`
+		}, nil},
+		"pods are not searched": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.dirs = []string{KubeletDir + `\plugins`}
+		}, nil},
+		"directories are searched one by one": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.mount(1, stage2)
+			u.link(stage, publish)
+			u.dirs = []string{KubeletDir + `\plugins`, KubeletDir + `\pods`}
+		}, []string{stage2}},
+		"the search fails": {func(u *unpublishedNode) {
+			u.mount(0, stage)
+			u.link(stage, publish)
+			u.denied, u.code = `\uid`, win32.ERROR_IO_DEVICE
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := emulated.DefaultScenario()
+			s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
+				{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
+			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = k.Close() })
+			u := &unpublishedNode{T: t, kernel: k, dirs: []string{KubeletDir}, code: win32.ERROR_ACCESS_DENIED}
+			u.open()
+			u.do(u.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`))
+			for i := range u.volumes {
+				ids, err := u.Volumes.ListVolumesOnDisk(t.Context(), uint32(i+1), 0)
+				u.do(err)
+				u.volumes[i] = ids[0]
+			}
+			c.prepare(u)
+			u.open()
+			links, _ := u.Filesystem.Links(t.Context())
+			var got []string
+			for _, f := range links.Unpublished {
+				got = append(got, f.Path)
+				if !slices.Contains(append(u.volumes[:], testShare), f.Target) {
+					t.Errorf("%s is the stage of %s", f.Path, f.Target)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// open starts an agent on the node.
+func (u *unpublishedNode) open() {
+	u.Helper()
+	n, err := newNode(u.kernel, Config{WorkingDirs: u.dirs, RequirePrivacy: true,
+		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+			if u.denied != "" && call.Function == "OpenFile" && strings.HasSuffix(call.Object, u.denied) {
+				return &kernel.Error{Function: "NtCreateFile", Object: call.Object, Code: u.code}
+			}
+			return do()
+		}})
+	u.do(err)
+	n.EnablePrivileges(u.Context())
+	u.Node = n
+}

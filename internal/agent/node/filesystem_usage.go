@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Usage is how full a file system is, in bytes; all 0 for a volume without one. Total is Used and Available together.
+type Usage struct{ Total, Used, Available int64 }
+
+// Usage returns how full the volume or the share is that is mounted at a path, or to which links there lead.
+func (f *Filesystem) Usage(ctx context.Context, path string) (Usage, error) {
+	return readOf(ctx, f.node, "GetUsage", path, f.node.targetPath, operation.Path, (*op).usage)
+}
+
+func (o *op) usage(path winpath.Path) (Usage, error) {
+	at, s, err := o.Resolve(path)
+	switch {
+	case errdefs.IsMissing(err):
+		return Usage{}, pathNotFound(path, err)
+	case err != nil:
+		return Usage{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
+	}
+	if id, ok := s.MountedVolume(); ok {
+		return o.volumeUsage(id)
+	}
+	if target, ok := s.Share(); ok {
+		return o.shareUsage(target, at)
+	}
+	return Usage{}, errdefs.NotFound.Errorf(reason.NotMounted, "neither a volume nor a share is mounted at %s", path)
+}
+
+func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
+	restore, err := o.TrackObject(operation.Volume(id))
+	if err != nil {
+		return Usage{}, err
+	}
+	defer restore()
+	stats, err := o.volumeStats(id)
+	return Usage{stats.TotalBytes, stats.UsedBytes, stats.TotalBytes - stats.UsedBytes}, err
+}
+
+// shareUsage asks the server of a share as shareAnswers does: no longer than answerTime, and once for all who ask
+// meanwhile.
+func (o *op) shareUsage(target winpath.Target, at winpath.Path) (Usage, error) {
+	key := winfs.ShareKey(target.Server, target.Share)
+	where := strings.Join(append([]string{key}, target.Rest...), `\`)
+	ctx, cancel := context.WithTimeout(o.Context, answerTime)
+	defer cancel()
+	space, err := changeTo(ctx, o.node, operation.On("AskShareSpace", operation.ShareContact(where)),
+		func(o *op) (win32.FileFsFullSize, error) { return o.ShareSpace(target, at) })
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return Usage{}, errdefs.Unavailable.WrapErrorf(err, reason.NotAnswering,
+			"the size of the share %s is not known: its server did not answer within %v", key, answerTime)
+	case unreachable(err):
+		return Usage{}, smbError(errdefs.Unavailable, err,
+			"the size of the share %s is not known: its server does not answer", key)
+	case errdefs.HasCode(err, win32.ERROR_BAD_NET_NAME):
+		return Usage{}, smbError(errdefs.NotFound, err, "the size of the share %s is not known: its server has no such share",
+			key)
+	case err != nil:
+		return Usage{}, err
+	}
+	total, available, ok := space.Space()
+	if !ok {
+		return Usage{}, errdefs.Internal.Errorf(reason.Sizes,
+			"the server of the share %s reports sizes that contradict each other: %+v", key, space)
+	}
+	return Usage{total, total - available, available}, nil
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+)
+
+// Inventory counts what a node has, for metrics. Each count asks Windows, changes nothing and takes as long as Windows
+// takes; the caller's deadline ends the wait.
+type Inventory struct{ node *Node }
+
+// Inventory returns the node's inventory.
+func (n *Node) Inventory() Inventory { return Inventory{n} }
+
+// DiskCondition is the condition by which disks are counted. Of a disk that does not answer, it is unknown.
+type DiskCondition struct{ Online, ReadOnly, Unknown bool }
+
+// Disks counts the disks that are present.
+func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
+	return read(ctx, i.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
+		counts := map[DiskCondition]int{}
+		found, unknown, err := everyDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
+		for _, disk := range found {
+			counts[DiskCondition{Online: disk.value.online, ReadOnly: !disk.value.writable}]++
+		}
+		for _, disk := range unknown {
+			if !errdefs.IsMissing(disk.err) { // else it has gone meanwhile
+				counts[DiskCondition{Unknown: true}]++
+			}
+		}
+		return counts, err
+	})
+}
+
+// VolumeCounts counts the volumes that have a mount point or a drive letter, those that have neither, and those that do
+// not answer.
+type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
+
+// Volumes counts the volumes that are present.
+func (i Inventory) Volumes(ctx context.Context) (VolumeCounts, error) {
+	return read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
+		names, err := o.Kernel.VolumeNames()
+		if err != nil {
+			return counts, errdefs.Errorf(err, "listing the volumes")
+		}
+		for _, a := range forEach(o, names, operation.VolumeDevice,
+			func(o *op, name string) ([]string, error) { return o.Kernel.VolumePathNames(name) }) {
+			switch {
+			case errdefs.IsMissing(a.Err): // it has gone meanwhile
+			case a.Err != nil:
+				counts.Unknown++
+			case len(a.Value) > 0:
+				counts.Mounted++
+			default:
+				counts.Unmounted++
+			}
+		}
+		return counts, nil
+	})
+}
+
+// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such
+// words, and "unknown".
+func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
+	mappings, err := i.node.SMB.Mappings(ctx)
+	counts := map[string]int{}
+	for _, m := range mappings {
+		counts[m.Status]++
+	}
+	return counts, err
+}
+
+// ISCSISessions counts the iSCSI sessions. Running is false when the iSCSI initiator service is not running, as on most
+// nodes, and nothing can be counted.
+func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
+	sessions, err := i.node.ISCSI.Sessions(ctx)
+	return len(sessions), sessions != nil, err
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// GetTargetDisks returns the numbers of the disks that a target has given the node, in ascending order. Right after
+// ConnectTarget it waits for them for up to ten seconds. A target that is not connected has none.
+func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target string) ([]uint32, error) {
+	_, name, err := parseTarget(at, target)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, s.node, operation.On("GetTargetDisks", operation.Target(string(name))),
+		func(o *op) ([]uint32, error) {
+			var p operation.Backoff
+			for {
+				found, err := o.targetDisks(name)
+				if err != nil || found.sessions == 0 {
+					return []uint32{}, err
+				}
+				if len(found.disks) > 0 && found.late == 0 || !found.connected ||
+					!p.Wait(time.Until(o.node.disksUntil(name))) {
+					return found.disks, nil
+				}
+			}
+		})
+}
+
+// targetDisks are the disks that the sessions with a target brought.
+type targetDisks struct {
+	sessions  int
+	connected bool     // one of the sessions is
+	disks     []uint32 // sorted
+	late      int      // devices that have no number yet
+	unseen    bool     // a session may have disks that are not among these
+}
+
+func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
+	sessions, err := o.sessions(name)
+	if err != nil {
+		return found, err
+	}
+	found.disks = []uint32{}
+	for _, session := range sessions {
+		devices, err := o.initiator().devices(session.ID)
+		if errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
+			found.unseen = true
+			continue // the session has ended meanwhile
+		}
+		if err != nil {
+			return found, o.failISCSI(err, "asking for the disks of the target %s", name)
+		}
+		found.sessions++
+		connected := len(session.Connections) > 0
+		found.connected = found.connected || connected
+		// While a connection is lost, the initiator removes the disks, and brings them back with the connection.
+		found.unseen = found.unseen || !connected || len(devices) == 0
+		for _, device := range devices {
+			switch number := o.numberOf(device); {
+			case number != math.MaxUint32:
+				found.disks = append(found.disks, number)
+			case device.Number.DeviceType == win32.FILE_DEVICE_DISK || device.Number.DeviceType == 0:
+				found.late++
+			}
+		}
+	}
+	slices.Sort(found.disks)
+	found.disks = slices.Compact(found.disks)
+	found.unseen = found.unseen || found.late > 0
+	return found, nil
+}
+
+// numberOf returns the disk number of a device, math.MaxUint32 if it has none. With several paths to a disk, the number
+// that the initiator reports may be that of a path, so the device itself is asked if it can be opened.
+func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
+	number := device.Number
+	if device.InterfaceName != "" {
+		restore, err := o.TrackObject(operation.DeviceInterface(device.InterfaceName))
+		if err != nil {
+			return math.MaxUint32
+		}
+		defer restore()
+		if h, err := o.Kernel.OpenDevice(device.InterfaceName, 0); err == nil {
+			defer h.Close()
+			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber); err == nil {
+				number = asked
+			}
+		}
+	}
+	if number.DeviceType != win32.FILE_DEVICE_DISK {
+		return math.MaxUint32
+	}
+	return number.DeviceNumber
+}
+
+// DisconnectTarget flushes the disks of a target and logs out of it for good: a login that Windows would repeat after a
+// reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes
+// is mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a
+// session that has lost its connection.
+func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
+	_, name, err := parseTarget(at, target)
+	if err != nil {
+		return err
+	}
+	return s.node.change(ctx, operation.On("DisconnectTarget", operation.Target(string(name))),
+		func(o *op) error { return o.disconnect(name) })
+}
+
+func (o *op) disconnect(name targetName) error {
+	sessions, err := o.sessions(name)
+	if err != nil {
+		return err
+	}
+	if len(sessions) > 0 {
+		if err := o.settleDisks(name); err != nil {
+			return err
+		}
+	}
+	// Before the logout: after a successful one, no caller comes back to forget the login.
+	if err := o.forgetLogins(name); err != nil {
+		return err
+	}
+	for _, session := range sessions {
+		err := o.initiator().logout(session.ID)
+		switch {
+		case err == nil, errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
+		case errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
+			return errdefs.FailedPrecondition.WrapErrorf(err, reason.TargetInUse,
+				"the target %s stays connected: one of its disks is in use on this node", name)
+		default:
+			return o.failISCSI(err, "logging out of the target %s", name)
+		}
+	}
+	o.node.arrivals.Delete(name)
+	return nil
+}
+
+// isDriveRoot reports whether a path that Windows gives for a volume is its drive letter. Automount assigns drive
+// letters, and no caller can remove them; Windows refuses the logout if anything there is open.
+func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
+
+// settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
+// gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be
+// mounted.
+func (o *op) settleDisks(name targetName) error {
+	found, err := o.disksToSettle(name)
+	if err != nil {
+		return err
+	}
+	var volumes []diskVolume
+	for _, number := range found.disks {
+		on, err := o.volumesOn(number)
+		if err != nil {
+			return err
+		}
+		volumes = append(volumes, on...)
+	}
+	var locked []operation.Object
+	for _, v := range volumes {
+		locked = append(locked, operation.Volume(v.id))
+	}
+	for _, number := range found.disks {
+		locked = append(locked, operation.Disk(number))
+	}
+	if err := o.Lock(locked...); err != nil {
+		return err
+	}
+	for _, v := range volumes {
+		paths, err := o.Kernel.VolumePathNames(v.id.String())
+		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isStale(path) })
+		switch {
+		case err != nil && !o.VolumePresent(v.id):
+		case err != nil:
+			return errdefs.Errorf(err, "asking where volume %s is mounted", v.id)
+		case len(paths) > 0:
+			return errdefs.FailedPrecondition.Errorf(reason.TargetInUse,
+				"the target %s stays connected: volume %s on disk %d is mounted at %s; unmount it first",
+				name, v.id, v.extent.DiskNumber, paths[0])
+		}
+	}
+	for _, v := range volumes {
+		err := o.FlushVolume(v.id)
+		// without a file system there is nothing to write
+		if err == nil || errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION) {
+			continue
+		}
+		if o.VolumePresent(v.id) {
+			return err
+		}
+		klog.FromContext(o.Context).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
+		found.unseen = true
+	}
+	if found.unseen {
+		return o.refuseMissingVolumes(name)
+	}
+	return nil
+}
+
+// disksToSettle returns the disks of a target. If a disk that Windows does not show may be in use, it waits for the
+// disks that arrive after a recent login.
+func (o *op) disksToSettle(name targetName) (targetDisks, error) {
+	var p operation.Backoff
+	for {
+		found, err := o.targetDisks(name)
+		if err != nil || !found.unseen || !found.connected || o.refuseMissingVolumes(name) == nil ||
+			!p.Wait(time.Until(o.node.disksUntil(name))) {
+			return found, err
+		}
+	}
+}
+
+// refuseMissingVolumes returns an error if a volume is mounted that is not present: it may be on a disk that a target
+// brings back when the node reaches it again. A mount point does not name the disk of its volume.
+func (o *op) refuseMissingVolumes(name targetName) error {
+	search := o.dangling(true)
+	if len(search.found) > 0 {
+		return errdefs.Unavailable.Errorf(reason.Reconnecting,
+			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume "+
+				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
+	}
+	if search.err != nil {
+		return errdefs.Errorf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)
+	}
+	return nil
+}
+
+// forgetLogins removes the persistent logins to a target.
+func (o *op) forgetLogins(name targetName) error {
+	logins, err := o.initiator().persistentLogins()
+	if err != nil {
+		return o.failISCSI(err, "listing the persistent iSCSI logins")
+	}
+	for _, login := range logins {
+		if parsed, err := parseTargetName(login.TargetName); err != nil || parsed != name {
+			continue
+		}
+		err := o.initiator().removePersistentLogin(login)
+		if err != nil && !errdefs.HasCode(err, win32.ISDSC_NOT_FOUND, win32.ISDSC_TARGET_NOT_FOUND) {
+			return o.failISCSI(err, "forgetting the persistent login to the target %s", name)
+		}
+	}
+	return nil
+}

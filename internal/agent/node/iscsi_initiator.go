@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// initiatorService is the iSCSI initiator service as operations use it. Each function retries transient errors, and
+// drops warnings that come with success. Its errors are those of the kernel.
+type initiatorService struct{ op *op }
+
+func (o *op) initiator() initiatorService { return initiatorService{o} }
+
+// How long errors of the initiator service are waited out.
+const (
+	sessionTime = 10 * time.Second // until a session is no longer busy
+	deviceTime  = 5 * time.Second  // until Windows has examined the disks of a session, or they are no longer in use
+)
+
+// passing maps each transient code to the time for which a call is retried.
+type passing map[win32.Errno]time.Duration
+
+// Codes that the functions of iscsidsc.dll return for a moment, as seen or documented. A buffer is sometimes "too
+// small" whatever its size, because lists grow between two calls. A session is busy while another caller logs in or
+// out. Its devices are in use right after a login, and while a virus scanner reads a disk.
+var (
+	listing     = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
+	sessionBusy = passing{win32.ISDSC_SESSION_BUSY: sessionTime}
+	loggingIn   = passing{
+		win32.ISDSC_SESSION_BUSY:        sessionTime,
+		win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime,
+	}
+	loggingOut     = passing{win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime}
+	listingDevices = passing{
+		win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
+		win32.ERROR_INSUFFICIENT_BUFFER: deviceTime, win32.ISDSC_BUFFER_TOO_SMALL: deviceTime,
+	}
+)
+
+// retry calls a function until it succeeds or fails with a code that is not transient.
+func (i initiatorService) retry(transient passing, f func() error) error {
+	waits := map[win32.Errno]*operation.Backoff{}
+	for {
+		err := f()
+		var code win32.Errno
+		if !errors.As(err, &code) {
+			return err
+		}
+		if code.IsISCSIWarning() {
+			klog.FromContext(i.op.Context).Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
+			return nil
+		}
+		limit := transient[code]
+		if waits[code] == nil {
+			waits[code] = &operation.Backoff{}
+		}
+		if limit == 0 || !waits[code].Wait(limit) {
+			return err
+		}
+	}
+}
+
+// list calls a function that fills a buffer with structures, and parses these.
+func list[T any](i initiatorService, transient passing, f func() ([]byte, int, error),
+	parse func([]byte, int) ([]T, error)) (all []T, err error) {
+	var b []byte
+	var count int
+	err = i.retry(transient, func() (err error) { b, count, err = f(); return err })
+	defer func() { clear(b) }() // secrets may follow the structures
+	if err != nil {
+		return nil, err
+	}
+	return parse(b, count)
+}
+
+func (i initiatorService) addPortal(p portal) error {
+	return i.retry(sessionBusy,
+		func() error { return i.op.Kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
+}
+
+func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
+	return list(i, listing, i.op.Kernel.ReportISCSISendTargetPortals,
+		win32.ParseISCSITargetPortalInfos)
+}
+
+func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
+	return i.retry(sessionBusy, func() error {
+		return i.op.Kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
+	return i.retry(sessionBusy, func() error {
+		return i.op.Kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) targets() (names []string, err error) {
+	err = i.retry(listing,
+		func() (err error) { names, err = i.op.Kernel.ReportISCSITargets(); return err })
+	return names, err
+}
+
+func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
+	ask := func() ([]byte, int, error) { return i.op.Kernel.ReportISCSITargetPortals(target) }
+	return list(i, listing, ask, win32.ParseISCSITargetPortals)
+}
+
+func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
+	err = i.retry(listing, func() (err error) {
+		mechanisms, err = i.op.Kernel.ISCSIDiscoveryMechanisms(target)
+		return err
+	})
+	return mechanisms, err
+}
+
+func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
+	var found kernel.ISCSISessions
+	err := i.retry(listing,
+		func() (err error) { found, err = i.op.Kernel.ISCSISessionList(); return err })
+	if err != nil {
+		return nil, err
+	}
+	return win32.ParseISCSISessionList(found.Buffer, found.Base, found.Count)
+}
+
+func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
+	ask := func() ([]byte, int, error) { return i.op.Kernel.DevicesForISCSISession(session) }
+	return list(i, listingDevices, ask, win32.ParseISCSIDevices)
+}
+
+func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
+	return list(i, listing, i.op.Kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+}
+
+func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
+	return i.retry(sessionBusy, func() error {
+		return i.op.Kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
+	})
+}
+
+func (i initiatorService) login(l kernel.ISCSILogin) error {
+	return i.retry(loggingIn, func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
+}
+
+func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
+	return i.retry(loggingOut, func() error { return i.op.Kernel.LogoutISCSITarget(session) })
+}
+
+func (i initiatorService) setCHAPSecret(secret Secret) error {
+	return i.retry(nil,
+		func() error { return i.op.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
+}
+
+// iscsiService is the Windows service for iSCSI.
+const iscsiService = "MSiSCSI"
+
+// failISCSI is fail for calls of the initiator service; it names the service when that is not running.
+func (o *op) failISCSI(err error, format string, args ...any) error {
+	if !o.iscsiStopped(err) {
+		return errdefs.Errorf(err, format, args...)
+	}
+	return errdefs.FailedPrecondition.WrapErrorf(err, reason.ServiceNotRunning,
+		"%s: the service %s is not running on this node; start it with StartService",
+		fmt.Sprintf(format, args...), iscsiService)
+}
+
+// iscsiStopped reports whether an error comes from the initiator service being stopped. A failing RPC can mean that, or
+// that the service does not answer just now.
+func (o *op) iscsiStopped(err error) bool {
+	if errdefs.HasCode(err, win32.ISDSC_SERVICE_NOT_RUNNING, win32.ERROR_SERVICE_NOT_ACTIVE) {
+		return true
+	}
+	if !errdefs.HasCode(err, win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED) {
+		return false
+	}
+	service, err := o.Kernel.QueryService(iscsiService)
+	return err == nil && service.State == win32.SERVICE_STOPPED
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// ISCSIAuthentication is the way in which node and target prove their identity.
+type ISCSIAuthentication int32
+
+// The values are those of the API and of Windows.
+const (
+	ISCSINoAuthentication ISCSIAuthentication = win32.ISCSI_NO_AUTH_TYPE
+	ISCSIOneWayCHAP       ISCSIAuthentication = win32.ISCSI_CHAP_AUTH_TYPE        // the node proves itself
+	ISCSIMutualCHAP       ISCSIAuthentication = win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE // and so does the target
+)
+
+// ISCSILogin is how to log in to a target. Without authentication, the user name and the secret are ignored.
+type ISCSILogin struct {
+	Authentication ISCSIAuthentication
+	Username       string // empty: the node's initiator name
+	Secret         Secret // 12 to 16 bytes
+}
+
+const (
+	// Windows' limits without IPsec, in bytes.
+	minCHAPSecret = 12
+	maxCHAPSecret = 16
+
+	maxCHAPName = 255 // bytes, the limit of a text value in RFC 3720
+)
+
+// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is
+// already connected is success, whatever the credentials. Its disks arrive with the call or soon after: new ones
+// offline and read-only, others as Windows remembers the disk at their address.
+func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
+	p, name, err := parseTarget(at, target)
+	if err == nil {
+		err = login.check()
+	}
+	if err != nil {
+		login.Secret.Wipe()
+		return err
+	}
+	what := operation.On("ConnectTarget", operation.Target(string(name)))
+	what.Arguments = fmt.Sprintf("%s, authentication %d", p, login.Authentication)
+	what.Credentials = s.node.operations.CredentialKey(login.Username, login.Secret)
+	what.Cleanup = login.Secret.Wipe
+	return s.node.change(ctx, what, func(o *op) error { return o.connect(p, name, login) })
+}
+
+func parseTarget(at TargetPortal, target string) (portal, targetName, error) {
+	p, err := parsePortal(at)
+	if err != nil {
+		return p, "", err
+	}
+	name, err := parseTargetName(target)
+	return p, name, err
+}
+
+func (l ISCSILogin) check() error {
+	switch {
+	case l.Authentication == ISCSINoAuthentication:
+		return nil
+	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP,
+			"there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
+	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) ||
+		strings.ContainsFunc(l.Username, unicode.IsControl):
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP,
+			"the CHAP user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxCHAPName)
+	}
+	return checkCHAPSecret(l.Secret)
+}
+
+func checkCHAPSecret(secret Secret) error {
+	if len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret {
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP, "a CHAP secret has %d to %d bytes%s",
+			minCHAPSecret, maxCHAPSecret, lineEndHint(secret))
+	}
+	return nil
+}
+
+// options returns the login options in Windows' terms.
+func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
+	login := kernel.ISCSILogin{
+		Target: string(name), Portal: p.win32().Bytes(),
+		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE, AuthType: uint32(l.Authentication),
+	}
+	if l.Authentication == ISCSINoAuthentication {
+		return login
+	}
+	login.InformationSpecified |= win32.ISCSI_LOGIN_OPTIONS_PASSWORD
+	login.Password = l.Secret
+	if l.Username != "" {
+		login.InformationSpecified |= win32.ISCSI_LOGIN_OPTIONS_USERNAME
+		login.Username = l.Username
+	}
+	return login
+}
+
+func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
+	if connected, err := o.isConnected(name); connected || err != nil {
+		return err
+	}
+	o.node.expectDisks(name) // a login whose answer is lost brings disks as well
+	err := o.initiator().login(login.options(p, name))
+	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
+		connected, listErr := o.isConnected(name)
+		if listErr != nil {
+			return listErr
+		}
+		if !connected {
+			return errdefs.Unavailable.WrapErrorf(err, reason.Reconnecting,
+				"the session with the target %s has lost its connection, and Windows is trying to reconnect",
+				name)
+		}
+		return nil
+	}
+	switch {
+	case errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND):
+		return errdefs.NotFound.WrapErrorf(err, reason.TargetNotFound,
+			"no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p)
+	case err != nil:
+		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
+	}
+	o.node.expectDisks(name)
+	return nil
+}
+
+// SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. All targets share it.
+func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
+	if err := checkCHAPSecret(secret); err != nil {
+		secret.Wipe()
+		return err
+	}
+	what := operation.On("SetMutualChapSecret", operation.ISCSIInitiator)
+	what.Credentials = s.node.operations.CredentialKey("", secret)
+	what.Cleanup = secret.Wipe
+	return s.node.change(ctx, what, func(o *op) error {
+		if err := o.initiator().setCHAPSecret(secret); err != nil {
+			return o.failISCSI(err, "setting the secret for mutual CHAP")
+		}
+		return nil
+	})
+}
+
+// sessions returns the sessions with a target.
+func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
+	all, err := o.initiator().sessions()
+	if err != nil {
+		return nil, o.failISCSI(err, "listing the iSCSI sessions")
+	}
+	return slices.DeleteFunc(all, func(s win32.ISCSISession) bool {
+		return !strings.EqualFold(s.TargetNodeName, string(name)) && !strings.EqualFold(s.TargetName, string(name))
+	}), nil
+}
+
+// isConnected reports whether a session with the target has a connection.
+func (o *op) isConnected(name targetName) (bool, error) {
+	sessions, err := o.sessions(name)
+	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err
+}
+
+// ISCSISession is a login to a target.
+type ISCSISession struct {
+	Target    string
+	Connected bool // it has a connection; otherwise the initiator keeps trying to make one
+}
+
+// Sessions lists the iSCSI sessions, by target; nil while the iSCSI initiator service is not running.
+func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
+	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
+		func(o *op) ([]ISCSISession, error) {
+			all, err := o.initiator().sessions()
+			if err != nil && o.iscsiStopped(err) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, errdefs.Errorf(err, "listing the iSCSI sessions")
+			}
+			sessions := make([]ISCSISession, 0, len(all))
+			for _, session := range all {
+				sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+			}
+			slices.SortFunc(sessions, func(a, b ISCSISession) int { return strings.Compare(a.Target, b.Target) })
+			return sessions, nil
+		})
+}
+
+// arrivalTime is how long callers wait for the disks of a login.
+const arrivalTime = 10 * time.Second
+
+// expectDisks notes that the disks of a target may arrive from now on.
+func (n *Node) expectDisks(name targetName) {
+	until := time.Now().Add(arrivalTime)
+	n.arrivals.Store(name, until)
+	time.AfterFunc(arrivalTime, func() { n.arrivals.CompareAndDelete(name, until) })
+}
+
+// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent
+// login.
+func (n *Node) disksUntil(name targetName) time.Time {
+	until, _ := n.arrivals.Load(name)
+	at, _ := until.(time.Time)
+	return at
+}

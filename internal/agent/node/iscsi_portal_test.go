@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// scriptedISCSI is an initiator service with at most one target, whose disk comes late.
+type scriptedISCSI struct {
+	kernel.Kernel
+	connected, reconnecting bool
+	disk                    time.Time // the time from which the disk has its number
+	secrets                 []string  // the secrets of logins
+	during                  func()    // called in each login
+	err                     error     // of logins
+	busy                    error     // of queries for devices
+	queries                 int
+	logoutErr               error
+	logouts                 int
+}
+
+const scriptedTarget = "iqn.2001-04.com.example:disk"
+
+func scriptedPortal() TargetPortal { return TargetPortal{Address: "192.0.2.1"} }
+
+func (k *scriptedISCSI) iscsi(t *testing.T) *ISCSI {
+	t.Helper()
+	return bare(t, k).ISCSI
+}
+
+func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
+	var sessions []win32.ISCSISession
+	if k.connected || k.reconnecting {
+		s := win32.ISCSISession{TargetNodeName: scriptedTarget}
+		if k.connected {
+			s.Connections = make([]win32.ISCSIConnection, 1)
+		}
+		sessions = append(sessions, s)
+	}
+	return kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, 0x1000), Base: 0x1000, Count: len(sessions)}, nil
+}
+
+func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int, error) {
+	k.queries++
+	if k.busy != nil {
+		return nil, 0, k.busy
+	}
+	device := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 7}}
+	if time.Now().Before(k.disk) {
+		device.Number.DeviceNumber = 0xFFFFFFFF
+	}
+	return deviceside.ISCSIDevice(device), 1, nil
+}
+
+func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
+	k.secrets = append(k.secrets, string(login.Password))
+	if k.during != nil {
+		k.during()
+	}
+	k.connected = k.err == nil
+	return win32.ISCSIUniqueID{}, k.err
+}
+
+func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
+	for name, test := range map[string]struct {
+		login bool
+		comes time.Duration
+		want  []uint32
+		took  time.Duration // at most; it is waited for in steps
+	}{
+		"after a login":             {true, 4 * time.Second, []uint32{7}, 4500 * time.Millisecond},
+		"too late":                  {true, 20 * time.Second, []uint32{}, 10500 * time.Millisecond},
+		"at once":                   {true, 0, []uint32{7}, 0},
+		"connected by somebody":     {false, 4 * time.Second, []uint32{}, 0},
+		"connected, and disk there": {false, 0, []uint32{7}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := &scriptedISCSI{connected: !test.login}
+				s := k.iscsi(t)
+				if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+					t.Fatal(err)
+				}
+				begin := time.Now()
+				k.disk = begin.Add(test.comes)
+				got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+				if diff := cmp.Diff(got, test.want); err != nil || diff != "" {
+					t.Errorf("%v, disks (-got +want):\n%s", err, diff)
+				}
+				if took := time.Since(begin); took > test.took ||
+					took < min(test.comes, arrivalTime)*time.Duration(b2i(test.login)) {
+					t.Errorf("took %v, want at most %v", took, test.took)
+				}
+			})
+		})
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestGetTargetDisksStopsWaiting: from ten seconds after the login no call waits, however many there are.
+func TestGetTargetDisksStopsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
+		s := k.iscsi(t)
+		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(arrivalTime + time.Second)
+		begin := time.Now()
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
+			time.Since(begin) != 0 {
+			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
+		}
+		if until := s.node.disksUntil(scriptedTarget); !until.IsZero() {
+			t.Errorf("a login that is over is remembered: %v", until)
+		}
+	})
+}
+
+// TestGetTargetDisksOfLostConnection: no call waits for disks that come back with the connection.
+func TestGetTargetDisksOfLostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
+		s := k.iscsi(t)
+		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
+			t.Fatal(err)
+		}
+		k.connected, k.reconnecting = false, true
+		begin := time.Now()
+		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
+			time.Since(begin) != 0 {
+			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
+		}
+	})
+}
+
+func TestBusySessionEndsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW",
+			Code: win32.ISDSC_SESSION_BUSY}}
+		_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+		wantError(t, err, errdefs.Unavailable, "ISDSC_SESSION_BUSY")
+		if k.queries < 10 || k.queries > 60 {
+			t.Errorf("%d queries", k.queries)
+		}
+	})
+}
+
+func (k *scriptedISCSI) VolumeNames() ([]string, error) { return nil, nil }
+
+func (k *scriptedISCSI) ISCSIPersistentLogins() ([]byte, int, error) { return nil, 0, nil }
+
+func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {
+	k.logouts++
+	return k.logoutErr
+}
+
+// TestBusyDevicesEnd: the wait for devices that are usually busy only for a moment is limited.
+func TestBusyDevicesEnd(t *testing.T) {
+	enough := func(calls int) bool { return calls >= 10 && calls <= 30 }
+	for code, class := range map[win32.Errno]errdefs.Class{
+		win32.ISDSC_DEVICE_BUSY_ON_SESSION: errdefs.FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: errdefs.Internal,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
+			_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+			wantError(t, err, class, strings.TrimPrefix(code.Name(), "ERROR_"))
+			if !enough(k.queries) {
+				t.Errorf("%v: %d queries", code, k.queries)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget",
+			Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
+		err := k.iscsi(t).DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
+		wantError(t, err, errdefs.FailedPrecondition, reason.TargetInUse)
+		if !errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
+			t.Errorf("%d logouts, %v", k.logouts, err)
+		}
+	})
+}
+
+func TestIsDriveRoot(t *testing.T) {
+	for path, want := range map[string]bool{
+		`E:\`: true, `e:\`: true, `E:\data\`: false, `E:`: false, ``: false,
+		`\\?\Volume{15be7061-289d-4c9e-9186-486e0fca2a77}\`: false,
+	} {
+		if got := isDriveRoot(path); got != want {
+			t.Errorf("%q: %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestReconnectingSession(t *testing.T) {
+	k := &scriptedISCSI{reconnecting: true,
+		err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
+	err := k.iscsi(t).ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{})
+	wantError(t, err, errdefs.Unavailable, reason.Reconnecting)
+}
+
+func chapWith(secret Secret) ISCSILogin {
+	return ISCSILogin{Authentication: ISCSIOneWayCHAP, Username: "user", Secret: secret}
+}
+
+func TestSecretsAreWiped(t *testing.T) {
+	wiped := func(what string, secret Secret) {
+		t.Helper()
+		if !bytes.Equal(secret, make([]byte, len(secret))) {
+			t.Errorf("%s: the secret was not wiped", what)
+		}
+	}
+	fresh := func() Secret { return Secret("twelve-bytes") }
+	k := &scriptedISCSI{}
+	s := k.iscsi(t)
+
+	secret := fresh()
+	if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)); err != nil ||
+		k.secrets[0] != "twelve-bytes" {
+		t.Errorf("login with %q: %v", k.secrets, err)
+	}
+	wiped("login", secret)
+	secret = fresh()
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)),
+		errdefs.InvalidArgument, reasonTargetName)
+	wiped("refused target", secret)
+	secret = Secret("short")
+	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)),
+		errdefs.InvalidArgument, reason.InvalidCHAP)
+	wiped("refused secret", secret)
+	wantError(t, s.SetMutualCHAPSecret(t.Context(), secret), errdefs.InvalidArgument, reason.InvalidCHAP)
+	wiped("refused mutual secret", secret)
+	secret = fresh()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s.ConnectTarget(ended, scriptedPortal(), scriptedTarget, chapWith(secret)) == nil {
+		t.Error("a call whose caller has gone succeeded")
+	}
+	if err := s.node.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wiped("abandoned", secret)
+}
+
+// TestLoginsAreJoinedBySecret: identical logins at the same time are joined; another secret makes a separate call.
+func TestLoginsAreJoinedBySecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		k := &scriptedISCSI{
+			during: func() { <-proceed },
+			err:    &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_AUTHENTICATION_FAILURE},
+		}
+		s := k.iscsi(t)
+		results := make(chan error)
+		var secrets []Secret
+		for _, secret := range []string{"wrong-secret", "wrong-secret", "other-secret"} {
+			secrets = append(secrets, Secret(secret))
+			go func(secret Secret) {
+				results <- s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret))
+			}(secrets[len(secrets)-1])
+			synctest.Wait()
+		}
+		close(proceed)
+		for range secrets {
+			wantError(t, <-results, errdefs.Unauthenticated, "ISDSC_AUTHENTICATION_FAILURE")
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(k.secrets, []string{"wrong-secret", "other-secret"}); diff != "" {
+			t.Errorf("logins (-got +want):\n%s", diff)
+		}
+		for i, secret := range secrets {
+			if !bytes.Equal(secret, make([]byte, len(secret))) {
+				t.Errorf("secret %d was not wiped", i)
+			}
+		}
+	})
+}
+
+// toldISCSI is an initiator service with one target, which answers at one address, and two portals.
+type toldISCSI struct {
+	kernel.Kernel
+	answers    string
+	mechanisms []string
+	err        error
+}
+
+func (toldISCSI) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
+	for _, address := range []string{"array.example", "192.0.2.1", "192.0.2.2"} {
+		portals = append(portals, deviceside.ISCSITargetPortalInfo(win32.ISCSITargetPortalInfo{
+			Portal: win32.ISCSITargetPortal{Address: address, Socket: 3260}})...)
+		count++
+	}
+	return portals, count, nil
+}
+
+func (toldISCSI) RefreshISCSISendTargetPortal(string, uint32, []byte) error { return nil }
+
+func (toldISCSI) ReportISCSITargets() ([]string, error) { return []string{scriptedTarget}, nil }
+
+func (k toldISCSI) ReportISCSITargetPortals(string) (portals []byte, count int, err error) {
+	return win32.ISCSITargetPortal{Address: k.answers, Socket: 3260}.Bytes(), 1, nil
+}
+
+func (k toldISCSI) ISCSIDiscoveryMechanisms(string) ([]string, error) { return k.mechanisms, k.err }
+
+// The mechanism that Windows reports for a target decides whether the portal named it. A mechanism that cannot be read
+// counts as naming it.
+func TestDiscoveryMechanisms(t *testing.T) {
+	by := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
+	const inside = "10.0.0.7"
+	for name, test := range map[string]struct {
+		portal, answers string
+		mechanisms      []string
+		err             error
+		want            bool
+	}{
+		"at the portal":                   {"192.0.2.1", "192.0.2.1", nil, win32.ISDSC_TARGET_ERROR, true},
+		"named by it":                     {"192.0.2.1", inside, []string{by("192.0.2.2"), by("192.0.2.1")}, nil, true},
+		"named by it, as it is written":   {"array.example", inside, []string{by("ARRAY.example")}, nil, true},
+		"named by another":                {"192.0.2.1", inside, []string{by("192.0.2.2")}, nil, false},
+		"named by another port":           {"192.0.2.1", inside, []string{"SendTargets:*192.0.2.1 0003261 x"}, nil, false},
+		"from other sources":              {"192.0.2.1", inside, []string{"iSNS:192.0.2.9", "HBA:x"}, nil, false},
+		"named by an address, not a name": {"array.example", inside, []string{by("192.0.2.7")}, nil, true},
+		"named by a name, not an address": {"192.0.2.1", inside, []string{by("array.example")}, nil, false},
+		"the same, and it is another's":   {"array.example", "192.0.2.2", []string{by("192.0.2.2")}, nil, false},
+		"another text":                    {"192.0.2.1", inside, []string{"SendTargets"}, nil, true},
+		"no text":                         {"192.0.2.1", inside, nil, nil, true},
+		"a failure":                       {"192.0.2.1", inside, nil, win32.ERROR_CALL_NOT_IMPLEMENTED, true},
+		"a failure, at another portal":    {"192.0.2.1", "192.0.2.2", nil, win32.ERROR_CALL_NOT_IMPLEMENTED, false},
+		"gone":                            {"192.0.2.1", inside, nil, win32.ISDSC_TARGET_NOT_FOUND, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names, err := bare(t, toldISCSI{answers: test.answers, mechanisms: test.mechanisms, err: test.err}).ISCSI.
+				DiscoverTargetPortal(t.Context(), TargetPortal{Address: test.portal})
+			if err != nil || (len(names) == 1) != test.want {
+				t.Errorf("got %v, %v, want found %v", names, err, test.want)
+			}
+		})
+	}
+}

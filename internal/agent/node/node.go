@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package node implements what each operation of CSI Proxy means: validation, path policy, order, idempotency, locking
+// and the completion of half-done work, written once and portably on top of package kernel. The agent serves it over
+// gRPC; package inprocess gives it to a driver in a HostProcess container.
+package node
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+)
+
+// KubeletDir is kubelet's default directory on a Windows node.
+const KubeletDir = `C:\var\lib\kubelet`
+
+// Config is the configuration of a Node.
+type Config struct {
+	// WorkingDirs are the Windows directories below which paths are accepted; at least one is needed.
+	WorkingDirs []string
+	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
+	Interceptor kernel.Interceptor
+	// Resolve returns the addresses of a host for the network "ip", as net.Resolver.LookupNetIP does; nil: shares of any
+	// name are mapped, whatever its address.
+	Resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	// RequirePrivacy demands encryption for SMB global mappings; a server that cannot encrypt is refused.
+	RequirePrivacy bool
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
+	EraseOnFormat bool
+	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none:
+	// the default ones.
+	ProtectedServices []string
+	// OwnService names the service that the agent works for, which StopService does not stop; nil or "": csiproxy. It is
+	// called in an operation that stops a service.
+	OwnService func() string
+	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
+	// empty: shares cannot be staged.
+	Records string
+	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. Resume waits
+	// until the call may go on. It may be nil.
+	Idle func(ctx context.Context) (resume func() error)
+	// Observer is told the progress of operations. It may be nil.
+	Observer operation.Observer
+	// Lease is taken for each operation: see operation.Config.
+	Lease func(ctx context.Context) operation.Lease
+}
+
+// Node is the storage administration of one Windows node, as one client of it may use it: see For. Its methods are safe
+// for concurrent use.
+type Node struct {
+	Disks      *Disks
+	Volumes    *Volumes
+	Filesystem *Filesystem
+	SMB        *SMB
+	ISCSI      *ISCSI
+	System     *System
+	Steps      *Steps
+
+	*core
+	scope operation.Scope
+}
+
+// core is what a node has for all its clients.
+type core struct {
+	kernel         kernel.Kernel
+	around         kernel.Interceptor
+	resolve        func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	requirePrivacy bool
+	eraseOnFormat  bool
+	records        *records.Dir                                // nil: none
+	pause          func(context.Context) (resume func() error) // Config.Idle
+	// names of services that no caller may stop
+	protectedServices []string
+	service           func() string // Config.OwnService
+
+	operations *operation.Runner
+	policy     *winfs.Policy
+
+	maps operation.KeyedLocks // calls that map shares, by server
+
+	missing []Privilege // set by EnablePrivileges
+
+	hints    volumeHints
+	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
+	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
+
+	awaited sync.Map // numbers of the disks whose volumes Windows is asked for; see volumesReady
+}
+
+// New returns a Node that works through k, for a client that may do nothing: see For.
+func New(k kernel.Kernel, c Config) (*Node, error) {
+	policy, err := winfs.NewPolicy(c.WorkingDirs)
+	if err != nil {
+		return nil, err
+	}
+	protected, err := ProtectedServices(c.ProtectedServices)
+	if err != nil {
+		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
+	}
+	n := &core{
+		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
+		policy: policy, resolve: c.Resolve, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
+		protectedServices: protected, service: c.OwnService, pause: c.Idle,
+		operations: operation.NewRunner(operation.Config{
+			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
+		}),
+	}
+	if c.Records != "" {
+		n.records = records.New(c.Records)
+	}
+	return (&Node{core: n}).For(operation.Scope{}), nil
+}
+
+// For returns the node for a client that may reach what is in a scope.
+func (n *Node) For(s operation.Scope) *Node {
+	c := &Node{core: n.core, scope: s}
+	c.Disks, c.Volumes, c.Filesystem = &Disks{c}, &Volumes{c}, &Filesystem{c}
+	c.SMB, c.ISCSI, c.System, c.Steps = &SMB{c}, &ISCSI{c}, &System{c}, &Steps{c}
+	return c
+}
+
+// Drain waits until no operation is running, including those whose callers have given up, or until the context ends.
+func (n *Node) Drain(ctx context.Context) error { return n.operations.Drain(ctx) }
+
+// Running lists the operations that have not ended, the oldest first.
+func (n *Node) Running() []operation.Running { return n.operations.Running() }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+)
+
+// Limits of waiting for Windows. The agent's deadlines are longer than any of them.
+const (
+	volumeTime    = 30 * time.Second // until the volume of a new partition, or of a disk that came online, arrives
+	reservedTime  = time.Second      // until the Microsoft Reserved partition of a new GPT appears, if Windows makes one
+	answerTime    = 10 * time.Second // until a file server answers a query
+	statusTime    = 2 * time.Second  // until the mapping of a share that answers is no longer listed as disconnected
+	installTime   = 10 * time.Second // until Windows has installed devices that it never saw
+	formatTime    = 30 * time.Second // until a new volume can be formatted; StorageDsc waits as long
+	freshTime     = 5 * time.Second  // until a volume that has just come online can be, whatever the provider says
+	openTime      = 5 * time.Second  // until other programs let go of a disk that is being changed
+	growTime      = 2 * time.Second  // until Windows knows everywhere that a disk, or a volume, has grown
+	transientTime = time.Second      // until a disk or volume that is "not ready" answers
+)
+
+// op is a running operation. Its steps are its methods.
+type op struct {
+	*winfs.FS
+	node    *Node
+	windows *systemUses // once it has asked
+}
+
+func (n *Node) op(o *operation.Operation) *op { return &op{FS: n.policy.For(o), node: n} }
+
+// unrestricted returns the operation as one of the agent's own, for looking at what other clients have made.
+func (o *op) unrestricted() *op {
+	own := *o
+	own.FS = o.Unrestricted()
+	return &own
+}
+
+// scoped returns a request with what its client may reach. One without is refused.
+func (n *Node) scoped(request operation.Request) (operation.Request, error) {
+	request.Scope = n.scope
+	return request, n.scope.Check()
+}
+
+// read runs an operation that changes nothing: see operation.Read.
+func read[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	request, err := n.scoped(request)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return operation.Read(ctx, n.operations, request,
+		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
+}
+
+// readOf runs a read of the one object that a caller's text names, by the function that parses it.
+func readOf[X, T any](ctx context.Context, n *Node, verb, text string, parse func(string) (X, error),
+	object func(X) operation.Object, f func(o *op, x X) (T, error)) (T, error) {
+	x, err := parse(text)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return read(ctx, n, operation.On(verb, object(x)), func(o *op) (T, error) { return f(o, x) })
+}
+
+// changeTo runs an operation that changes something and has a result: see operation.Change.
+func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	request, err := n.scoped(request)
+	if err != nil {
+		if request.Cleanup != nil {
+			request.Cleanup()
+		}
+		var zero T
+		return zero, err
+	}
+	return operation.Change(ctx, n.operations, request,
+		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
+}
+
+// change runs an operation that changes something.
+func (n *Node) change(ctx context.Context, request operation.Request, f func(o *op) error) error {
+	_, err := changeTo(ctx, n, request, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
+	return err
+}
+
+// forEach asks the object of each item, in parallel: see operation.ForEach.
+func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
+	f func(o *op, item I) (T, error)) []operation.Answer[T] {
+	objects := make([]operation.Object, len(items))
+	for i, item := range items {
+		objects[i] = object(item)
+	}
+	return operation.ForEach(o.Operation, objects,
+		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), items[i]) })
+}

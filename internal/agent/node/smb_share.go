@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Secret is a password. Printing it never shows it.
+type Secret = kernel.Secret
+
+// SMB is the smb group: shares that the whole node can reach, and links to them.
+type SMB struct{ node *Node }
+
+// NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
+// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not
+// possible, or if the path does not name a share of a file server.
+//
+// A mapping that works is left as it is, whatever the credentials, because pods may use it. One whose credentials the
+// server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed,
+// also on failure.
+//
+// An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
+// nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
+func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
+	share, err := parseShare(remotePath)
+	if err == nil {
+		err = checkCredentials(userName, password)
+	}
+	var link *winfs.DirectoryLink
+	if err == nil && localPath != "" {
+		link, err = s.node.shareLink(localPath, share)
+	}
+	if err != nil {
+		password.Wipe()
+		return err
+	}
+	key := winfs.ShareKey(share.Server, share.Share)
+	what := operation.On("NewSmbGlobalMapping", operation.Share(key))
+	what.Arguments = strings.Join(share.Rest, `\`)
+	what.Credentials = s.node.operations.CredentialKey(userName, password)
+	if link != nil {
+		what.Objects = append(what.Objects, operation.Path(link.At))
+	}
+	what.Cleanup = password.Wipe
+	return s.node.change(ctx, what, func(o *op) error {
+		if link == nil {
+			return o.ensureMapped(share, userName, password)
+		}
+		if err := o.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
+			return err
+		}
+		if err := o.ensureMapped(share, userName, password); err != nil {
+			return err
+		}
+		return o.MakeLink(*link)
+	})
+}
+
+// RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
+// agent's own. It is success if there is no such mapping. It does not ask the server. Links to the share stay.
+func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
+	share, err := parseRemote(remotePath)
+	if err != nil {
+		return err
+	}
+	key := winfs.ShareKey(share.Server, share.Share)
+	return s.node.change(ctx, operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
+		func(o *op) error { return o.unmap(key) })
+}
+
+// shareLink returns the link at a local path to a share.
+func (n *Node) shareLink(localPath string, share winpath.UNC) (*winfs.DirectoryLink, error) {
+	at, err := n.path(localPath)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.policy.NotWorkingDir(at, "made a link"); err != nil {
+		return nil, err
+	}
+	return linkToShare(at, share), nil
+}
+
+// linkToShare returns a link to a share. Programs that read it see the plain \\server\share\dir\, from which drivers
+// take the share's name.
+func linkToShare(at winpath.Path, share winpath.UNC) *winfs.DirectoryLink {
+	readable := share.String() + `\`
+	return &winfs.DirectoryLink{
+		At: at, Substitute: `\??\UNC` + readable[1:], Print: readable,
+		Same: func(t winpath.Target) bool {
+			there := winpath.UNC{Server: t.Server, Share: t.Share, Rest: t.Rest}
+			return t.Kind == winpath.TargetUNC && winpath.Fold(there.String()) == winpath.Fold(share.String())
+		},
+	}
+}
+
+const (
+	maxRemotePath = 1024 // characters; no driver comes close
+	maxUserName   = 512
+	maxPassword   = 512 // Windows' own limit is 256
+)
+
+// parseShare parses the remote path of a share that is to be mapped.
+func parseShare(text string) (winpath.UNC, error) {
+	share, err := parseRemote(text)
+	if why := winfs.NotFileShare(share.Server, share.Share); err == nil && why != "" {
+		err = invalidRemote(text, "%s", why)
+	}
+	return share, err
+}
+
+// parseRemote parses a remote path. It refuses names that were never those of a mapping.
+func parseRemote(text string) (winpath.UNC, error) {
+	if text == "" {
+		return winpath.UNC{}, errdefs.InvalidArgument.Errorf(reason.InvalidRemotePath, "remote path is empty")
+	}
+	if utf8.RuneCountInString(text) > maxRemotePath {
+		return winpath.UNC{}, invalidRemote(text, "it is longer than %d characters", maxRemotePath)
+	}
+	share, err := winpath.ParseUNC(text)
+	if err != nil {
+		return winpath.UNC{}, invalidRemote(text, "%v", err)
+	}
+	if why := winfs.NeverShare(share.Server, share.Share); why != "" {
+		return winpath.UNC{}, invalidRemote(text, "%s", why)
+	}
+	return share, nil
+}
+
+func invalidRemote(text, format string, args ...any) error {
+	return errdefs.InvalidArgument.Errorf(reason.InvalidRemotePath, "remote path (%s) is invalid: %s", winpath.Quote(text),
+		fmt.Sprintf(format, args...))
+}
+
+// checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only when a mapping must be
+// made.
+func checkCredentials(userName string, password Secret) error {
+	switch {
+	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCredentials,
+			"the user name has a control character, is not valid UTF-8 or is longer than %d bytes", maxUserName)
+	case !utf8.Valid(password) || bytes.IndexByte(password, 0) >= 0 || len(password) > maxPassword*utf8.UTFMax:
+		return errdefs.InvalidArgument.Errorf(reason.InvalidCredentials,
+			"the password has a NUL character, is not valid UTF-8 or is longer than %d characters", maxPassword)
+	}
+	return nil
+}
+
+// lineEndHint returns an addition for the commonest mistake in a Kubernetes secret.
+func lineEndHint(secret Secret) string {
+	if !bytes.HasSuffix(secret, []byte("\n")) {
+		return ""
+	}
+	return " (which ends with a line end: encode the secret with echo -n or printf)"
+}
+
+// SMBMapping is one SMB global mapping of the node; any program may have made it.
+type SMBMapping struct {
+	RemotePath string // \\server\share
+	Status     string // in words: "OK", "disconnected"; an idle session is disconnected
+}
+
+// Look enters the shares to which links lead, side by side and each for some seconds at most, as Usage does. It returns
+// why a share could not be entered, by share. It holds no share: their mappings can be removed meanwhile.
+func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, error) {
+	return read(ctx, s.node, operation.On("LookIntoShares"), func(o *op) (map[string]error, error) {
+		failures := map[string]error{}
+		answers := forEach(o, links, func(l ShareLink) operation.Object { return operation.Share(l.Key()) },
+			func(o *op, l ShareLink) (struct{}, error) { return struct{}{}, o.lookIntoShare(l) })
+		for i, a := range answers {
+			if a.Err != nil {
+				failures[links[i].Key()] = a.Err
+			}
+		}
+		return failures, nil
+	})
+}
+
+// lookIntoShare fails if the share behind a link does not let this node in. A directory that is missing there, and a
+// mapping that has just been removed, are no failures of the mapping.
+func (o *op) lookIntoShare(l ShareLink) error {
+	err := o.LookIntoShare(l.Target, l.At)
+	var e *errdefs.Error
+	switch {
+	case errdefs.IsMissing(err) || errors.As(err, &e) && e.Reason == reason.LinkRefused:
+		return nil
+	case err != nil && !errdefs.IsDenied(err):
+		return err
+	}
+	mapping, listErr := o.mappingAfterUse(l.Key(), nil, err == nil)
+	if listErr == nil && mapping != nil && mapping.Status == win32.SMB_MAPPING_DISCONNECTED {
+		return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
+			"the share %s is mapped without its credentials, as after a restart of Windows", l.Key())
+	}
+	return err
+}
+
+// Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.
+func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
+	return read(ctx, s.node, operation.On("ListSMBMappings", operation.SMBMappings), func(o *op) ([]SMBMapping, error) {
+		mappings, err := o.Mappings()
+		if err != nil {
+			return nil, err
+		}
+		list := make([]SMBMapping, 0, len(mappings))
+		for _, m := range mappings {
+			list = append(list, SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
+		}
+		slices.SortFunc(list, func(a, b SMBMapping) int { return strings.Compare(a.RemotePath, b.RemotePath) })
+		return list, nil
+	})
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+const (
+	testShare = `\\fs.emulated\share`
+	testLink  = `C:\var\lib\kubelet\pods\link`
+)
+
+// smbNode returns a Node on an emulated node, with an interceptor.
+func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
+	t.Helper()
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`}, Interceptor: around, RequirePrivacy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.EnablePrivileges(t.Context())
+	return n, k
+}
+
+func wantWiped(t *testing.T, what string, password Secret) {
+	t.Helper()
+	if !bytes.Equal(password, make([]byte, len(password))) {
+		t.Errorf("%s: the password is still there", what)
+	}
+}
+
+func TestPasswordsAreWiped(t *testing.T) {
+	n, k := smbNode(t, nil)
+	for _, c := range []struct{ name, remote, local, user, password string }{
+		{"mapped", testShare, testLink, "csi", "csi-password"},
+		{"mapped already", testShare, testLink, "csi", "other"},
+		{"malformed path", `\\fs.emulated`, "", "csi", "csi-password"},
+		{"malformed user", testShare, "", "csi\x01", "csi-password"},
+		{"link outside", testShare, `C:\Windows\link`, "csi", "csi-password"},
+		{"link not possible", testShare, `C:\var\lib\kubelet\none\link`, "csi", "csi-password"},
+		{"refused", `\\fs.emulated\other`, "", "csi", "not-the-password"},
+	} {
+		password := Secret(c.password)
+		err := n.SMB.NewSMBGlobalMapping(t.Context(), c.remote, c.local, c.user, password)
+		if drained := n.Drain(t.Context()); drained != nil {
+			t.Fatal(drained)
+		}
+		wantWiped(t, c.name, password)
+		if err != nil && strings.Contains(err.Error(), c.password) {
+			t.Errorf("%s: the error contains the password: %v", c.name, err)
+		}
+	}
+	if mappings, err := k.SMBGlobalMappings(); err != nil || len(mappings) != 1 {
+		t.Errorf("mappings: %v, %v", mappings, err)
+	}
+}
+
+// No password is left behind by a caller that gives up before its call begins, nor by one that joins another's call.
+func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var creates atomic.Int32
+		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Function == "CreateSMBGlobalMapping" {
+				creates.Add(1)
+				<-release
+			}
+			return do()
+		})
+		var calls sync.WaitGroup
+		first, joined, abandoned := Secret("csi-password"), Secret("csi-password"), Secret("another")
+		for _, password := range []Secret{first, joined} {
+			calls.Go(func() {
+				if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", password); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait() // the first is at work
+		ctx, cancel := context.WithCancel(t.Context())
+		calls.Go(func() {
+			var e *errdefs.Error
+			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err,
+				&e) || e.Class != errdefs.Canceled {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		wantWiped(t, "abandoned", abandoned)
+		if bytes.Equal(first, joined) {
+			t.Error("both of two identical calls keep their password, or neither does")
+		}
+		close(release)
+		calls.Wait()
+		if err := n.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantWiped(t, "first", first)
+		wantWiped(t, "joined", joined)
+		if got := creates.Load(); got != 1 {
+			t.Errorf("mapped %d times", got)
+		}
+	})
+}
+
+// A server that hangs does not make IsSymlink hang, and however many callers ask meanwhile, the server is asked once.
+func TestIsSymlinkOnHangingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var asked atomic.Int32
+		var hanging atomic.Bool
+		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if hanging.Load() && strings.HasPrefix(call.Object, `\\?\UNC`) {
+				asked.Add(1)
+				<-hang
+			}
+			return do()
+		})
+		if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, testLink, "csi", Secret("csi-password")); err != nil {
+			t.Fatal(err)
+		}
+		isLink := func(want bool) {
+			t.Helper()
+			if is, err := n.Filesystem.IsSymlink(t.Context(), testLink); is != want || err != nil {
+				t.Errorf("IsSymlink: got %t, %v, want %t", is, err, want)
+			}
+		}
+		isLink(true)
+		hanging.Store(true)
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() { isLink(false) })
+		}
+		callers.Wait()
+		isLink(false)
+		if got := asked.Load(); got != 1 {
+			t.Errorf("the server was asked %d times", got)
+		}
+		hanging.Store(false)
+		close(hang)
+		if err := n.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		isLink(true)
+	})
+}
+
+// A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state
+// cannot be read.
+func TestMappingThatStaysDisconnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k *emulated.Node
+		var n *Node
+		var calls []string
+		var opened, removed time.Time
+		fails := false
+		n, k = smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			calls = append(calls, call.Function)
+			switch call.Function {
+			case "OpenFile":
+				opened = time.Now()
+			case "RemoveSMBGlobalMapping":
+				removed = time.Now()
+			case "SMBGlobalMappings":
+				if fails && calls[max(0, len(calls)-2)] == "OpenFile" {
+					return win32.ERROR_GEN_FAILURE
+				}
+				if err := k.DropSMBSessions("fs.emulated"); err != nil {
+					return err
+				}
+			}
+			return do()
+		})
+		stage := func() error {
+			return n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
+		}
+		if err := stage(); err != nil {
+			t.Fatal(err)
+		}
+		calls, fails = nil, true
+		if err := stage(); err == nil || slices.Contains(calls, "RemoveSMBGlobalMapping") {
+			t.Errorf("the state could not be read: got %v after %v", err, calls)
+		}
+		fails = false
+		if err := stage(); err != nil {
+			t.Error(err)
+		}
+		if waited := removed.Sub(opened); waited < statusTime || waited > 2*statusTime {
+			t.Errorf("removed after %v", waited)
+		}
+	})
+}
+
+func TestNoFileShare(t *testing.T) {
+	for name, refused := range map[string]bool{
+		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false,
+		`fs.example.com\c`: false,
+		`128.0.0.1\share`:  false, `1.2.3.4.5\share`: false, `127.0.0.1.example.com\share`: false,
+		`0x\share`: false, `999.1\share`: false,
+		`fs\C$`: true, `fs\z$`: true, `fs\admin$`: true, `fs\print$`: true, `fs\FAX$`: true, `fs\ipc$`: true,
+		`fs\pipe`: true, `fs\mailslot`: true,
+		`fs@SSL\share`: true, `fs@8080\share`: true, `;WebDavRedirector\fs`: true, `fs;1\share`: true, `fs\DAVWWWROOT`: true,
+		"\uFF4C\uFF4F\uFF43\uFF41\uFF4C\uFF48\uFF4F\uFF53\uFF54\\share": true, "local\u00ADhost\\share": true,
+		"\u200Blo\u034Fcal\u2060host\uFE0F\\share": true, "\u24DB\u24DEca\U0001D425host\\share": true,
+		"\uFF11\uFF12\uFF17\uFF0E0\u30020\uFF611\\share": true, "lokal\u00ADhost\\share": false,
+		`localhost\share`: true, `LOCALHOST.localdomain\share`: true, `a.localhost\share`: true, `127.0.0.1\share`: true,
+		`127.9.9.9\share`: true,
+		`127.1\share`:     true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true,
+		`0.0.0.0\share`: true, `0\share`: true,
+		`loopback\share`: true, `ip6-localhost\share`: true, `IP6-Loopback\share`: true, `loopback.example.com\share`: false,
+		"localhost\u3002\\share": true, "LoopBack\uFF0E\uFF61\\share": true, "127.0.0.1\u3002\\share": true,
+		"--1.ipv6-literal.net\uFF61\\share": true,
+		`--1.ipv6-literal.net\share`:        true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true,
+		`--1s1.ipv6-literal.net\share`:            true,
+		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
+		`--ffff-0-0.ipv6-literal.net\share`: true,
+	} {
+		server, share, _ := strings.Cut(name, `\`)
+		if why := winfs.NotFileShare(server, share); (why != "") != refused {
+			t.Errorf(`\\%s: got %q`, name, why)
+		}
+	}
+}
+
+// A server whose name leads to this machine is refused, wherever that is written.
+func TestResolvesToThisMachine(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	var addresses []netip.Addr
+	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`},
+		Resolve: func(_ context.Context, _, host string) ([]netip.Addr, error) {
+			if host != "fs.emulated" {
+				t.Errorf("resolves %s", host)
+			}
+			return addresses, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ addresses, want string }{
+		{"192.0.2.5 127.0.0.2", reason.InvalidRemotePath}, {"::1", reason.InvalidRemotePath},
+		{"::ffff:127.0.0.1", reason.InvalidRemotePath}, {"0.0.0.0", reason.InvalidRemotePath},
+		{"192.0.2.5 2001:db8::1", ""},
+		{"127.0.0.1", ""}, // is mapped, and stays so
+	} {
+		addresses = nil
+		for text := range strings.FieldsSeq(test.addresses) {
+			addresses = append(addresses, netip.MustParseAddr(text))
+		}
+		err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
+		var e *errdefs.Error
+		if errors.As(err, &e); (err != nil || test.want != "") && (e == nil || e.Reason != test.want) {
+			t.Errorf("%s: got %v, want %q", test.addresses, err, test.want)
+		}
+	}
+}
+
+func FuzzParseRemote(f *testing.F) {
+	for _, seed := range []string{testShare, testShare + `\a\b\`, "//server/share", `\\?\UNC\a\b`, `\\.\pipe\x`,
+		`\\a@SSL\b`, `\\localhost\IPC$`, `\\a\..`, "", `\\`, `\\a\b\\c`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		share, err := parseRemote(text)
+		var e *errdefs.Error
+		if err != nil {
+			if !errors.As(err, &e) || e.Class != errdefs.InvalidArgument {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		again, err := parseRemote(share.String() + `\`)
+		if err != nil || again.String() != share.String() {
+			t.Errorf("%q reads as %q, and that as %q, %v", text, share, again, err)
+		}
+		key := winfs.ShareKey(share.Server, share.Share)
+		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") ||
+			serverOf(key) != strings.ToLower(share.Server) {
+			t.Errorf("%q has the key %q", text, key)
+		}
+	})
+}
+
+func TestSMBErrorKeepsTheCode(t *testing.T) {
+	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
+	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause, nil)
+	var e *errdefs.Error
+	if !errors.As(err, &e) || e.Class != errdefs.Unauthenticated || e.Reason != "LOGON_FAILURE" ||
+		!errdefs.HasCode(err, win32.ERROR_LOGON_FAILURE) {
+		t.Errorf("got %#v", err)
+	}
+}
+
+// At the highest verbosity the log names shares but neither users nor passwords, whatever happens.
+func TestLogContainsNoCredentials(t *testing.T) {
+	var log bytes.Buffer
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(10)))
+	ctx := klog.NewContext(t.Context(), logger)
+	panics := false
+	n, k := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		logger.Info("kernel call", "call", call) // as a journal would
+		if panics && call.Function == "CreateSMBGlobalMapping" {
+			panic("injected")
+		}
+		return do()
+	})
+	const password = "correct-horse"
+	if err := k.SetSMBPassword("csi", password); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ user, password string }{
+		{"csi", "battery-staple"}, {`AZURE\csi`, password}, {"csi", "battery-staple"}, {"nobody-we-know", password},
+	} {
+		_ = n.SMB.NewSMBGlobalMapping(ctx, testShare, testLink, c.user, Secret(c.password))
+	}
+	if err := n.SMB.RemoveSMBGlobalMapping(ctx, testShare); err != nil {
+		t.Fatal(err)
+	}
+	panics = true
+	var e *errdefs.Error
+	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) ||
+		e.Reason != reason.Panic {
+		t.Errorf("got %v", err)
+	}
+	if err := n.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{password, "battery-staple", "AZURE", "nobody-we-know"} {
+		if strings.Contains(log.String(), word) {
+			t.Errorf("the log contains %q:\n%s", word, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "CreateSMBGlobalMapping") || !strings.Contains(log.String(), "Panic") {
+		t.Errorf("the log lacks what happened:\n%s", log.String())
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Steps is the group nodesteps: the steps of a CSI node service. The messages of the group are its arguments. A step is
+// one operation, which holds the lock of its target from its beginning to its end, and the locks of disks, volumes and
+// shares only for the phases that need them. It hands on what it has learned, and looks again through the handle that
+// is about to be written. All of it can be repeated after a failure or a crash anywhere.
+type Steps struct{ node *Node }
+
+// stepTarget parses the path at which a step changes something.
+func (n *Node) stepTarget(text, done string) (winpath.Path, error) {
+	target, err := n.targetPath(text)
+	if err == nil {
+		err = n.policy.NotWorkingDir(target, done)
+	}
+	return target, err
+}
+
+// stepAt returns the request of a step at a path. Steps that differ in any field of their messages do not join.
+func stepAt(verb string, target winpath.Path, message proto.Message) operation.Request {
+	what := operation.On(verb, operation.Path(target))
+	differs := proto.Clone(message).ProtoReflect()
+	differs.Clear(differs.Descriptor().Fields().ByName("target_path")) // in all its spellings
+	details, err := proto.MarshalOptions{Deterministic: true}.Marshal(differs.Interface())
+	what.Details, what.NoJoin = string(details), err != nil
+	return what
+}
+
+// maxText is more than a disk's marks, a target's name and a share's path have, in bytes.
+const maxText = 4096
+
+// shortTexts returns an error if one of the texts of a request is so long that it can mean nothing: it would be in
+// every line of the log about the step, and in its error.
+func shortTexts(texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxText {
+			return errdefs.InvalidArgument.Errorf(reason.InvalidArgument, "a text of the request has %d bytes, and may have %d",
+				len(text), maxText)
+		}
+	}
+	return nil
+}
+
+// makeParents makes the directories above a path.
+func (o *op) makeParents(path winpath.Path) error {
+	loc, err := o.Locate(path, winfs.Walk{Create: true})
+	if err != nil {
+		return err
+	}
+	loc.Close()
+	return nil
+}
+
+// removeEmpty removes a link, a mount point or an empty directory; none there is success. It asks no server.
+func (o *op) removeEmpty(path winpath.Path) error {
+	if err := o.rmdir(path, false); !errdefs.HasReason(err, reason.PathNotFound) {
+		return err
+	}
+	return nil
+}
+
+// recordError returns the error of a failure at the agent's records.
+func recordError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errdefs.FailedPrecondition.WrapErrorf(err, reason.NoRecords,
+		"the agent's records of shares and volumes: %v", err)
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// A foundDisk is a disk as a look at all disks found it.
+type foundDisk struct {
+	number uint32 // changes when disks come and go
+	ids    DiskIDs
+	model  string     // older versions of Windows give 16 characters
+	path   string     // of its device interface
+	place  *diskPlace // nil: it has no address
+	lun    string     // by which a driver may find it; empty: none
+}
+
+// String returns the disk with its marks, for errors.
+func (d foundDisk) String() string {
+	marks := []string{strconv.FormatUint(uint64(d.number), 10)}
+	var at DiskLocation
+	if d.place != nil {
+		at = d.place.location
+	}
+	for _, mark := range []struct{ name, value string }{
+		{"serial number", d.ids.SerialNumber}, {"page 83h", d.ids.Page83}, {"adapter", at.Adapter},
+		{"target", at.Target}, {"LUN", d.lun},
+	} {
+		if mark.value != "" {
+			marks = append(marks, mark.name+" "+mark.value)
+		}
+	}
+	return strings.Join(marks, " ")
+}
+
+func listOf(disks []foundDisk) string {
+	var texts []string
+	for _, d := range disks {
+		texts = append(texts, d.String())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// is returns the function that verifies that an open disk is the one that was found.
+func (d foundDisk) is(o *op) func(*disk) error {
+	return func(now *disk) error {
+		ids := now.ids(o.Context)
+		if ids != d.ids {
+			return errdefs.Unavailable.Errorf(reason.DiskChanged,
+				"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h "+
+					"identifier is %q and was %q. Nothing was changed; try again",
+				d.number, ids.SerialNumber, d.ids.SerialNumber, ids.Page83, d.ids.Page83)
+		}
+		if d.place == nil {
+			return nil
+		}
+		at, err := now.location()
+		if err == nil && at != d.place.location { // a clone
+			err = errdefs.Unavailable.Errorf(reason.DiskChanged,
+				"disk %d is another disk now: its address is %+v and was %+v. Nothing was changed; try again",
+				d.number, at, d.place.location)
+		}
+		return err
+	}
+}
+
+// look asks all disks for what tells one from another, by number. For LUNs, it also asks what they hold, and which of
+// them Windows needs.
+func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, error) {
+	answers, err := eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
+		if before != nil {
+			before(o, d.number)
+		}
+		return d.facts(o, luns)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var lun map[uint32]DiskLocation
+	if luns {
+		var places []diskAnswer[*diskPlace]
+		for _, a := range answers {
+			places = append(places, diskAnswer[*diskPlace]{a.number, a.value.place})
+		}
+		if lun, err = o.withLUNs(places); err != nil {
+			return nil, err
+		}
+	}
+	var disks []foundDisk
+	for _, a := range answers {
+		a.value.lun = lun[a.number].LUNID
+		disks = append(disks, a.value)
+	}
+	slices.SortFunc(disks, func(a, b foundDisk) int { return cmp.Compare(a.number, b.number) })
+	return disks, nil
+}
+
+func (d *disk) facts(o *op, luns bool) (foundDisk, error) {
+	ids, device := d.identify(o.Context)
+	found := foundDisk{number: d.number, ids: ids, path: d.path,
+		model: strings.TrimSpace(win32.DeviceText(device.ProductID))}
+	at, err := d.location()
+	switch {
+	case unknownRequest(err): // Storage Spaces and some virtual disks have no address
+		return found, nil
+	case err != nil:
+		return found, err
+	case luns:
+		found.place, err = d.placed(at, device.BusType)
+	default:
+		found.place = &diskPlace{location: at}
+	}
+	return found, err
+}
+
+// The pauses between two looks at the disks of the node.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// awaitDisk returns the one disk that fits, and waits for it as long as its caller does. Meanwhile it makes Windows
+// look for new devices; calls that wait for different disks look together, and hold nothing of what Lease keeps.
+func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
+	disks, err := read(ctx, n, operation.On("FindDisk"), func(o *op) ([]foundDisk, error) { return o.look(m.luns, nil) })
+	if err != nil {
+		return foundDisk{}, err
+	}
+	found, err := n.pick(ctx, m, disks)
+	if !errdefs.HasReason(err, reason.DiskNotFound) {
+		return found, err
+	}
+	waiting, cancel := beforeDeadline(ctx)
+	defer cancel()
+	resume := n.idle(ctx)
+	again := operation.On("FindDisk", operation.Devices)
+	again.JoinQueuedOnly = true // a look that runs may have missed the disk
+	for pause := firstPause; errdefs.HasReason(err, reason.DiskNotFound); pause = min(2*pause, lastPause) {
+		disks, failure := changeTo(waiting, n, again, func(o *op) ([]foundDisk, error) {
+			if err := o.rescanDevices(); err != nil {
+				return nil, err
+			}
+			return o.look(true, (*op).refresh)
+		})
+		if failure == nil {
+			found, failure = n.pick(waiting, m, disks)
+		}
+		if waiting.Err() == nil {
+			err = failure
+		}
+		if !errdefs.HasReason(err, reason.DiskNotFound) {
+			break
+		}
+		select {
+		case <-time.After(pause):
+		case <-waiting.Done():
+			return foundDisk{}, err
+		}
+	}
+	if err == nil {
+		err = resume()
+	}
+	return found, err
+}
+
+// idle gives up what Lease would keep for a call, until resume.
+func (n *Node) idle(ctx context.Context) (resume func() error) {
+	if n.pause == nil {
+		return func() error { return nil }
+	}
+	return n.pause(ctx)
+}
+
+// beforeDeadline returns a context that ends early enough for an answer to reach the caller.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		const longest = 2 * time.Minute
+		deadline = time.Now().Add(longest)
+	}
+	const most = 2 * time.Second
+	return context.WithDeadline(ctx, deadline.Add(-min(most, time.Until(deadline)/10)))
+}
+
+// pick returns the one disk that fits. The error for none, and for several, lists the candidates.
+func (n *Node) pick(ctx context.Context, m match, disks []foundDisk) (foundDisk, error) {
+	found := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool { return !m.fits(d) })
+	if m.among != nil && len(found) > 0 {
+		var err error
+		if found, err = m.among(ctx, n, found); err != nil {
+			return foundDisk{}, err
+		}
+	}
+	switch len(found) {
+	case 0:
+		return foundDisk{}, errdefs.NotFound.Errorf(reason.DiskNotFound,
+			"disk not found: none with %s; the node has the disks %s", m.what, listOf(disks))
+	case 1:
+		return found[0], nil
+	}
+	return foundDisk{}, errdefs.FailedPrecondition.Errorf(reason.AmbiguousDisk, "several disks match: %s: the disks %s",
+		m.what, listOf(found))
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+)
+
+// A match picks disks of a node by what a cloud or a storage system knows of them.
+type match struct {
+	what string // of a disk: "LUN 3"
+	fits func(foundDisk) bool
+	luns bool // fits looks at LUNs
+	// among chooses among the disks that fit; it may be nil.
+	among func(context.Context, *Node, []foundDisk) ([]foundDisk, error)
+}
+
+func invalidMatch(format string, args ...any) (match, error) {
+	return match{}, errdefs.InvalidArgument.Errorf(reason.InvalidArgument, format, args...)
+}
+
+// matchOf returns the match of a request by another mark than the number.
+func matchOf(r *api.StageDiskRequest) (match, error) {
+	switch disk := r.GetDisk().(type) {
+	case *api.StageDiskRequest_SerialNumber:
+		return bySerialNumber(disk.SerialNumber)
+	case *api.StageDiskRequest_Page83Id:
+		return byPage83(disk.Page83Id)
+	case *api.StageDiskRequest_Lun:
+		return byLUN(disk.Lun), nil
+	case *api.StageDiskRequest_AzureLun:
+		return byAzureLUN(disk.AzureLun), nil
+	case *api.StageDiskRequest_EbsVolumeId:
+		return byEBSVolume(disk.EbsVolumeId)
+	case *api.StageDiskRequest_GceDeviceName:
+		return byGCEDevice(disk.GceDeviceName)
+	case *api.StageDiskRequest_Eui64:
+		return byEUI64(disk.Eui64)
+	case *api.StageDiskRequest_VsphereUuid:
+		return byVSphereUUID(disk.VsphereUuid)
+	case *api.StageDiskRequest_Model:
+		return byModel(disk.Model)
+	case *api.StageDiskRequest_IscsiDisk:
+		return byISCSI(disk.IscsiDisk), nil
+	}
+	return invalidMatch("the request describes no disk")
+}
+
+// bySerialNumber picks disks whose serial number contains a text, in upper or lower case.
+func bySerialNumber(part string) (match, error) {
+	if part == "" {
+		return invalidMatch("the serial number to look for is empty")
+	}
+	lower := strings.ToLower(part)
+	return match{what: fmt.Sprintf("serial number %q", part),
+		fits: func(d foundDisk) bool { return strings.Contains(strings.ToLower(d.ids.SerialNumber), lower) }}, nil
+}
+
+func byPage83(id string) (match, error) {
+	if id == "" {
+		return invalidMatch("the page 83h identifier to look for is empty")
+	}
+	return match{what: fmt.Sprintf("page 83h identifier %q", id),
+		fits: func(d foundDisk) bool { return d.ids.Page83 == id }}, nil
+}
+
+// byLUN picks disks by their logical unit number. Only those have one by which ListDiskLocations lets drivers find a
+// disk.
+func byLUN(lun uint32) match {
+	text := strconv.FormatUint(uint64(lun), 10)
+	return match{what: "LUN " + text, luns: true, fits: func(d foundDisk) bool { return d.lun == text }}
+}
+
+// hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10,
+// with the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
+var hyperV = []string{"4d53465420202020", "6002248"}
+
+// byAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows
+// calls SAS or SCSI, and no disk with the same LUN that is reached by iSCSI or Fibre Channel. It is known by its page
+// 83h identifier; a disk that Windows' own iSCSI target serves has Microsoft's vendor in it, too. Azure's driver takes
+// any disk with that LUN, but for those at adapter 0 and those with an MBR. On sizes with NVMe alone the disk is a
+// namespace of Azure's NVMe controller: see azureNVMeLUN.
+//
+// Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations in pkg/os/disk.
+func byAzureLUN(lun uint32) match {
+	text := strconv.FormatUint(uint64(lun), 10)
+	nvme := func(d foundDisk) bool {
+		of, ok := azureNVMeLUN(d)
+		return ok && of == lun
+	}
+	return match{
+		what: fmt.Sprintf("Azure's LUN %d", lun), luns: true,
+		fits: func(d foundDisk) bool {
+			ofHyperV := slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.ids.Page83, begin) })
+			return d.lun == text && ofHyperV || d.lun == "" && nvme(d)
+		},
+		among: func(_ context.Context, _ *Node, disks []foundDisk) ([]foundDisk, error) {
+			scsi := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool { return d.lun == "" })
+			if len(scsi) > 0 {
+				return scsi, nil
+			}
+			return disks, nil
+		},
+	}
+}
+
+// azureRemote is the device path of a namespace of Azure's controller for the system disk and data disks. Its model is
+// "MSFT NVMe Accelerator v1.0"; local disks have controllers of other models. The last digits are the LUN of the
+// namespace's SCSI address.
+var azureRemote = regexp.MustCompile(`^\\\\\?\\scsi#disk&ven_nvme&prod_msft_nvme_accel[^#]*#[^#]*&0000([0-9a-f]{2})#`)
+
+// azureNVMeLUN returns the LUN with which Azure attached an NVMe disk: the LUN that Windows gives the namespace, less
+// one, since the system disk comes first. Windows gives it in the SCSI address or, where that says 0 for all disks, in
+// the device path only. Of the path, published code reads the digits as decimal, while they look hexadecimal; so a path
+// alone does only where both are the same, for the LUNs 0 to 8.
+//
+// Sources: Microsoft's "FAQ for remote NVMe disks" (enable-nvme-remote-faqs): "The SCSI logical unit has the value for
+// the portal-visible LUN ID incremented by 1"; azuredisk-csi-driver, getNVMeLunFromPath in pkg/os/disk, and its pull
+// request 3632 for addresses that say 0; azure-vm-utils, 80-azure-disk.rules, for Linux: namespace 1 is the system
+// disk, LUN n is namespace n+2.
+func azureNVMeLUN(d foundDisk) (lun uint32, ok bool) {
+	parts := azureRemote.FindStringSubmatch(strings.ToLower(d.path))
+	if parts == nil {
+		return 0, false
+	}
+	address := uint64(0)
+	if d.place != nil {
+		address, _ = strconv.ParseUint(d.place.location.LUNID, 10, 8) // it is a number
+	}
+	asHex, _ := strconv.ParseUint(parts[1], 16, 8)
+	asDecimal, err := strconv.ParseUint(parts[1], 10, 8)
+	switch {
+	case address != 0 && (address == asHex || err == nil && address == asDecimal):
+		return uint32(address) - 1, true
+	case address == 0 && asHex != 0 && err == nil && asHex == asDecimal:
+		return uint32(asHex) - 1, true
+	}
+	return 0, false
+}
+
+var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
+
+// byEBSVolume picks the disk of an EBS volume by the volume's id. The serial number is the id without its dash, on NVMe
+// followed by the namespace and a dot: vol0123456789abcdef0_00000001. The driver looks for the id anywhere in it; this
+// wants it whole, as an old, short id may be the beginning of another.
+//
+// Source: aws-ebs-csi-driver, FindDevicePath in pkg/mounter.
+func byEBSVolume(id string) (match, error) {
+	parts := ebsVolume.FindStringSubmatch(strings.ToLower(id))
+	if parts == nil {
+		return invalidMatch("EBS volume id %q does not look like vol-0123456789abcdef0", id)
+	}
+	return match{what: "EBS volume " + id, fits: func(d foundDisk) bool {
+		serial, _, _ := strings.Cut(strings.ToLower(d.ids.SerialNumber), "_")
+		return strings.TrimSuffix(serial, ".") == "vol"+parts[1]
+	}}, nil
+}
+
+// byGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name: the last word of its page 83h
+// identifier, such as "Google  persistent-disk-0".
+//
+// Source: gcp-compute-persistent-disk-csi-driver, getDiskNumberLegacy in pkg/mount-manager.
+func byGCEDevice(name string) (match, error) {
+	if len(strings.Fields(name)) != 1 {
+		return invalidMatch("device name %q is not one word", name)
+	}
+	return match{what: fmt.Sprintf("device name %q", name), fits: func(d foundDisk) bool {
+		words := strings.Fields(d.ids.Page83)
+		return len(words) > 0 && words[len(words)-1] == name
+	}}, nil
+}
+
+// byEUI64 picks the NVMe disk whose namespace has an EUI-64. It is the first half of the 16 bytes that Windows makes
+// the serial number of, such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after
+// "eui.".
+//
+// Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
+// pkg/mount-manager.
+func byEUI64(id uint64) (match, error) {
+	if id == 0 {
+		return invalidMatch("an EUI-64 of 0 means that the namespace has none")
+	}
+	want := fmt.Sprintf("%016x", id)
+	return match{what: "EUI-64 " + want, fits: func(d foundDisk) bool {
+		digits, ok := strings.CutPrefix(d.ids.Page83, "eui.")
+		if !ok {
+			digits = strings.ReplaceAll(strings.TrimSuffix(d.ids.SerialNumber, "."), "_", "")
+		}
+		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
+	}}, nil
+}
+
+// byVSphereUUID picks the virtual disk of vSphere with a UUID, such as 6000C29a-98d0-5e38-4a43-f0ef189aaf5a. Its page
+// 83h identifier is the UUID in lower case without blanks and hyphens, if the machine has disk.EnableUUID.
+//
+// Source: vsphere-csi-driver, GetDiskNumber in pkg/csi/service/mounter and FormatDiskUUID in pkg/csi/service/common.
+func byVSphereUUID(uuid string) (match, error) {
+	plain := strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(uuid))
+	if len(plain) != 32 || strings.Trim(plain, "0123456789abcdef") != "" {
+		return invalidMatch("disk UUID %q does not have 32 hexadecimal digits", uuid)
+	}
+	return match{what: "disk UUID " + uuid, fits: func(d foundDisk) bool { return d.ids.Page83 == plain }}, nil
+}
+
+// shortModel is the length of a product in SCSI's inquiry data, to which Windows before 10.0.19041 and some drivers cut
+// the 40 characters of an NVMe model.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/install/identifiers-for-scsi-devices
+const shortModel = 16
+
+// byModel picks disks by their whole model, in upper or lower case, for the local disks of a cloud's machine.
+//
+// Sources: the page "Map NVMe disks on Amazon EC2 Windows instance to volumes" of the EC2 user guide, whose script
+// looks for PROD_AMAZON_EC2_NVME in device paths; azure-vm-utils, 80-azure-disk.rules.
+func byModel(model string) (match, error) {
+	want := strings.TrimSpace(model)
+	if want == "" {
+		return invalidMatch("the model to look for is empty")
+	}
+	short := strings.TrimSpace(want[:min(len(want), shortModel)])
+	return match{what: fmt.Sprintf("model %q", model), fits: func(d foundDisk) bool {
+		return strings.EqualFold(d.model, want) || strings.EqualFold(d.model, short)
+	}}, nil
+}
+
+// byISCSI picks the logical unit of an iSCSI target to which the node is connected.
+func byISCSI(at *api.ISCSIDisk) match {
+	m := byLUN(at.GetLun())
+	m.what = fmt.Sprintf("LUN %d of target %s at %s", at.GetLun(), at.GetIqn(), at.GetTargetAddress())
+	m.among = func(ctx context.Context, n *Node, disks []foundDisk) ([]foundDisk, error) {
+		portal := TargetPortal{Address: at.GetTargetAddress(), Port: at.GetTargetPort()}
+		numbers, err := n.ISCSI.GetTargetDisks(ctx, portal, at.GetIqn())
+		return slices.DeleteFunc(disks, func(d foundDisk) bool { return !slices.Contains(numbers, d.number) }), err
+	}
+	return m
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Unstage removes what is at target_path, as the proto says. It needs no room for records, and no server.
+func (s *Steps) Unstage(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
+	target, err := s.node.stepTarget(r.GetTargetPath(), "removed")
+	if err != nil {
+		return nil, err
+	}
+	return changeTo(ctx, s.node, stepAt("Unstage", target, r), func(o *op) (*api.UnstageResponse, error) {
+		return &api.UnstageResponse{}, o.unstage(target)
+	})
+}
+
+func (o *op) unstage(target winpath.Path) error {
+	if o.node.records == nil {
+		id, err := o.unmount(target)
+		if err != nil || id == nil {
+			return err
+		}
+		return o.takeUnusedOffline(*id)
+	}
+	switch use, err := o.node.records.Use(target.String()); {
+	case err == nil:
+		return o.unstageShare(use, target)
+	case !errors.Is(err, records.ErrNone):
+		return recordError(err)
+	}
+	return o.unstageVolume(target)
+}
+
+// unstageVolume records the volume before it is unmounted, until its disk is offline. It finishes what an earlier call
+// had begun.
+func (o *op) unstageVolume(target winpath.Path) error {
+	log, at := o.node.records, target.String()
+	before, err := log.Unstaging(at)
+	if err != nil && !errors.Is(err, records.ErrNone) {
+		return recordError(err)
+	}
+	there, err := o.mountPointAt(target)
+	if err != nil {
+		return err
+	}
+	if before != "" && (there == nil || before != there.String()) {
+		if id, err := winpath.ParseVolumeID(before); err == nil { // another text is no volume's
+			if err := o.takeUnusedOffline(id); err != nil {
+				return err
+			}
+		}
+		if err := log.RemoveUnstaging(at); err != nil {
+			return recordError(err)
+		}
+	}
+	if there != nil {
+		if err := log.PutUnstaging(records.Unstaging{Volume: there.String(), Target: at}); err != nil {
+			klog.FromContext(o.Context).Error(err, "The unstaging of a volume is not recorded: if it is interrupted, the disk "+
+				"stays online", "volume", there, "path", target)
+		}
+	}
+	id, err := o.unmount(target)
+	if err == nil && id != nil {
+		err = o.takeUnusedOffline(*id)
+	}
+	if err != nil || there == nil {
+		return err
+	}
+	return recordError(log.RemoveUnstaging(at))
+}
+
+// mountPointAt returns the volume that is mounted at a path itself, and at no end of a link; nil if there is none.
+func (o *op) mountPointAt(path winpath.Path) (*winpath.VolumeID, error) {
+	at, err := o.statOf(path)
+	if errdefs.HasReason(err, reason.PathNotFound) {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := at.MountedVolume(); ok {
+		return &id, nil
+	}
+	return nil, nil //nolint:nilnil // none is an answer
+}
+
+// unmount flushes and unmounts the volume at a path, if there is one, and removes what is left there: a link, or an
+// empty directory. It returns the volume that it unmounted.
+func (o *op) unmount(target winpath.Path) (*winpath.VolumeID, error) {
+	id, err := o.mountPointAt(target)
+	if err != nil {
+		return nil, err
+	}
+	if id != nil {
+		if err := o.Phase(func() error { return o.unmountVolume(*id, target) }, operation.Volume(*id)); err != nil {
+			return nil, err
+		}
+	}
+	return id, o.removeEmpty(target)
+}
+
+// takeUnusedOffline takes the disk of a volume offline, so that it can be detached without loss, unless a volume of the
+// disk is mounted. A volume that has gone is success. A disk that Windows needs stays online, and is not going to be
+// detached.
+func (o *op) takeUnusedOffline(id winpath.VolumeID) error {
+	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
+	all, err := o.volumeExtents(id)
+	if errdefs.HasReason(err, reason.VolumeNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	disks := all.disks()
+	if len(disks) != 1 {
+		return errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
+	}
+	err = o.Phase(func() error { return o.takeDiskOffline(disks[0], id) }, operation.Disk(disks[0]))
+	if errdefs.HasReason(err, reason.VolumeNotFound, reason.DiskNotFound, reason.SystemDisk) {
+		return nil
+	}
+	return err
+}
+
+func (o *op) takeDiskOffline(number uint32, id winpath.VolumeID) error {
+	d, err := o.openDiskToChange(number, o.isDiskOf(id))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if used, err := o.hasMountedVolume(d); err != nil || used {
+		return err
+	}
+	return o.takeOffline(d)
+}
+
+// hasMountedVolume reports whether a volume of a disk is mounted, by any program. None is mounted by the agent while
+// the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
+func (o *op) hasMountedVolume(d *disk) (bool, error) {
+	layout, err := d.layout()
+	if err != nil {
+		return false, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	partitions := volumePartitions(layout)
+	volumes, known := o.hintedVolumes(d.number, partitions)
+	if dynamic := slices.ContainsFunc(layout.Partitions, isDynamic); dynamic {
+		if volumes, err = o.volumesOn(d.number); err != nil {
+			return false, err
+		}
+	} else if !known {
+		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		if err == nil && late != nil && !offline {
+			err = errdefs.Unavailable.Errorf(reason.NotAnswering,
+				"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
+				late.Number)
+		}
+		if err != nil {
+			return false, err
+		}
+		volumes = found
+	}
+	for _, v := range volumes {
+		paths, err := o.mountPoints(v.id)
+		if err != nil {
+			return false, err
+		}
+		if len(paths) > 0 {
+			klog.FromContext(o.Context).Info("A disk stays online: a volume of it is mounted", "disk", d.number,
+				"volume", v.id, "path", paths[0])
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isDynamic reports whether a partition is one of a dynamic disk, whose volumes begin anywhere in it.
+func isDynamic(p win32.Partition) bool {
+	return p.Style == win32.PARTITION_STYLE_GPT &&
+		(p.Type == win32.PartitionLDMData || p.Type == win32.PartitionLDMMetadata)
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// mounted is the volume at a path, or at the end of links there. Without one it is the zero value.
+type mounted struct {
+	id      winpath.VolumeID
+	extents extents
+	gone    bool // the volume or its disk is not present
+}
+
+// mountedAt returns what is mounted at a path. A path or volume that is not there is no error.
+func (o *op) mountedAt(path winpath.Path) (m mounted, err error) {
+	m.id, err = o.volumeMountedAt(path)
+	if errdefs.HasReason(err, reason.NotMounted, reason.LinkRefused) {
+		return mounted{}, nil
+	}
+	if err == nil {
+		m.extents, err = o.volumeExtents(m.id)
+	}
+	if m.gone = errdefs.HasReason(err, reason.VolumeNotFound, reason.VolumeGone); m.gone {
+		err = nil
+	}
+	return m, err
+}
+
+// stepSize is the size of a volume in bytes.
+type stepSize struct{ disk, fileSystem int64 }
+
+func (o *op) sizeOf(disk uint32, volume winpath.VolumeID) (size stepSize, err error) {
+	if size.disk, err = o.diskBytes(disk); err != nil {
+		return size, err
+	}
+	stats, err := o.volumeStats(volume)
+	size.fileSystem = stats.TotalBytes
+	return size, err
+}
+
+// Publish makes target_path a link to source_path, as the proto says.
+func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
+	source, err := s.node.stepTarget(r.GetSourcePath(), "linked to")
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.node.stepTarget(r.GetTargetPath(), "made a link")
+	if err != nil {
+		return nil, err
+	}
+	what := stepAt("Publish", target, r)
+	what.Arguments = "source=" + source.String()
+	return changeTo(ctx, s.node, what, func(o *op) (*api.PublishResponse, error) {
+		if err := o.makeParents(target); err != nil {
+			return nil, err
+		}
+		err := o.createSymlink(source, target)
+		if errdefs.HasReason(err, reason.PathExists) {
+			if err = o.removeEmpty(target); err == nil {
+				err = o.createSymlink(source, target)
+			}
+		}
+		return &api.PublishResponse{}, err
+	})
+}
+
+// Expand grows the volume at target_path as far as its disk allows, as the proto says.
+func (s *Steps) Expand(ctx context.Context, r *api.ExpandRequest) (*api.ExpandResponse, error) {
+	if r.GetSizeBytes() < 0 {
+		return nil, errdefs.InvalidArgument.Errorf(reason.NegativeSize, "the size %d is negative", r.GetSizeBytes())
+	}
+	target, err := s.node.targetPath(r.GetTargetPath())
+	if err != nil {
+		return nil, err
+	}
+	rescan := operation.On("RescanDevices", operation.Devices)
+	rescan.JoinQueuedOnly = true // the disk may have grown after one that runs
+	if err := s.node.change(ctx, rescan, (*op).rescanDevices); err != nil {
+		return nil, err
+	}
+	what := stepAt("Expand", target, r)
+	what.JoinQueuedOnly = true
+	return changeTo(ctx, s.node, what, func(o *op) (*api.ExpandResponse, error) {
+		size, err := o.expand(target, r.GetSizeBytes())
+		return &api.ExpandResponse{DiskBytes: size.disk, TotalBytes: size.fileSystem}, err
+	})
+}
+
+func (o *op) expand(target winpath.Path, bytes int64) (stepSize, error) {
+	id, err := o.volumeMountedAt(target)
+	if err != nil {
+		return stepSize{}, err
+	}
+	extent, err := o.singleExtent(id)
+	if err != nil {
+		return stepSize{}, err
+	}
+	size, err := o.sizeOf(extent.DiskNumber, id)
+	if err != nil {
+		return size, err
+	}
+	if size.disk < bytes {
+		return size, errdefs.OutOfRange.Errorf(reason.DiskTooSmall,
+			"the disk is too small: disk %d has %d bytes, and %d are asked for", extent.DiskNumber, size.disk, bytes)
+	}
+	if err := o.Phase(func() error { return o.resizeVolume(id, 0) }, operation.Volume(id)); err != nil {
+		return size, err
+	}
+	return o.sizeOf(extent.DiskNumber, id)
+}
+
+// The bounds of reason.NearlyFull, and the reason of a volume that must be repaired.
+const (
+	damaged         = "DISK_CORRUPT"
+	nearlyFullPart  = 20
+	nearlyFullBytes = 1 << 30
+)
+
+// GetVolume returns how the volume at target_path is, as the proto says. It changes nothing.
+func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
+	return readOf(ctx, s.node, "GetVolume", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
+}
+
+func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
+	at, err := o.statOf(path)
+	if err != nil {
+		return nil, err
+	}
+	there, err := o.mountedAt(path)
+	if err != nil {
+		return nil, err
+	}
+	v := &api.GetVolumeResponse{Message: "the volume is mounted"}
+	abnormal := func(why, format string, args ...any) (*api.GetVolumeResponse, error) {
+		v.Abnormal, v.Reason, v.Message = true, why, fmt.Sprintf(format, args...)
+		return v, nil
+	}
+	none := there.id == winpath.VolumeID{}
+	switch {
+	case none && at.Reparse != nil && o.targetExists(at, path): // a share that answers
+		return v, nil
+	case none:
+		return abnormal(reason.NotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path)
+	}
+	v.VolumeId = there.id.String()
+	if there.gone {
+		return abnormal(reason.DiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", there.id, path)
+	}
+	usage, err := o.volumeUsage(there.id)
+	switch {
+	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
+		return abnormal(damaged, "%v", err)
+	case err != nil:
+		return nil, err
+	}
+	v.TotalBytes, v.UsedBytes = usage.Total, usage.Used
+	switch {
+	case usage.Total == 0:
+		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.id,
+			path)
+	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
+		return abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
+	}
+	return v, nil
+}
+
+// GetUsage returns how full the volume or the share at target_path is, as the proto says.
+func (s *Steps) GetUsage(ctx context.Context, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
+	usage, err := s.node.Filesystem.Usage(ctx, r.GetTargetPath())
+	return &api.GetUsageResponse{TotalBytes: usage.Total, UsedBytes: usage.Used, AvailableBytes: usage.Available}, err
+}

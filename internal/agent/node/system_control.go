@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// serviceTime is how long StartService and StopService wait for the service and those that start or stop with it.
+const serviceTime = 30 * time.Second
+
+// The functions below take the caller's context as wait: its end ends the wait for all services of an operation.
+
+// pauseFor pauses once and reports whether there is still time. The first pauses of a state are short, because most
+// services are quick. They grow up to a tenth of the service's wait hint, within limits, as the page of
+// QueryServiceStatusEx advises.
+func pauseFor(wait context.Context, round int, s kernel.Service) bool {
+	longest := min(max(time.Duration(s.WaitHint)*time.Millisecond/10, 200*time.Millisecond), 2*time.Second)
+	pause := time.NewTimer(min(5*time.Millisecond<<min(round, 10), longest))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-wait.Done():
+		return false
+	}
+}
+
+// startService makes a service run. If the service is between two states, it waits.
+func (o *op) startService(wait context.Context, name string) error {
+	asked := false
+	for round := 0; ; round++ {
+		s, err := o.queryService(name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s.State == win32.SERVICE_RUNNING:
+			return nil
+		case s.State == win32.SERVICE_PAUSED:
+			return errdefs.FailedPrecondition.Errorf(reason.ServicePaused,
+				"service %s is paused; stop it first, then start it", name)
+		case s.State == win32.SERVICE_STOPPED && asked:
+			return stoppedAgain(name, s)
+		case s.State == win32.SERVICE_STOPPED && wait.Err() == nil:
+			err := o.Kernel.StartService(name)
+			if err == nil {
+				asked = true
+				continue
+			}
+			// Another program was faster, or the service has not quite stopped: the next query shows which.
+			if !errdefs.HasCode(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
+				return failService(err, "starting service "+name)
+			}
+		}
+		if !pauseFor(wait, round, s) {
+			return stillPending(wait, "start", name, s)
+		}
+	}
+}
+
+// stopService makes a service stop.
+func (o *op) stopService(wait context.Context, name string, force bool) error {
+	asked := false
+	for round := 0; ; round++ {
+		s, err := o.queryService(name)
+		if err != nil {
+			return err
+		}
+		if s.State == win32.SERVICE_STOPPED {
+			return nil
+		}
+		if s.State != win32.SERVICE_STOP_PENDING && !asked && wait.Err() == nil {
+			if err := o.stopDependents(wait, name, force); err != nil {
+				return err
+			}
+			err := o.Kernel.StopService(name)
+			switch {
+			case err == nil:
+				asked = true
+				continue
+			case errdefs.HasCode(err, win32.ERROR_SERVICE_NOT_ACTIVE, win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL,
+				win32.ERROR_DEPENDENT_SERVICES_RUNNING):
+				// It is between two states, or a dependent has started meanwhile: the next query shows which.
+			default:
+				return failService(err, "stopping service "+name)
+			}
+		}
+		if !pauseFor(wait, round, s) {
+			return stillPending(wait, "stop", name, s)
+		}
+	}
+}
+
+// stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
+// or a protected service is among them.
+func (o *op) stopDependents(wait context.Context, name string, force bool) error {
+	dependents, err := o.Kernel.DependentServices(name)
+	if err != nil {
+		return failService(err, "listing what depends on service "+name)
+	}
+	if err := o.node.mayStopDependents(name, dependents); err != nil {
+		return err
+	}
+	if len(dependents) > 0 && !force {
+		return errdefs.FailedPrecondition.Errorf(reason.DependentsRunning,
+			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
+	}
+	for _, dependent := range dependents {
+		if err := o.stopService(wait, dependent, true); err != nil {
+			var e *errdefs.Error
+			if !errors.As(err, &e) {
+				return err
+			}
+			return e.Class.WrapErrorf(err, e.Reason,
+				"service %s must wait: %s", name, e.Message)
+		}
+	}
+	return nil
+}
+
+func (o *op) queryService(name string) (kernel.Service, error) {
+	s, err := o.Kernel.QueryService(name)
+	if err != nil {
+		return s, failService(err, "asking about service "+name)
+	}
+	return s, nil
+}
+
+// stoppedAgain returns the error for a service that was started and then stopped.
+func stoppedAgain(name string, s kernel.Service) error {
+	code := win32.Errno(s.ExitCode)
+	var what string
+	switch code {
+	case 0:
+		what = "without an error"
+	case win32.ERROR_SERVICE_SPECIFIC_ERROR:
+		what = fmt.Sprintf("with its own exit code %d", s.ServiceExitCode)
+	default:
+		what = fmt.Sprintf("with exit code %d: %v", uint32(code), code)
+	}
+	e := errdefs.Internal.Errorf(reason.ServiceFailed, "service %s stopped again while it was starting, %s", name, what)
+	if code != 0 {
+		e.Err = code
+	}
+	if class, known := serviceClass(code); known {
+		e.Class = class // such as a dependency that did not start, or an account that cannot log on
+	}
+	return e
+}
+
+func stillPending(wait context.Context, verb, name string, s kernel.Service) error {
+	class := errdefs.DeadlineExceeded
+	if errors.Is(wait.Err(), context.Canceled) {
+		class = errdefs.Canceled
+	}
+	return class.WrapErrorf(wait.Err(), reason.ServicePending,
+		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
+		ServiceStatus(s.State), s.CheckPoint)
+}
+
+// failService is fail with the classes and reasons of services.
+func failService(err error, doing string) error {
+	failed := errdefs.Errorf(err, "%s", doing)
+	var e *errdefs.Error
+	var code win32.Errno
+	if !errors.As(failed, &e) || !errors.As(err, &code) {
+		return failed
+	}
+	if class, known := serviceClass(code); known {
+		e.Class = class
+	}
+	if code == win32.ERROR_SERVICE_DOES_NOT_EXIST {
+		e.Reason = reason.ServiceNotFound
+	}
+	return failed
+}
+
+// serviceClass returns the class of a code that is more specific for a service than classOf is.
+func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
+	switch code {
+	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,
+		win32.ERROR_SERVICE_DEPENDENCY_FAIL, win32.ERROR_SERVICE_DEPENDENCY_DELETED, win32.ERROR_CIRCULAR_DEPENDENCY,
+		win32.ERROR_SERVICE_MARKED_FOR_DELETE, win32.ERROR_INVALID_SERVICE_CONTROL, win32.ERROR_DEPENDENT_SERVICES_RUNNING:
+		return errdefs.FailedPrecondition, true
+	case win32.ERROR_SERVICE_DATABASE_LOCKED:
+		return errdefs.Unavailable, true
+	case win32.ERROR_SERVICE_START_HANG:
+		return errdefs.DeadlineExceeded, true
+	}
+	return errdefs.Internal, false
+}

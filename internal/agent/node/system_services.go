@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// System is the system group: the firmware's facts about the machine, and Windows services. A service is named by its
+// service name, not its display name; upper and lower case are the same.
+type System struct{ node *Node }
+
+// Service is the configuration and the state of a service.
+type Service struct {
+	DisplayName string
+	StartType   ServiceStartType
+	Status      ServiceStatus
+}
+
+// ServiceStartType is when a service starts; the numbers are those of Windows.
+type ServiceStartType uint32
+
+// ServiceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
+type ServiceStatus uint32
+
+// String returns the state in words that fit after "is".
+func (s ServiceStatus) String() string {
+	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
+		"about to pause", "paused"}
+	if int(s) >= len(words) {
+		return fmt.Sprintf("in state %d", uint32(s))
+	}
+	return words[s]
+}
+
+// GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
+// of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
+func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
+	return read(ctx, s.node, operation.On("GetBIOSSerialNumber"), func(o *op) (string, error) {
+		table, err := o.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+		if err != nil {
+			return "", errdefs.Errorf(err, "reading the SMBIOS tables")
+		}
+		smbios, err := win32.ParseSMBIOS(table)
+		serial := smbios.SystemSerialNumber()
+		switch {
+		case serial == "" && err != nil:
+			return "", errdefs.Internal.WrapErrorf(err, reason.FirmwareTableDamaged, "the SMBIOS tables are damaged: %v", err)
+		case serial == "":
+			return "", errdefs.NotFound.Errorf(reason.NoSerialNumber, "the firmware reports no serial number for the system")
+		case err != nil:
+			klog.FromContext(o.Context).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
+		}
+		return serial, nil
+	})
+}
+
+// GetService returns the configuration and the state of a service. NotFound: there is no service of that name.
+func (s *System) GetService(ctx context.Context, name string) (Service, error) {
+	if err := checkServiceName(name); err != nil {
+		return Service{}, err
+	}
+	return read(ctx, s.node, operation.On("GetService", operation.Service(name)), func(o *op) (Service, error) {
+		found, err := o.queryService(name)
+		if err != nil {
+			return Service{}, err
+		}
+		return Service{DisplayName: found.DisplayName, StartType: ServiceStartType(found.StartType),
+			Status: ServiceStatus(found.State)}, nil
+	})
+}
+
+// StartService starts a service and returns when it is running; Windows starts the services that it depends on. A
+// service that is already running is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the
+// service may still start then. FailedPrecondition: the service is disabled, paused or being removed, its account
+// cannot log on, or a service that it depends on does not start. Internal: it stopped again; the message has its exit
+// code.
+func (s *System) StartService(ctx context.Context, name string) error {
+	if err := checkServiceName(name); err != nil {
+		return err
+	}
+	return s.control(ctx, operation.On("StartService", operation.Service(name)),
+		func(o *op, wait context.Context) error { return o.startService(wait, name) })
+}
+
+// StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
+// does. While services that depend on it are running, it fails with FailedPrecondition and names them; with force it
+// stops them first, each before those that it depends on, within the same time. FailedPrecondition as well: the service
+// cannot be stopped, or it is the agent's own service or a protected one, or one of those depends on it.
+func (s *System) StopService(ctx context.Context, name string, force bool) error {
+	if err := checkServiceName(name); err != nil {
+		return err
+	}
+	return s.control(ctx, operation.On("StopService", operation.Service(name)),
+		func(o *op, wait context.Context) error {
+			if err := o.node.mayStop(name); err != nil {
+				return err
+			}
+			return o.stopService(wait, name, force)
+		})
+}
+
+// control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
+// of its own, and the second finds the service in the state that the first brought about.
+func (s *System) control(ctx context.Context, what operation.Request, f func(o *op, wait context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, serviceTime)
+	defer cancel()
+	what.NoJoin = true
+	return s.node.change(ctx, what, func(o *op) error { return f(o, limited) })
+}
+
+// ownService returns the service that the agent works for: unless that is known, the one that it usually is.
+func (n *Node) ownService() (name string) {
+	if n.service != nil {
+		name = n.service()
+	}
+	return cmp.Or(name, "csiproxy")
+}
+
+// maxServiceName is the limit of CreateServiceW, in UTF-16 units.
+const maxServiceName = 256
+
+// checkServiceName refuses a text that cannot be the name of a service, before it reaches Windows or a log.
+func checkServiceName(name string) error {
+	invalid := func(why string) error {
+		return errdefs.InvalidArgument.Errorf(reason.InvalidServiceName, "the service name %s", why)
+	}
+	switch {
+	case name == "":
+		return invalid("is empty")
+	case !utf8.ValidString(name):
+		return invalid("is not valid UTF-8")
+	case len(name) > 3*maxServiceName || len(utf16.Encode([]rune(name))) > maxServiceName:
+		return invalid("is longer than 256 characters")
+	case strings.ContainsAny(name, `\/`):
+		return invalid(fmt.Sprintf("%q has a slash", name))
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
+	}):
+		return invalid(fmt.Sprintf("%q has a control character", name))
+	}
+	return nil
+}

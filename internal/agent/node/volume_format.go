@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without
+// the trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
+type Volumes struct{ node *Node }
+
+func parseVolumeID(text string) (winpath.VolumeID, error) {
+	id, err := winpath.ParseVolumeID(text)
+	if err != nil {
+		return id, errdefs.InvalidArgument.WrapErrorf(err, reason.InvalidVolumeID, "%v", err)
+	}
+	return id, nil
+}
+
+// extents are the disk areas that a volume occupies.
+type extents win32.VolumeDiskExtents
+
+// disks returns the numbers of the disks that the extents lie on, each once.
+func (e extents) disks() []uint32 {
+	var numbers []uint32
+	for _, extent := range e {
+		if !slices.Contains(numbers, extent.DiskNumber) {
+			numbers = append(numbers, extent.DiskNumber)
+		}
+	}
+	return numbers
+}
+
+// volumeExtents asks Windows which disks a volume lies on.
+func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
+	restore, err := o.TrackObject(operation.Volume(id))
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+	extents, err := o.deviceExtents(id.Device())
+	if errdefs.IsMissing(err) {
+		return nil, winfs.VolumeNotFoundError(id, err)
+	}
+	if err != nil {
+		return nil, errdefs.Errorf(err, "asking for the disks of volume %s", id)
+	}
+	if len(extents) == 0 { // seen under Wine: an empty answer
+		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
+	}
+	return extents, nil
+}
+
+// deviceExtents asks Windows which disks a volume lies on that is named as a device.
+func (o *op) deviceExtents(device string) (extents, error) {
+	h, err := o.Kernel.OpenDevice(device, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	buffer := make([]byte, 32)
+	for {
+		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
+		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
+			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
+			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
+				buffer = make([]byte, needed)
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
+		return extents(parsed), err
+	}
+}
+
+// IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
+// means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
+func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
+	return readOf(ctx, v.node, "IsVolumeFormatted", volumeID, parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (bool, error) {
+			fileSystem, err := o.fileSystem(id)
+			return fileSystem != "", err
+		})
+}
+
+// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none. A volume that has just
+// arrived is given time to be ready.
+func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
+	var p operation.Backoff
+	name, err := o.Kernel.VolumeInformation(id.String())
+	for errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER) && p.Wait(transientTime) {
+		name, err = o.Kernel.VolumeInformation(id.String())
+	}
+	switch {
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return "", nil
+	case errdefs.IsMissing(err):
+		return "", winfs.VolumeNotFoundError(id, err)
+	case err != nil:
+		return "", errdefs.Errorf(err, "asking for the file system of volume %s", id)
+	case name == "RAW":
+		return "", nil
+	case name == "":
+		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
+			"Windows mounted volume %s but does not name its file system", id)
+	default:
+		return name, nil
+	}
+}
+
+// FormatVolume makes an NTFS file system on a blank volume: quick, with the default cluster size and no label. An empty
+// NTFS is left alone. One that holds files is refused, or, with Config.EraseOnFormat, erased: a provisioner of local
+// volumes empties a released volume with this call, and success must mean that the files are gone. A volume that holds
+// anything else, known to Windows or not, is refused.
+func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	return v.node.change(ctx, operation.On("FormatVolume", operation.Volume(id)),
+		func(o *op) error { return o.formatVolume(id, false) })
+}
+
+// formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
+// Windows' storage provider has not learned of it yet. Then it may also say failed (2, 4) or invalid parameter (5). The
+// volume is looked at again before each attempt: what made it busy may have written to it, and the attempt that failed
+// may have formatted it. To keep is to leave an NTFS as it is.
+//
+// https://github.com/pbatard/rufus/issues/386
+func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
+	var slow, fresh operation.Backoff
+	for {
+		needed, err := o.formatNeeded(id, keep)
+		if err != nil || !needed {
+			return err
+		}
+		if err = o.Kernel.FormatVolume(id.String(), "NTFS"); err == nil {
+			return nil
+		}
+		p, limit := &slow, formatTime
+		early := errdefs.HasCode(err, win32.ERROR_GEN_FAILURE, win32.ERROR_INVALID_PARAMETER)
+		if early {
+			p, limit = &fresh, freshTime
+		}
+		unknown := early || errdefs.HasCode(err, kernel.StorageCacheOutOfDate, kernel.StorageNotInCache,
+			kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT)
+		if unknown {
+			extents, lost := o.volumeExtents(id)
+			if lost != nil {
+				return lost
+			}
+			if refused := o.refuseUnwritable(id, extents.disks(), err); refused != nil {
+				return refused
+			}
+		}
+		switch {
+		case !unknown && !errdefs.HasCode(err, win32.ERROR_BUSY):
+			return errdefs.Errorf(err, "formatting volume %s", id)
+		case !p.Wait(limit):
+			return errdefs.Errorf(err, "formatting volume %s, which Windows did not do within %v", id, limit)
+		}
+		log := klog.FromContext(o.Context)
+		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)
+		if unknown {
+			if err := o.Kernel.UpdateStorageCache(); err != nil {
+				log.Info("Windows' storage provider does not look for volumes again", "err", err)
+			}
+		}
+	}
+}
+
+// formatNeeded reports whether a volume is to be formatted. It fails for one that must not be.
+func (o *op) formatNeeded(id winpath.VolumeID, keep bool) (bool, error) {
+	fileSystem, err := o.fileSystem(id)
+	if err != nil {
+		return false, err
+	}
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return false, err
+	}
+	if err := o.refuseSystemExtents(id, extents, "formatted"); err != nil {
+		return false, err
+	}
+	switch {
+	case fileSystem == "NTFS" && keep:
+		return false, nil
+	case fileSystem == "NTFS":
+		return o.eraseNeeded(id)
+	case fileSystem == "":
+		holds, err := o.volumeContent(id)
+		if err != nil {
+			return false, errdefs.Errorf(err, "looking at what volume %s holds", id)
+		}
+		if holds != "" {
+			return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
+				"volume %s is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not "+
+					"needed, overwrite all of it with zeros", id, holds)
+		}
+		return true, nil
+	default:
+		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
+			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
+	}
+}
+
+// volumeContent names the content of a volume, or returns "" when it is blank.
+func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
+	h, err := o.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+	if err != nil {
+		return "", err
+	}
+	return contentOf(h, operation.Volume(id), probesOf(length.Length))
+}

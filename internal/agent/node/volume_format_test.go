@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// unformattable is a node that formats late or never, and whose disks have more attributes than their own.
+type unformattable struct {
+	*emulated.Node
+	refusal    error
+	attributes uint64
+	attempts   int
+	succeeds   int // at this attempt; 0: never
+}
+
+func (u *unformattable) FormatVolume(name, fileSystem string) error {
+	if u.attempts++; u.attempts == u.succeeds {
+		return u.Node.FormatVolume(name, fileSystem)
+	}
+	return u.refusal
+}
+
+func (u *unformattable) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	h, err := u.Node.OpenDevice(path, access)
+	if err == nil && path == `\\.\PhysicalDrive1` {
+		h = attributedHandle{h, u}
+	}
+	return h, err
+}
+
+type attributedHandle struct {
+	kernel.Handle
+	of *unformattable
+}
+
+func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	if code == win32.IOCTL_DISK_GET_DISK_ATTRIBUTES {
+		return copy(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
+			Attributes: h.of.attributes}.Bytes()), nil
+	}
+	return h.Handle.DeviceIoControl(code, in, out)
+}
+
+// newVolume returns the volume of a partition that was just made on disk 1.
+func newVolume(t *testing.T, n *Node) string {
+	t.Helper()
+	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids[0]
+}
+
+// TestFormatAwaitsTheProvider: the volume of a new partition is formatted as soon as Windows' storage provider has
+// learned of it. Its cache is refreshed, and the volume is looked at, before each attempt.
+func TestFormatAwaitsTheProvider(t *testing.T) {
+	for _, late := range []emulated.ProviderLate{
+		emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline,
+		emulated.ProviderLateReadOnly,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			switches := emulated.DefaultSwitches()
+			switches.ProviderLate = late
+			k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			var calls []string
+			n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+				do func() error) error {
+				if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
+					calls = append(calls, call.Function)
+				}
+				return do()
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := newVolume(t, n)
+			calls = nil
+			if err := n.Volumes.FormatVolume(t.Context(), id); err != nil {
+				t.Fatalf("%s: %v", late, err)
+			}
+			if len(calls) < 8 {
+				t.Errorf("%s: the calls were %q, want several attempts", late, calls)
+			}
+			for i, call := range calls {
+				if want := []string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}[i%3]; call != want {
+					t.Fatalf("%s: the calls were %q", late, calls)
+				}
+			}
+		})
+	}
+}
+
+// TestNewVolumeIsNotReadyAtOnce: a volume that has just arrived is asked for its file system again.
+func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
+	for _, code := range []win32.Errno{win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER} {
+		synctest.Test(t, func(t *testing.T) {
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			asked := 0
+			n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+				if call.Function == "VolumeInformation" {
+					if asked++; asked <= 2 {
+						return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
+					}
+				}
+				return do()
+			}))
+			if formatted, err := n.Volumes.IsVolumeFormatted(t.Context(), newVolume(t, n)); err != nil || formatted {
+				t.Errorf("%v: formatted: %t, %v", code, formatted, err)
+			}
+		})
+	}
+}
+
+// TestFormatThatIsRefused: a refusal is retried only if it may come from a provider whose cache is old. The disk's own
+// answer counts more.
+func TestFormatThatIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal    win32.Errno
+		attributes uint64
+		class      errdefs.Class
+		reason     string
+		repeated   time.Duration // 0: it is not repeated
+	}{
+		"cache out of date":  {kernel.StorageCacheOutOfDate, 0, errdefs.Unavailable, "WIN32_40003", formatTime},
+		"not in the cache":   {kernel.StorageNotInCache, 0, errdefs.Unavailable, "WIN32_40006", formatTime},
+		"offline, it says":   {kernel.StorageDiskOffline, 0, errdefs.Unavailable, "WIN32_41003", formatTime},
+		"read-only, it says": {win32.ERROR_WRITE_PROTECT, 0, errdefs.FailedPrecondition, "WRITE_PROTECT", formatTime},
+		"busy":               {win32.ERROR_BUSY, 0, errdefs.Unavailable, "BUSY", formatTime},
+		"failed, it says":    {win32.ERROR_GEN_FAILURE, 0, errdefs.Internal, "GEN_FAILURE", freshTime},
+		"invalid, it says":   {win32.ERROR_INVALID_PARAMETER, 0, errdefs.InvalidArgument, "INVALID_PARAMETER", freshTime},
+		"offline": {kernel.StorageDiskOffline, win32.DISK_ATTRIBUTE_OFFLINE, errdefs.FailedPrecondition,
+			reason.DiskOffline, 0},
+		"read-only": {win32.ERROR_WRITE_PROTECT, win32.DISK_ATTRIBUTE_READ_ONLY, errdefs.FailedPrecondition,
+			reason.DiskReadOnly, 0},
+		"outdated, of a disk that is offline": {kernel.StorageCacheOutOfDate, win32.DISK_ATTRIBUTE_OFFLINE,
+			errdefs.FailedPrecondition, reason.DiskOffline, 0},
+		"something else": {win32.ERROR_IO_DEVICE, 0, errdefs.Unavailable, "IO_DEVICE", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, err := emulated.Open(t.TempDir(), emulated.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = k.Close() }()
+				u := &unformattable{Node: k, refusal: test.refusal}
+				n := bare(t, u)
+				id := newVolume(t, n)
+				u.attributes = test.attributes
+				begin := time.Now()
+				var e *errdefs.Error
+				if err := n.Volumes.FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class ||
+					e.Reason != test.reason {
+					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
+				}
+				if took := time.Since(begin); (u.attempts > 1) != (test.repeated > 0) || took < test.repeated ||
+					took > test.repeated+time.Second {
+					t.Errorf("%d attempts in %v", u.attempts, took)
+				}
+				u.succeeds = u.attempts + 3
+				if err := n.Volumes.FormatVolume(t.Context(), id); (err == nil) != (test.repeated > 0) {
+					t.Errorf("refused twice more: %v", err)
+				}
+			})
+		})
+	}
+}

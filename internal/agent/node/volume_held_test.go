@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// wantHeld checks that no part of the path of a call can be opened for deletion.
+func wantHeld(t *testing.T, k kernel.Kernel, call kernel.Call) {
+	t.Helper()
+	for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
+		`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
+		h, err := k.OpenFile(nil, path, kernel.OpenOptions{Access: win32.DELETE, Share: winfs.ShareAll,
+			Disposition: win32.FILE_OPEN,
+			Options:     win32.FILE_OPEN_REPARSE_POINT})
+		if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+			t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
+		}
+		if err == nil {
+			_ = h.Close()
+		}
+	}
+}
+
+// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
+// or renamed, the mount point itself included.
+func TestMountPointsAreHeld(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	calls := map[string]int{}
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
+		do func() error) error {
+		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
+			calls[call.Function]++
+			wantHeld(t, k, call)
+		}
+		return do()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(n.Disks.PartitionDisk(ctx, 1))
+	ids, err := n.Volumes.ListVolumesOnDisk(ctx, 1, 0)
+	must(err)
+	must(n.Volumes.FormatVolume(ctx, ids[0]))
+	const pod, mount = KubeletDir + `\pods\uid`, KubeletDir + `\pods\uid\volumes\mount`
+	for _, remove := range []func() error{
+		func() error { return n.Volumes.UnmountVolume(ctx, ids[0], mount) },
+		func() error { return n.Filesystem.Rmdir(ctx, mount, false) },
+		func() error { return n.Filesystem.Rmdir(ctx, pod, true) },
+		func() error { return n.Filesystem.RmdirContents(ctx, KubeletDir+`\pods`) },
+	} {
+		must(n.Volumes.MountVolume(ctx, ids[0], mount))
+		must(remove())
+	}
+	if calls["SetVolumeMountPoint"] != 4 || calls["DeleteVolumeMountPoint"] != 4 {
+		t.Errorf("the calls were %v, want each four times", calls)
+	}
+	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) > 0 {
+		t.Errorf("the mount manager lists %q, %v", paths, err)
+	}
+}
+
+// TestMountPointDeepInATree: a removal that could not move deep directories up has closed one above. A mount point
+// there is removed by its handle, never by its path.
+func TestMountPointDeepInATree(t *testing.T) {
+	deep := treePath + strings.Repeat(`\a`, winfs.MaxOpenLevels+4)
+	refused := 0
+	n, k, volumes := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		switch call.Function {
+		case "Rename":
+			refused++
+			return &kernel.Error{Function: "NtSetInformationFile", Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
+		case "DeleteVolumeMountPoint":
+			wantHeld(t, k, call)
+		}
+		return do()
+	})
+	if err := n.Volumes.MountVolume(t.Context(), volumes[0], deep); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil || refused == 0 {
+		t.Errorf("Rmdir: %v, after %d moves", err, refused)
+	}
+	if there, err := n.Filesystem.PathExists(t.Context(), treePath); err != nil || there {
+		t.Errorf("the tree is there: %t, %v", there, err)
+	}
+	if fileSystem, err := k.VolumeInformation(volumes[0]); err != nil || fileSystem != "NTFS" {
+		t.Errorf("the volume has %q, %v", fileSystem, err)
+	}
+}
+
+// TestMountPointThatMoves: while the volume of a mount point is flushed, an administrator mounts the volume on which it
+// lies elsewhere, and the path leads to another mount point. That one stays.
+func TestMountPointThatMoves(t *testing.T) {
+	const before, after, mount = KubeletDir + `\pods\before`, KubeletDir + `\pods\after`, `\tree\mount`
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := false
+	var other *Node
+	var volumes []string
+	n, k, made := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
+		if call.Function == "Flush" && other != nil && !moved {
+			moved = true
+			must(k.DeleteVolumeMountPoint(before + `\`))
+			must(other.Volumes.MountVolume(ctx, volumes[1], after))
+			must(other.Volumes.MountVolume(ctx, volumes[0], before+mount))
+		}
+		return do()
+	})
+	volumes = made
+	must(n.Volumes.MountVolume(ctx, volumes[1], before))
+	must(n.Volumes.MountVolume(ctx, volumes[0], before+mount))
+	other = bare(t, k)
+	must(n.Filesystem.Rmdir(ctx, before+`\tree`, true))
+	if there, err := other.Filesystem.PathExists(ctx, after+`\tree`); !moved || err != nil || there {
+		t.Errorf("moved: %t; the tree is there: %t, %v", moved, there, err)
+	}
+	paths, err := k.VolumePathNames(volumes[0])
+	if want := []string{before + mount + `\`}; err != nil || !slices.Equal(paths, want) {
+		t.Errorf("the mount manager lists %q, %v, want %q", paths, err, want)
+	}
+	if name, err := k.VolumeNameForMountPoint(before + mount + `\`); err != nil || name != volumes[0] {
+		t.Errorf("the other mount point leads to %q, %v", name, err)
+	}
+}
+
+// TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is
+// mounted there, so the tree does not show it, and it keeps no iSCSI target connected.
+func TestGhosts(t *testing.T) {
+	k, err := emulated.Open(t.TempDir(), emulated.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	n := bare(t, k)
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const target, mount = "iqn.2026-01.emulated:open", KubeletDir + `\pods\mount`
+	portal := TargetPortal{Address: "192.0.2.10"}
+	must(n.ISCSI.AddTargetPortal(ctx, portal))
+	_, err = n.ISCSI.DiscoverTargetPortal(ctx, portal)
+	must(err)
+	must(n.ISCSI.ConnectTarget(ctx, portal, target, ISCSILogin{}))
+	disks, err := n.ISCSI.GetTargetDisks(ctx, portal, target)
+	must(err)
+	must(n.Disks.PartitionDisk(ctx, disks[0]))
+	ids, err := n.Volumes.ListVolumesOnDisk(ctx, disks[0], 0)
+	must(err)
+	must(n.Volumes.FormatVolume(ctx, ids[0]))
+	must(n.Volumes.MountVolume(ctx, ids[0], mount))
+	var e *errdefs.Error
+	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errors.As(err, &e) || e.Reason != reason.TargetInUse {
+		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
+	}
+
+	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
+	must(err)
+	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
+		win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
+	must(errors.Join(err, h.Close()))
+	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) != 1 {
+		t.Fatalf("the mount manager lists %q, %v, want a path where nothing is", paths, err)
+	}
+	tree, err := n.Tree(ctx)
+	must(err)
+	for _, d := range tree.Disks {
+		for _, p := range d.Partitions {
+			if p.Volume != nil && p.Volume.ID == ids[0] && len(p.Volume.MountPoints) > 0 {
+				t.Errorf("the tree shows %q", p.Volume.MountPoints)
+			}
+		}
+	}
+	must(n.ISCSI.DisconnectTarget(ctx, portal, target))
+}
+
+// A program that has a working directory open for a moment is waited for, as everywhere on the way.
+func TestWorkingDirectoryOpenIsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		n, _, _ := treeNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Function == "OpenFile" && call.Object == `\\?\`+KubeletDir {
+				if opened++; opened <= 2 {
+					return &kernel.Error{Function: "NtCreateFile", Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
+				}
+			}
+			return do()
+		})
+		opened = 0
+		if err := n.Filesystem.RmdirContents(t.Context(), treePath); err != nil || opened != 3 {
+			t.Errorf("after %d openings: %v", opened, err)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
+type VolumeStats struct {
+	TotalBytes int64
+	UsedBytes  int64
+}
+
+// singleExtent returns the extent of a volume that occupies one partition, as all volumes made by this agent do.
+func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
+	all, err := o.volumeExtents(id)
+	if err != nil {
+		return win32.DiskExtent{}, err
+	}
+	if len(all) != 1 {
+		return win32.DiskExtent{}, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks,
+			"volume %s has %d extents; only volumes of one partition are supported", id, len(all))
+	}
+	return all[0], nil
+}
+
+// GetDiskNumberFromVolumeID returns the number of the disk that a volume lies on, mounted or not.
+func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string) (uint32, error) {
+	return readOf(ctx, v.node, "GetDiskNumberFromVolumeID", volumeID, parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (uint32, error) {
+			extents, err := o.volumeExtents(id)
+			if err != nil {
+				return 0, err
+			}
+			disks := extents.disks()
+			if len(disks) != 1 {
+				return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
+			}
+			return disks[0], nil
+		})
+}
+
+// GetVolumeStats returns the size of a volume's file system and how much of it is used, in bytes.
+func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeStats, error) {
+	return readOf(ctx, v.node, "GetVolumeStats", volumeID, parseVolumeID, operation.Volume, (*op).volumeStats)
+}
+
+func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
+	total, free, err := o.Kernel.DiskFreeSpace(id.String())
+	switch {
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return VolumeStats{}, nil
+	case errdefs.IsMissing(err):
+		return VolumeStats{}, winfs.VolumeNotFoundError(id, err)
+	case err != nil:
+		return VolumeStats{}, errdefs.Errorf(err, "reading the sizes of volume %s", id)
+	case free > total:
+		return VolumeStats{}, errdefs.Internal.Errorf(reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
+	}
+	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
+}
+
+// WriteVolumeCache writes the cached data of a volume to its disk.
+func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
+	id, err := parseVolumeID(volumeID)
+	if err != nil {
+		return err
+	}
+	what := operation.On("WriteVolumeCache", operation.Volume(id))
+	what.JoinQueuedOnly = true
+	return v.node.change(ctx, what, func(o *op) error { return o.FlushVolume(id) })
+}

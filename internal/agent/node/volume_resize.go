@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows if that is 0, and its file system
+// with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
+// interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A
+// volume id that consists of digits means the first data volume of that disk.
+func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
+	if sizeBytes < 0 {
+		return errdefs.InvalidArgument.Errorf(reason.NegativeSize, "size %d is negative", sizeBytes)
+	}
+	id, err := v.resizeTarget(ctx, volumeID)
+	if err != nil {
+		return err
+	}
+	what := operation.On("ResizeVolume", operation.Volume(id))
+	what.Arguments = fmt.Sprintf("%d bytes", sizeBytes)
+	what.JoinQueuedOnly = true // the disk may have grown after a running call looked
+	return v.node.change(ctx, what, func(o *op) error { return o.resizeVolume(id, sizeBytes) })
+}
+
+// resizeTarget parses the volume id. One driver passes a disk number.
+func (v *Volumes) resizeTarget(ctx context.Context, volumeID string) (winpath.VolumeID, error) {
+	if number, err := strconv.ParseUint(volumeID, 10, 32); err == nil {
+		names, err := v.ListVolumesOnDisk(ctx, uint32(number), 0)
+		if err != nil {
+			return winpath.VolumeID{}, err
+		}
+		if len(names) == 0 {
+			return winpath.VolumeID{}, errdefs.FailedPrecondition.Errorf(reason.DiskRaw, "disk %d has no volume", number)
+		}
+		volumeID = names[0]
+	}
+	return parseVolumeID(volumeID)
+}
+
+func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
+	extent, err := o.singleExtent(id)
+	if err != nil {
+		return err
+	}
+	if err := o.Lock(operation.Disk(extent.DiskNumber)); err != nil {
+		return err
+	}
+	d, err := o.openDiskToChange(extent.DiskNumber, nil)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	// Disk numbers are reused after disks are removed. Only an open disk is certain to be the one that is grown.
+	if again, err := o.singleExtent(id); err != nil {
+		return err
+	} else if again.DiskNumber != extent.DiskNumber {
+		return errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
+			extent.DiskNumber, again.DiskNumber)
+	}
+	if err := o.refuseSystemVolume(id, "resized"); err != nil {
+		return err
+	}
+	fileSystem, err := o.extensible(id)
+	if err != nil {
+		return err
+	}
+	partition, err := o.growPartition(d, extent.StartingOffset, sizeBytes)
+	if err != nil {
+		return errdefs.Errorf(err, "growing the partition of volume %s on disk %d", id, d.number)
+	}
+	if fileSystem == "" { // nothing to extend
+		return nil
+	}
+	return o.extendFileSystem(id, d.number, partition.Length)
+}
+
+// extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
+// this agent cannot extend, before the partition is grown.
+func (o *op) extensible(id winpath.VolumeID) (string, error) {
+	fileSystem, err := o.fileSystem(id)
+	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
+		err = errdefs.FailedPrecondition.Errorf(reason.CannotExtend,
+			"volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
+	}
+	return fileSystem, err
+}
+
+// extendFileSystem makes the file system fill its partition.
+func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
+	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
+	if err != nil {
+		return errdefs.Errorf(err, "opening volume %s to extend it", id)
+	}
+	defer h.Close()
+	size, err := ntfsSize(h)
+	if err != nil {
+		return errdefs.Errorf(err, "reading the size of the file system on volume %s", id)
+	}
+	if size.full(partitionLength) {
+		return nil
+	}
+	if err := o.awaitLength(h, disk, partitionLength); err != nil {
+		return errdefs.Errorf(err, "waiting for volume %s to be as long as its partition", id)
+	}
+	sectors := partitionLength / size.bytesPerSector
+	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
+	// perhaps without the last sector, where NTFS keeps its spare boot sector
+	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
+		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "extending the file system on volume %s", id)
+	}
+	return nil
+}
+
+// awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown.
+// If the time is over, the file system is extended all the same: the volume knows best whether it has room.
+func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
+	var p operation.Backoff
+	for {
+		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+		if err != nil || length.Length >= partitionLength || !o.waitForVolumes(&p, disk, growTime) {
+			return err
+		}
+	}
+}
+
+// fileSystemSize is the extent of a file system, from FSCTL_GET_NTFS_VOLUME_DATA.
+type fileSystemSize struct {
+	bytes, bytesPerSector, bytesPerCluster int64
+}
+
+func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
+	data, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	if err != nil {
+		return fileSystemSize{}, err
+	}
+	if data.BytesPerSector == 0 || data.BytesPerCluster == 0 {
+		return fileSystemSize{}, fmt.Errorf("sector size %d, cluster size %d", data.BytesPerSector, data.BytesPerCluster)
+	}
+	return fileSystemSize{
+		bytes:           data.NumberSectors * int64(data.BytesPerSector),
+		bytesPerSector:  int64(data.BytesPerSector),
+		bytesPerCluster: int64(data.BytesPerCluster),
+	}, nil
+}
+
+// full reports whether the file system fills its partition, up to a cluster and the spare boot sector.
+func (s fileSystemSize) full(partitionLength int64) bool {
+	return partitionLength-s.bytes <= s.bytesPerCluster
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// nothingMounted is the text by which the AWS EBS driver distinguishes "nothing is mounted there", which it does not
+// treat as an error, from every other failure of GetVolumeIDFromTargetPath.
+const nothingMounted = "because it does not exist"
+
+// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the directory that links lead to.
+// It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
+// at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
+func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
+	id, err := readOf(ctx, v.node, "GetVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
+		func(o *op, path winpath.Path) (string, error) {
+			id, err := o.volumeMountedAt(path)
+			if err != nil {
+				return "", err
+			}
+			return id.String(), nil
+		})
+	var failure *errdefs.Error
+	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
+		strings.Contains(failure.Message, nothingMounted) {
+		quoted := *failure // only a path in the message can contain the text
+		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
+		return "", &quoted
+	}
+	return id, err
+}
+
+func (o *op) volumeMountedAt(path winpath.Path) (winpath.VolumeID, error) {
+	at, s, err := o.Resolve(path)
+	switch {
+	case errdefs.IsMissing(err):
+		return winpath.VolumeID{}, notMounted(path, err)
+	case err != nil:
+		return winpath.VolumeID{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
+	case s.Reparse == nil:
+		return winpath.VolumeID{}, notMounted(path, nil)
+	}
+	if id, ok := s.MountedVolume(); ok {
+		return id, nil
+	}
+	return winpath.VolumeID{}, winfs.LeadsToShare(at)
+}
+
+func notMounted(path winpath.Path, err error) error {
+	return errdefs.NotFound.WrapErrorf(err, reason.NotMounted,
+		"cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted)
+}
+
+// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to. It is mounted at the path
+// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is
+// on no volume.
+func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
+	return readOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
+		(*op).volumeHolding)
+}
+
+func (o *op) volumeHolding(path winpath.Path) (string, error) {
+	loc, l, err := o.Follow(path)
+	if errdefs.IsMissing(err) {
+		return "", errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there, so no volume holds it", path)
+	}
+	if err != nil {
+		return "", errdefs.Errorf(err, "looking for the volume that holds %s", path)
+	}
+	defer loc.Close()
+	final, err := l.FinalPath(win32.VOLUME_NAME_GUID)
+	if err != nil && winfs.OnShare(l) {
+		return "", errdefs.FailedPrecondition.WrapErrorf(err, reason.OnShare,
+			"%s lies on a network share, not on a volume", path)
+	}
+	if err != nil {
+		return "", errdefs.Errorf(err, "asking which volume holds %s", path)
+	}
+	const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
+	id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
+	if err != nil {
+		return "", errdefs.Errorf(err, "asking which volume holds %s", path)
+	}
+	return id.String(), nil
+}

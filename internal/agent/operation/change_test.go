@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+)
+
+// startChange runs change in the background and returns a function that waits for its result.
+func startChange(ctx context.Context, n *Runner, request Request, f func(o *Operation) (int, error)) func() (int, error) {
+	type result struct {
+		value int
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := Change(ctx, n, request, f)
+		results <- result{value, err}
+	}()
+	return func() (int, error) { r := <-results; return r.value, r.err }
+}
+
+func TestIdenticalCallsShareOneRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		runs, proceed := 0, make(chan struct{})
+		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
+		j := On("test", Disk(1))
+		first := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		second := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		close(proceed)
+		for _, result := range []func() (int, error){first, second} {
+			if value, err := result(); value != 1 || err != nil {
+				t.Errorf("got %d, %v, want 1, nil", value, err)
+			}
+		}
+		third := startChange(t.Context(), n, j, f)
+		if value, _ := third(); value != 2 {
+			t.Errorf("a later call got run %d, want its own, 2", value)
+		}
+	})
+}
+
+func TestFreshCallDoesNotJoinRunningOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		runs, proceed := 0, make(chan struct{})
+		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
+		j := On("test", Disk(1))
+		j.JoinQueuedOnly = true
+		begun := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		queued := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		joined := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		close(proceed)
+		for i, want := range []int{1, 2, 2} {
+			if value, _ := []func() (int, error){begun, queued, joined}[i](); value != want {
+				t.Errorf("call %d got run %d, want %d", i, value, want)
+			}
+		}
+	})
+}
+
+func TestLockOutlivesCancelledCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		proceed, finished := make(chan struct{}), false
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		slow := startChange(ctx, n, On("slow", Disk(1)), func(*Operation) (int, error) {
+			<-proceed
+			finished = true
+			return 0, nil
+		})
+		_, err := slow()
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.DeadlineExceeded {
+			t.Fatalf("got %v, want DeadlineExceeded", err)
+		}
+		next := startChange(t.Context(), n, On("next", Disk(1)), func(*Operation) (int, error) {
+			if !finished {
+				t.Error("the next operation began before the abandoned one had ended")
+			}
+			return 0, nil
+		})
+		other := startChange(t.Context(), n, On("other", Disk(2)), func(*Operation) (int, error) { return 7, nil })
+		if value, err := other(); value != 7 || err != nil {
+			t.Errorf("another disk: %d, %v", value, err)
+		}
+		synctest.Wait() // the next operation waits, or it has begun
+		close(proceed)
+		if _, err := next(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOperationWithoutCallersDoesNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		proceed := make(chan struct{})
+		holder := startChange(t.Context(), n, On("holder", Disk(1)),
+			func(*Operation) (int, error) { <-proceed; return 0, nil })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		j := On("queued", Disk(1))
+		given := startChange(ctx, n, j, func(*Operation) (int, error) { t.Error("began although no caller waits"); return 0, nil })
+		synctest.Wait()
+		cancel()
+		if _, err := given(); err == nil {
+			t.Error("a cancelled call succeeded")
+		}
+		again := startChange(t.Context(), n, j, func(*Operation) (int, error) { return 5, nil })
+		synctest.Wait()
+		close(proceed)
+		if value, err := again(); value != 5 || err != nil {
+			t.Errorf("the next caller got %d, %v, want its own run", value, err)
+		}
+		_, _ = holder()
+	})
+}
+
+func TestPanicEndsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		j := On("test", Disk(1))
+		_, err := Change(t.Context(), n, j, func(*Operation) (int, error) { panic("boom") })
+		var failure *errdefs.Error
+		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
+			t.Fatalf("got %v, want Internal, PANIC", err)
+		}
+		if value, err := Change(t.Context(), n, j, func(*Operation) (int, error) { return 3, nil }); value != 3 ||
+			err != nil {
+			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
+		}
+	})
+}
+
+func TestDrainWaitsForAbandonedOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		proceed := make(chan struct{})
+		left := startChange(ctx, n, On("left", Disk(1)), func(*Operation) (int, error) { <-proceed; return 0, nil })
+		synctest.Wait()
+		cancel()
+		_, _ = left()
+		expired, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := n.Drain(expired); err == nil {
+			t.Error("drained while an operation runs")
+		}
+		close(proceed)
+		if err := n.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

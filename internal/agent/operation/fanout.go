@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+)
+
+// An operation that asks many disks or volumes asks them side by side. One that does not answer in time is left out: it
+// shows in the log and among the running operations, and does not hold up the answers of the others.
+const (
+	maxParallel = 16              // objects asked at the same time
+	childTime   = 5 * time.Second // wait for each, once its turn has come
+	minChild    = time.Second     // wait for each if the caller's time is nearly over
+)
+
+// Answer is the answer of one object.
+type Answer[T any] struct {
+	Value T
+	Err   error
+}
+
+// ForEach asks each object, side by side, and returns the answers in the order of the objects.
+func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i int) (T, error)) []Answer[T] {
+	answers := make([]Answer[T], len(objects))
+	slots := make(chan struct{}, maxParallel)
+	var asked sync.WaitGroup
+	for i, x := range objects {
+		slots <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-slots }()
+			answers[i].Value, answers[i].Err = Child(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
+			if errors.Is(answers[i].Err, errLate) {
+				klog.FromContext(o.Context).Error(nil, "An object that does not answer is left out", "object", x, "call", o.Request)
+			}
+		})
+	}
+	asked.Wait()
+	return answers
+}
+
+// errLate is the cause of Child's error when the wait for an object has ended.
+var errLate = errors.New("no answer in time")
+
+// Child asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
+// number among those asked side by side.
+func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
+	r, request := o.runner, On(o.Request.Verb, x)
+	request.Scope = o.Request.Scope
+	if err := r.refuseStuck(request, x); err != nil {
+		return value, err
+	}
+	child := &Operation{
+		Context: o.Context, Request: request, runner: r, deadline: o.deadline, child: true,
+		entry: r.tasks.Add(task{request: request, begun: true}),
+		reads: true, committed: !o.reads, // a change has begun to ask Windows
+	}
+	caller := o.caller
+	if !o.reads {
+		caller = context.WithoutCancel(caller) // a change goes on without its caller
+	}
+	var giveUp context.CancelFunc
+	child.caller, giveUp = context.WithCancel(caller)
+	defer giveUp()
+	child.Kernel = child.kernelFor(part)
+	answered := make(chan Answer[T], 1)
+	r.busy.Go(func() {
+		var a Answer[T]
+		a.Err = child.run(func() (err error) { a.Value, err = f(child); return err })
+		r.deregister(child.entry, nil)
+		answered <- a
+	})
+	wait := o.childTime()
+	limit := time.NewTimer(wait)
+	defer limit.Stop()
+	select {
+	case a := <-answered:
+		return a.Value, a.Err
+	case <-limit.C:
+	}
+	r.abandonRead(child.entry)
+	child.entry.Update(func(t *task) {
+		if t.at != (Object{}) { // the disk is known by its number meanwhile
+			x = t.at
+		}
+	})
+	text := fmt.Sprintf("%s has not answered within %v", x, wait.Round(time.Millisecond))
+	if _, oldest := r.unanswered(x, 0); oldest > wait+time.Second {
+		text += fmt.Sprintf("; an earlier call to it has hung for %v", oldest.Round(time.Second))
+	}
+	return value, errdefs.Unavailable.WrapErrorf(errLate, reason.NotAnswering, "%s", text)
+}
+
+// childTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the
+// caller gets the answers of the others, but never so short that a slow disk would be taken for a missing one.
+func (o *Operation) childTime() time.Duration {
+	if left := time.Until(o.deadline); left > 0 {
+		return max(minChild, min(childTime, left/2))
+	}
+	return childTime
+}

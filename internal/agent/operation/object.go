@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Object is something that operations work on, and that can hang or be locked on its own.
+type Object struct {
+	class lockClass
+	name  string // for people
+	fold  string // the same for all spellings; "": same as name
+}
+
+// lockClass is the class of an object. The classes are declared in the order in which an operation takes their locks;
+// within a class, locks are taken in the order of their keys. So no two operations wait for each other.
+type lockClass int
+
+const (
+	wholeNode lockClass = iota
+	deviceTree
+	initiator
+	portalClass
+	targetClass
+	pathClass
+	shareClass
+	shareContact
+	mappingList
+	volumeClass
+	diskClass
+	diskInterface
+	volumeArrival
+	serviceClass
+)
+
+// The objects that exist once.
+var (
+	Devices        = Object{class: deviceTree, name: "devices"}
+	ISCSIInitiator = Object{class: initiator, name: "iSCSI initiator"}
+	SMBMappings    = Object{class: mappingList, name: "SMB mappings"}
+)
+
+// Disk returns the object for a disk.
+func Disk(number uint32) Object {
+	return Object{class: diskClass, name: fmt.Sprintf("disk %d", number)}
+}
+
+// DeviceInterface returns the object for a disk whose number is not known yet, or for an adapter.
+func DeviceInterface(path string) Object { return Object{class: diskInterface, name: path} }
+
+// Volume returns the object for a volume.
+func Volume(id winpath.VolumeID) Object { return VolumeDevice(id.String()) }
+
+// VolumeDevice returns the object for a volume that is known by the name of its device.
+func VolumeDevice(name string) Object { return Object{class: volumeClass, name: name} }
+
+// VolumeArrival returns the object for the arrival of a disk's volumes.
+func VolumeArrival(disk uint32) Object {
+	return Object{class: volumeArrival, name: fmt.Sprintf("volumes of disk %d", disk)}
+}
+
+// Path returns the object for a path.
+func Path(p winpath.Path) Object { return Object{class: pathClass, name: p.String(), fold: p.Key()} }
+
+// Share returns the object for a share.
+func Share(key string) Object { return Object{class: shareClass, name: key} }
+
+// ShareContact returns the object for a directory on a share whose existence the server is asked about.
+func ShareContact(path string) Object {
+	return Object{class: shareContact, name: path, fold: winpath.Fold(path)}
+}
+
+// Target returns the object for an iSCSI target.
+func Target(name string) Object { return Object{class: targetClass, name: name} }
+
+// Portal returns the object for an iSCSI portal; key is the same for all its spellings.
+func Portal(name, key string) Object { return Object{class: portalClass, name: name, fold: key} }
+
+// Service returns the object for a Windows service.
+func Service(name string) Object {
+	return Object{class: serviceClass, name: name, fold: winpath.Fold(name)}
+}
+
+func (x Object) String() string { return x.name }
+
+// key returns the same text for all names of one object, and another text for objects of other classes.
+func (x Object) key() string { return strconv.Itoa(int(x.class)) + " " + cmp.Or(x.fold, x.name) }
+
+// inLockOrder returns the keys of objects, each once, in the order in which their locks are taken.
+func inLockOrder(objects []Object) []string {
+	sorted := slices.SortedFunc(slices.Values(objects), func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.key(), b.key()))
+	})
+	keys := make([]string, len(sorted))
+	for i, x := range sorted {
+		keys[i] = x.key()
+	}
+	return slices.Compact(keys)
+}

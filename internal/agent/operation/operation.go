@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
+)
+
+// Operation is a running operation as its function sees it.
+type Operation struct {
+	Context context.Context //nolint:containedctx // values and log of the first caller; see newOperation
+	Kernel  kernel.Kernel
+	Request Request
+
+	runner    *Runner
+	deadline  time.Time // of the first caller; zero: none
+	unlocks   []func()
+	caller    context.Context //nolint:containedctx // ends when nothing waits for an operation that has not begun
+	call      *call           // of a change; nil for a read
+	committed bool            // it has begun a kernel call
+	entry     *running.Entry[task]
+	reads     bool // it changes nothing
+	child     bool // of another operation, which may give it up
+	sharing   Backoff
+}
+
+// newOperation returns an operation that is about to run on behalf of a call. Its context ends only while a change has
+// not begun.
+func (r *Runner) newOperation(ctx context.Context, request Request, entry *running.Entry[task]) *Operation {
+	deadline, _ := ctx.Deadline()
+	o := &Operation{
+		Context: context.WithoutCancel(ctx), Request: request, runner: r, deadline: deadline, caller: ctx, entry: entry,
+	}
+	o.Kernel = o.kernelFor(0)
+	return o
+}
+
+// kernelFor returns the kernel for one of the objects that an operation asks side by side, whose number the interceptor
+// learns, or with 0 for an operation that asks no other.
+func (o *Operation) kernelFor(part int) kernel.Kernel {
+	config := o.runner.config
+	around := config.Interceptor
+	if around != nil && part != 0 {
+		around = func(ctx context.Context, call kernel.Call, do func() error) error {
+			call.Part = part
+			return config.Interceptor(ctx, call, do)
+		}
+	}
+	return kernel.InterceptAfter(o.Context, config.Kernel, o.Commit, around)
+}
+
+// Commit begins what cannot be given up any more; each kernel call does. It fails for an operation that was given up
+// before. A child of another operation can be given up between its kernel calls, too.
+func (o *Operation) Commit() error {
+	givenUp := (!o.committed || o.child) && o.caller.Err() != nil
+	if givenUp || !o.committed && o.call != nil && !o.runner.commit(o.call) {
+		return gaveUpRead(o.caller, o.Request)
+	}
+	o.committed = true
+	return nil
+}
+
+// run runs f and turns a panic into an error.
+func (o *Operation) run(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			klog.FromContext(o.Context).Error(nil, "Panic in an operation", "call", o.Request, "panic", fmt.Sprint(p),
+				"stack", string(debug.Stack()))
+			err = errdefs.Internal.Errorf(reason.Panic, "%s: internal error; the agent's log has the details", o.Request)
+		}
+		o.release()
+	}()
+	return f()
+}
+
+// release gives up locks and does what else is due.
+func (o *Operation) release() {
+	for _, unlock := range slices.Backward(o.unlocks) {
+		unlock()
+	}
+	o.unlocks = nil
+}
+
+// AtEnd calls f when the operation, or its phase, is over, however it ends.
+func (o *Operation) AtEnd(f func()) { o.unlocks = append(o.unlocks, f) }
+
+// Lock takes further locks for the rest of the operation, or of its phase. An operation locks nothing twice, and the
+// classes of the objects that it locks ascend.
+func (o *Operation) Lock(objects ...Object) error {
+	for _, key := range inLockOrder(objects) {
+		unlock, err := o.runner.locks.Acquire(o.Context, key)
+		if err != nil {
+			return o.GaveUp()
+		}
+		o.AtEnd(unlock)
+	}
+	return nil
+}
+
+// Phase runs a part of the operation, which holds the locks of the objects, and gives up what it takes. The objects'
+// classes come after those that the operation holds already.
+func (o *Operation) Phase(f func() error, objects ...Object) error {
+	before := o.unlocks
+	o.unlocks, o.sharing = nil, Backoff{}
+	defer func() { o.release(); o.unlocks = before }()
+	if err := o.Lock(objects...); err != nil {
+		return err
+	}
+	return f()
+}
+
+// GaveUp returns the error for an operation whose context has ended.
+func (o *Operation) GaveUp() error { return gaveUpChange(o.Context, o.Request) }
+
+func gaveUpChange(ctx context.Context, request Request) error {
+	return gaveUp(ctx, request.String(), "the operation continues in the agent, and a repeated call joins or follows it")
+}
+
+func gaveUpRead(ctx context.Context, request Request) error {
+	return gaveUp(ctx, request.String(), "Windows has not answered yet; a repeated call asks again")
+}
+
+func gaveUp(ctx context.Context, what, next string) error {
+	class, why := errdefs.Canceled, "was cancelled by the caller"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"
+	}
+	return class.WrapErrorf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
+}
+
+// Read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
+// may have looked before a change that this caller knows of. If the context ends first, the operation continues without
+// a caller; while several reads of the same object are stuck, because Windows does not answer, no more are started.
+func Read[T any](ctx context.Context, r *Runner, request Request,
+	f func(o *Operation) (T, error)) (value T, err error) {
+	for _, x := range request.stuckObjects() {
+		if err := r.refuseStuck(request, x); err != nil {
+			return value, err
+		}
+	}
+	entry, lease := r.register(ctx, request)
+	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
+	o := r.newOperation(ctx, request, entry)
+	o.reads = true
+	r.tell(request, Queued)
+	r.tell(request, Begun)
+	answered := make(chan Answer[T], 1)
+	r.busy.Go(func() {
+		var a Answer[T]
+		a.Err = o.run(func() (err error) { a.Value, err = f(o); return err })
+		r.deregister(entry, lease)
+		r.tell(request, Ended)
+		answered <- a
+	})
+	select {
+	case a := <-answered:
+		return a.Value, a.Err
+	case <-ctx.Done():
+		r.tell(request, GaveUp)
+		r.abandonRead(entry)
+		return value, gaveUpRead(ctx, request)
+	}
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
+)
+
+// Running is an operation that has not ended. It may continue after its callers have given up: a kernel call that hangs
+// shows in this way.
+type Running struct {
+	Name    string        // its verb and objects: "MountVolume(C:\dir, \\?\Volume{…}\)"
+	Age     time.Duration // since the call arrived
+	Waiting bool          // it waits for its locks and has not begun
+}
+
+// Running lists the operations that have not ended, the oldest first. An operation that asks several disks or volumes
+// side by side is listed once more for each of them that has not answered.
+func (r *Runner) Running() []Running {
+	var all []Running
+	for _, e := range r.tasks.All() {
+		one := Running{Name: e.Value.request.String(), Age: time.Since(e.Since), Waiting: !e.Value.begun}
+		if at := e.Value.at; at != (Object{}) {
+			one.Name += " at " + at.String()
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// task is an operation in the registry of those that have not ended.
+type task struct {
+	request Request
+	begun   bool
+	over    bool
+	at      Object    // the object that it has reached, if that is not its own
+	left    time.Time // when the caller of a read gave up; zero: it still waits
+}
+
+// register enters an operation in the registry and takes its lease, if there are any.
+func (r *Runner) register(ctx context.Context, request Request) (entry *running.Entry[task], lease Lease) {
+	if r.config.Lease != nil {
+		lease = r.config.Lease(ctx)
+	}
+	return r.tasks.Add(task{request: request}), lease
+}
+
+// deregister removes an operation from the registry and releases its lease.
+func (r *Runner) deregister(entry *running.Entry[task], lease Lease) {
+	entry.Update(func(t *task) { t.over = true })
+	if last := entry.Remove(); !last.left.IsZero() {
+		r.abandonedReads.Add(-1)
+	}
+	if lease != nil {
+		lease.Release()
+	}
+}

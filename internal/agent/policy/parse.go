@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// The two fields with which every file begins. The older version is accepted, with a warning: its domain is not ours.
+const (
+	APIVersion      = "csi-proxy/v1alpha1"
+	olderAPIVersion = "csi-proxy.kubernetes.io/v1alpha1"
+	Kind            = "Policy"
+)
+
+// file is a policy file.
+type file struct {
+	APIVersion string     `yaml:"apiVersion"`
+	Kind       string     `yaml:"kind"`
+	Rules      []ruleFile `yaml:"rules"`
+}
+
+type ruleFile struct {
+	Name         name         `yaml:"name"`
+	Clients      []clientFile `yaml:"clients"`
+	Methods      []name       `yaml:"methods"`
+	Directories  []name       `yaml:"directories"`
+	Services     []name       `yaml:"services"`
+	SMBServers   []name       `yaml:"smbServers"`
+	ISCSIPortals []name       `yaml:"iscsiPortals"`
+	ISCSITargets []name       `yaml:"iscsiTargets"`
+}
+
+type clientFile struct {
+	Any       *bool   `yaml:"any"`
+	SID       name    `yaml:"sid"`
+	Elevated  *bool   `yaml:"elevated"`
+	Image     name    `yaml:"image"`
+	Container name    `yaml:"container"`
+	UID       *uint32 `yaml:"uid"`
+	Cgroup    name    `yaml:"cgroup"`
+}
+
+// name is a text that is not empty: "" is a field that the file does not have.
+type name string
+
+const maxName = 1024 // bytes
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (t *name) UnmarshalYAML(decode func(any) error) error {
+	if err := decode((*string)(t)); err != nil {
+		return err
+	}
+	switch {
+	case *t == "":
+		return errors.New("it is empty")
+	case len(*t) > maxName:
+		return fmt.Errorf("it has more than %d bytes", maxName)
+	case strings.ContainsFunc(string(*t), func(r rune) bool { return r < ' ' || r == 0x7F }):
+		return errors.New("it has a control character")
+	}
+	return nil
+}
+
+// Parse parses the text of a policy file; the name is for errors, which are *strictyaml.Error.
+func Parse(name string, text []byte) (*Policy, error) {
+	var f file
+	document, err := strictyaml.Decode(name, text, &f)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{name: name, older: f.APIVersion == olderAPIVersion}
+	if err := p.read(f, document); err != nil {
+		return nil, document.Error(err)
+	}
+	return p, nil
+}
+
+func (p *Policy) read(f file, document *strictyaml.Document) error {
+	if f.APIVersion != APIVersion && !p.older {
+		return strictyaml.At(fmt.Errorf("it is %q; this agent knows %s", f.APIVersion, APIVersion), "apiVersion")
+	}
+	if f.Kind != Kind {
+		return strictyaml.At(fmt.Errorf("it is %q; this agent knows %s", f.Kind, Kind), "kind")
+	}
+	if len(f.Rules) == 0 {
+		return strictyaml.At(errors.New("a policy needs one or more"), "rules")
+	}
+	for i, one := range f.Rules {
+		r := &Rule{name: string(one.Name), line: document.Line("rules", i)}
+		if err := r.read(one); err != nil {
+			return strictyaml.At(err, "rules", i)
+		}
+		if slices.ContainsFunc(p.rules, func(before *Rule) bool { return before.name == r.name }) {
+			return strictyaml.At(fmt.Errorf("two rules have the name %q", r.name), "rules", i)
+		}
+		p.rules = append(p.rules, r)
+	}
+	return nil
+}
+
+func (r *Rule) read(f ruleFile) error {
+	for i, one := range f.Clients {
+		c, err := one.client()
+		if err != nil {
+			return strictyaml.At(err, "clients", i)
+		}
+		r.clients = append(r.clients, c)
+	}
+	for i, one := range f.Methods {
+		m, err := parseMask(string(one))
+		if err == nil && !slices.ContainsFunc(Methods(), m.matches) {
+			err = fmt.Errorf("%q selects no method of the API", one)
+		}
+		if err != nil {
+			return strictyaml.At(err, "methods", i)
+		}
+		r.methods = append(r.methods, m)
+	}
+	var directories []string
+	for i, one := range f.Directories {
+		if _, err := winpath.NewWorkingDirs([]string{string(one)}); err != nil {
+			return strictyaml.At(err, "directories", i)
+		}
+		directories = append(directories, string(one))
+	}
+	var err error
+	if r.directories, err = winpath.NewWorkingDirs(directories); err != nil {
+		return err // each was accepted before
+	}
+	for _, list := range []struct {
+		field   string
+		from    []name
+		to      *[]string
+		problem func(string) string
+		form    func(string) string
+	}{
+		{"services", f.Services, &r.services, plainName, strings.Clone},
+		{"smbServers", f.SMBServers, &r.servers, serverPattern, Lower},
+		{"iscsiPortals", f.ISCSIPortals, &r.portals, portalPattern, Lower},
+		{"iscsiTargets", f.ISCSITargets, &r.targets, targetPattern, Lower},
+	} {
+		for i, one := range list.from {
+			if problem := list.problem(string(one)); problem != "" {
+				return strictyaml.At(fmt.Errorf("%q %s", one, problem), list.field, i)
+			}
+			*list.to = append(*list.to, list.form(string(one)))
+		}
+	}
+	if f.Name == "" || len(f.Clients) == 0 || len(f.Methods) == 0 {
+		return errors.New("a rule needs a name, clients and methods")
+	}
+	return nil
+}
+
+func (f clientFile) client() (client, error) {
+	c := client{any: f.Any != nil, sid: string(f.SID), elevated: f.Elevated, container: string(f.Container),
+		uid: f.UID, cgroup: string(f.Cgroup)}
+	if f == (clientFile{}) {
+		return c, errors.New("a client is not described; any: true is every client")
+	}
+	if f.Any != nil && !*f.Any {
+		return c, errors.New("any can only be true; a rule without it is for the clients that it describes")
+	}
+	if f.Any != nil && f != (clientFile{Any: f.Any}) {
+		return c, errors.New("any stands alone: every client is meant")
+	}
+	if _, err := win32.ParseSID(c.sid); c.sid != "" && err != nil {
+		return c, strictyaml.At(fmt.Errorf("it is %q; it must be a security identifier such as S-1-5-18, not a name", c.sid),
+			"sid")
+	}
+	if f.Cgroup != "" && !strings.HasPrefix(c.cgroup, "/") {
+		return c, strictyaml.At(fmt.Errorf("it is %q; it must begin with a slash", c.cgroup), "cgroup")
+	}
+	if f.Image == "" {
+		return c, nil
+	}
+	if f.Container != "" && f.Container != transport.NoContainer {
+		return c, fmt.Errorf("image needs container: %s, which it means by itself: in a container, any program may have any "+
+			"path", transport.NoContainer)
+	}
+	path, err := winpath.Parse(string(f.Image), winpath.Options{})
+	c.image, c.directory = path, strings.HasSuffix(string(f.Image), `\`)
+	return c, strictyaml.At(err, "image")
+}

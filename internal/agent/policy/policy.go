@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// A Policy is a list of rules. The first one with a client's description is the client's rule; a client without a rule
+// may do nothing.
+type Policy struct {
+	name  string // of the file
+	older bool   // it has the older version
+	rules []*Rule
+}
+
+// A Rule is what some clients may do.
+type Rule struct {
+	name        string
+	line        int
+	clients     []client
+	methods     []mask
+	directories winpath.WorkingDirs
+	services    []string
+	servers     []string // lower case
+	portals     []string // lower case
+	targets     []string // lower case
+}
+
+// Rules returns the rules in their order.
+func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
+
+// Warnings returns what is accepted and hardly meant: an older version, and directories of rules outside every working
+// directory, where calls are refused whatever the rule says. Without working directories, they are not compared.
+func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {
+	if p.older {
+		all = append(all, fmt.Sprintf("%s: apiVersion %s is an older name; write %s", p.name, olderAPIVersion, APIVersion))
+	}
+	if len(working.Dirs()) == 0 {
+		return all
+	}
+	for _, r := range p.rules {
+		for _, dir := range r.directories.Dirs() {
+			in, err := winpath.NewWorkingDirs([]string{dir.String()})
+			_, _, inside := working.Find(dir)
+			if err == nil && !inside && !slices.ContainsFunc(working.Dirs(), func(w winpath.Path) bool {
+				_, _, below := in.Find(w)
+				return below
+			}) {
+				all = append(all, fmt.Sprintf("%s:%d: the rule %q allows %s, which is in no working directory: calls are refused "+
+					"there; see -working-dir", p.name, r.line, r.name, dir))
+			}
+		}
+	}
+	return all
+}
+
+// RuleOf returns the rule of a client. Without one, the error is the refusal of its calls.
+func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
+	for _, r := range p.rules {
+		if slices.ContainsFunc(r.clients, func(c client) bool { return c.matches(peer) }) {
+			return r, nil
+		}
+	}
+	return nil, refuse("the policy has no rule for this client (%s); the operator can add one to %s; for csi-proxyctl, "+
+		"deploy/policies/operator.yaml has it", Describe(peer), p.name)
+}
+
+// Name returns the rule's name.
+func (r *Rule) Name() string { return r.name }
+
+// Line returns the line on which the rule begins.
+func (r *Rule) Line() int { return r.line }
+
+// Method returns the refusal of a method, by its path on the wire; nil if the clients may call it.
+func (r *Rule) Method(path string) error {
+	if slices.ContainsFunc(r.methods, func(m mask) bool { return m.matches(path) }) {
+		return nil
+	}
+	return r.refuse("does not let its clients call %s; the method %s would", path, Written(path))
+}
+
+// Path returns the refusal of a path of the node; nil if it is in one of the rule's directories.
+func (r *Rule) Path(path winpath.Path) error {
+	if _, _, ok := r.directories.Find(path); ok {
+		return nil
+	}
+	return r.refuse("does not reach %s; it allows %s", path, allows("the directories", r.directories.String()))
+}
+
+// Server returns the refusal of a file server; nil if the rule allows it.
+func (r *Rule) Server(name string) error {
+	// Windows gives both characters a meaning of their own: a provider, and WebDAV.
+	if !strings.ContainsAny(name, "@;") && anyFits(r.servers, name, fitsServer) {
+		return nil
+	}
+	return r.refuse("does not reach the file server %s; it allows %s", winpath.Quote(name),
+		allows("the servers", strings.Join(r.servers, ", ")))
+}
+
+// refuse returns the refusal of a call.
+func (r *Rule) refuse(format string, args ...any) error {
+	return refuse("the policy's rule %q %s", r.name, fmt.Sprintf(format, args...))
+}
+
+func refuse(format string, args ...any) error {
+	return &errdefs.Error{Class: errdefs.PermissionDenied, Reason: reason.Policy, Message: fmt.Sprintf(format, args...)}
+}
+
+func allows(what, list string) string {
+	if list == "" {
+		return "none"
+	}
+	return what + " " + list
+}
+
+// A mask is methods as a policy selects them: a mask of names, or all that change nothing.
+type mask struct {
+	text  string
+	names methods.Mask
+	reads bool
+}
+
+// reading selects the methods that change nothing.
+const reading = "read"
+
+func parseMask(text string) (mask, error) {
+	if text == reading {
+		return mask{text: text, reads: true}, nil
+	}
+	m, err := methods.Parse(text)
+	return mask{text: text, names: m}, err
+}
+
+func (m mask) matches(path string) bool { return m.names.Match(path) || m.reads && methods.Reads(path) }
+
+// Written returns the path of a method as policies write it: disk/v1/Rescan for /v1.Disk/Rescan.
+func Written(path string) string {
+	service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	version, group, _ := strings.Cut(service, ".")
+	return strings.ToLower(group) + "/" + version + "/" + method
+}

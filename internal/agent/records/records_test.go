@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package records_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+)
+
+const share = `\\fs\share`
+
+// TestRecords: what was put is there until it is removed, in every spelling that Windows takes for the same.
+func TestRecords(t *testing.T) {
+	d := records.New(filepath.Join(t.TempDir(), "records"))
+	want := records.Use{Remote: share + `\dir`, Target: `C:\k\Über`}
+	if all, err := d.Uses(); err != nil || all != nil {
+		t.Errorf("before the first: %v, %v", all, err)
+	}
+	check(t, d.PutUse(want))
+	check(t, d.PutUse(want))
+	got, err := d.Use(`c:\K\üBER`)
+	check(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, other := range []string{"C:\\\u212a\\Über", `C:\k\Uber`} { // the Kelvin sign is no k
+		if _, err := d.Use(other); !errors.Is(err, records.ErrNone) {
+			t.Errorf("%s: got %v, want %v", other, err, records.ErrNone)
+		}
+	}
+	all, err := d.Uses()
+	check(t, err)
+	if diff := cmp.Diff([]records.Use{want}, all); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	check(t, d.PutUnstaging(records.Unstaging{Volume: "v", Target: want.Target}))
+	if volume, err := d.Unstaging(want.Target); volume != "v" || err != nil {
+		t.Errorf("the volume that is unstaged is %q, %v", volume, err)
+	}
+	for range 2 {
+		check(t, d.RemoveUse(want.Target))
+		check(t, d.RemoveUnstaging(want.Target))
+	}
+	if _, err := d.Unstaging(want.Target); !errors.Is(err, records.ErrNone) {
+		t.Errorf("after the removal: %v", err)
+	}
+}
+
+// TestPlanted: whatever is in the place of a record or a lock, reading ends, and nothing is made elsewhere.
+func TestPlanted(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	for what, plant := range planted(outside) {
+		dir := t.TempDir()
+		d := records.New(dir)
+		target := `C:\k\target`
+		check(t, d.PutUse(records.Use{Remote: share, Target: target}))
+		check(t, d.PutUnstaging(records.Unstaging{Volume: "v", Target: target}))
+		unlock, err := d.Lock(t.Context(), share)
+		check(t, err)
+		unlock()
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		check(t, err)
+		if len(files) != 3 {
+			t.Fatalf("the records are %q", files)
+		}
+		for _, file := range files {
+			check(t, os.Remove(file))
+			check(t, plant(file))
+			check(t, plant(file+".new")) // where the next record is written
+		}
+		_, errUse := d.Use(target)
+		_, errAll := d.Uses()
+		_, errUnstaging := d.Unstaging(target)
+		_, errLock := d.Lock(t.Context(), share)
+		for of, err := range map[string]error{
+			"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a lock": errLock,
+		} {
+			if err == nil && !(of == "a lock" && what == "an endless file") || errors.Is(err, records.ErrNone) {
+				t.Errorf("%s in the place of %s: %v", what, of, err)
+			}
+		}
+		if what != "a directory" {
+			check(t, d.PutUse(records.Use{Remote: share, Target: target})) // replaces it
+		}
+		if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a file was made elsewhere", what)
+		}
+	}
+}
+
+// TestNoRoom: a record that cannot be written leaves the one that was there.
+func TestNoRoom(t *testing.T) {
+	dir := t.TempDir()
+	d := records.New(dir)
+	want := records.Use{Remote: share, Target: `C:\k`}
+	check(t, d.PutUse(want))
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	check(t, err)
+	check(t, os.MkdirAll(filepath.Join(files[0]+".new", "in the way"), 0o700))
+	if err := d.PutUse(records.Use{Remote: share + `2`, Target: want.Target}); err == nil {
+		t.Error("a record was written where a directory is")
+	}
+	if got, err := d.Use(want.Target); got != want || err != nil {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+// TestLock: one caller at a time has the lock of a share, of this process and of all, and a waiting one gives up.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	for _, second := range []*records.Dir{nil, records.New(dir)} {
+		first := records.New(dir)
+		if second == nil {
+			second = first
+		}
+		unlock, err := first.Lock(t.Context(), share)
+		check(t, err)
+		other, err := second.Lock(t.Context(), share+"2")
+		check(t, err)
+		other()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := second.Lock(ctx, strings.ToUpper(share)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a second caller: %v", err)
+		}
+		unlock()
+		unlock, err = second.Lock(t.Context(), share)
+		check(t, err)
+		unlock()
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+)
+
+// authorize applies the policy's rules for client and method, before the call waits for a slot. It returns the name of
+// the client's rule. Health checks and calls in this process need no rule.
+func (p *interceptors) authorize(c *call, method string) (rule string, refusal error) {
+	if p.Policy == nil || c.conn == nil || isHealth(method) {
+		c.scope = operation.Everything()
+		return "", nil
+	}
+	r, err := p.Policy.RuleOf(c.client())
+	if err != nil {
+		return "", toStatus(err)
+	}
+	if err := r.Method(method); err != nil {
+		return r.Name(), toStatus(err)
+	}
+	c.rule, c.scope = r, operation.Within(r)
+	return r.Name(), nil
+}
+
+// ScopeOf returns what the client of the call may reach that a context belongs to: nothing without such a call.
+func ScopeOf(ctx context.Context) operation.Scope {
+	if c := callOf(ctx); c != nil {
+		return c.scope
+	}
+	return operation.Scope{}
+}
+
+// permitted applies the client's rule to what a request names. The request is the one that the handler gets: an old
+// version's has been converted, so what is checked is what acts.
+func permitted(ctx context.Context, request any) error {
+	c := callOf(ctx)
+	if c == nil || c.rule == nil {
+		return nil
+	}
+	return c.rule.Request(request.(proto.Message)) //nolint:forcetypeassert // every request is one, and any other must not pass
+}

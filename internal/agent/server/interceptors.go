@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+)
+
+// requestIDHeader is the response header with the call's id in the agent's log. It is set when the log may have a line
+// about the call: when the call failed, and at level 2.
+const requestIDHeader = "x-request-id"
+
+// interceptors are those of one endpoint.
+type interceptors struct {
+	Options
+	endpoint Endpoint
+	limits   map[string]time.Duration // by method
+	count    grpc.UnaryServerInterceptor
+}
+
+func newInterceptors(e Endpoint, o Options) *interceptors {
+	p := &interceptors{Options: o, endpoint: e, limits: map[string]time.Duration{},
+		count: o.Metrics.interceptor()}
+	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
+		for _, m := range service.Methods {
+			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
+		}
+	}
+	return p
+}
+
+// unary is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
+// that they show what the caller sees.
+func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
+	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
+		return p.recorded(ctx, request, info, next)
+	})
+}
+
+func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
+	begin := time.Now()
+	// over a socket the call has it already, see deadline
+	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
+	defer cancel()
+	ctx, c := begun(ctx, p.Logger)
+	rule, refusal := p.authorize(c, info.FullMethod)
+	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
+		Client: c.client(), Rule: rule})
+	if p.Faults != nil && p.endpoint.Group != "" {
+		next = withFaults(p.Faults, info.FullMethod, next)
+	}
+	response, err := any(nil), refusal
+	gaps := &errdefs.Gaps{}
+	if err == nil {
+		response, err = admit(errdefs.WithGaps(ctx, gaps), c, request, info, next)
+	}
+	took := time.Since(begin)
+	for _, gap := range gaps.Texts() {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, gap)) // fails only in a call without a connection
+	}
+	if err != nil || p.Logger.V(2).Enabled() {
+		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
+		p.report(ctx, c, info.FullMethod, took, err)
+	}
+	answer, _ := response.(proto.Message)
+	for _, r := range c.records {
+		r.End(answer, err)
+	}
+	return response, err
+}
+
+// admit waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a
+// node's calls hang.
+func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (_ any, err error) {
+	if c.conn == nil { // in this process
+		return handle(ctx, request, info, next)
+	}
+	done, err := c.conn.OpenCall()
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	defer done()
+	if !isHealth(info.FullMethod) {
+		c.method = path.Base(info.FullMethod)
+		if err = c.acquire(ctx); err != nil {
+			return nil, toStatus(err)
+		}
+		defer func() {
+			if c.slot != nil {
+				c.slot.Release()
+			}
+		}()
+	}
+	return handle(ctx, request, info, next)
+}
+
+// handle runs the handler. A panic ends only the call, and every error becomes a gRPC status.
+func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (response any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			response, err = nil, panicked(ctx, info.FullMethod, cause)
+		}
+	}()
+	if response, err = next(ctx, request); err != nil {
+		return nil, toStatus(err)
+	}
+	return response, nil
+}
+
+// report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold
+// secrets.
+func (p *interceptors) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
+	logger, client := klog.FromContext(ctx), c.client().String()
+	if err != nil && c.conn != nil {
+		told, leftOut := c.conn.Client().MayLog()
+		if !told {
+			return
+		}
+		if leftOut > 0 {
+			logger.Info("too many failures of this client's calls: some were left out of the log", "client",
+				client, "calls", leftOut)
+		}
+	}
+	fields := []any{"endpoint", p.endpoint.Name, "method", method, "client", client, "duration",
+		took.Round(time.Microsecond), "code", status.Code(err).String()}
+	switch status.Code(err) {
+	case codes.OK:
+		logger.V(2).Info("call served", fields...)
+	case codes.Internal, codes.DataLoss, codes.Unknown:
+		logger.Error(err, "call failed", fields...)
+	default:
+		logger.Info("call failed", append(fields, "err", status.Convert(err).Message())...)
+	}
+}

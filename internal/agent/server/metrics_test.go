@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+)
+
+// Calls are counted when they begin and when they end. Nothing that a caller invents becomes a label.
+func TestCallsAreCounted(t *testing.T) {
+	metrics, dir := server.NewMetrics(), openDir(t, t.TempDir())
+	arrived, proceed := make(chan struct{}), make(chan struct{})
+	s, err := server.Start(dir, []server.Endpoint{{Name: "fs", Group: "filesystem", Version: "v1",
+		Services: []server.Service{{
+			Name: "v1.Filesystem",
+			Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
+				func(_ context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+					switch r.GetPath() {
+					case "":
+						return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Message: "empty"}
+					case "panic":
+						panic("as asked")
+					case "wait":
+						close(arrived)
+						<-proceed
+					}
+					return &api.PathExistsResponse{}, nil
+				})},
+		}}}}, server.Options{Metrics: metrics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("unix:"+dir.Path("fs"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	call := func(path string) {
+		_, _ = api.NewFilesystemClient(conn).PathExists(t.Context(), &api.PathExistsRequest{Path: path})
+	}
+	for _, path := range []string{"", "a", "b", "panic"} {
+		call(path)
+	}
+	for _, method := range []string{"/v1.Filesystem/MadeUp", "/made.up.Service/PathExists",
+		"/v1.Filesystem/PathExists/more"} {
+		_ = conn.Invoke(t.Context(), method, &emptypb.Empty{}, &emptypb.Empty{})
+	}
+	if _, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Error(err)
+	}
+	waiting := make(chan struct{})
+	go func() { call("wait"); close(waiting) }()
+	<-arrived
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.Collectors()...)
+	expect := func(ok string) {
+		t.Helper()
+		const method = `grpc_method="PathExists",grpc_service="v1.Filesystem",grpc_type="unary"`
+		want := `
+# HELP grpc_server_handled_total Total number of RPCs completed on the server, regardless of success or failure.
+# TYPE grpc_server_handled_total counter
+grpc_server_handled_total{grpc_code="Internal",` + method + `} 1
+grpc_server_handled_total{grpc_code="InvalidArgument",` + method + `} 1
+grpc_server_handled_total{grpc_code="OK",grpc_method="Check",grpc_service="grpc.health.v1.Health",grpc_type="unary"} 1
+grpc_server_handled_total{grpc_code="OK",` + method + `} ` + ok + `
+# HELP grpc_server_started_total Total number of RPCs started on the server.
+# TYPE grpc_server_started_total counter
+grpc_server_started_total{grpc_method="Check",grpc_service="grpc.health.v1.Health",grpc_type="unary"} 1
+grpc_server_started_total{` + method + `} 5
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "grpc_server_started_total",
+			"grpc_server_handled_total"); err != nil {
+			t.Error(err)
+		}
+	}
+	expect("2")
+	close(proceed)
+	<-waiting
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect("3")
+	if n, err := testutil.GatherAndCount(registry, "grpc_server_handling_seconds"); n != 2 || err != nil {
+		t.Errorf("there are durations of %d methods, want 2 (%v)", n, err)
+	}
+}

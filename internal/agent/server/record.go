@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+)
+
+// A Record is called when a call begins and returns the CallRecord for the rest of it; nil: the call is not recorded.
+type Record func(RecordedCall) CallRecord
+
+// RecordedCall is a call that begins.
+type RecordedCall struct {
+	RequestID string
+	Endpoint  string // "csi-proxy-disk-v1"
+	Method    string // "/v1.Disk/ListDiskIDs"
+	Client    transport.Peer
+	Rule      string // of the policy; "" without a policy, and if no rule is for the client
+}
+
+// A CallRecord records one call.
+type CallRecord interface {
+	// Request gets the decoded request, if it could be read: for a mapped method the message of the version that was
+	// called, otherwise that of the newest version. The message does not change any more.
+	Request(message proto.Message)
+	// End gets the outcome, once. The response, nil after an error, does not change any more.
+	End(response proto.Message, err error)
+}
+
+// record starts the records of a call that begins.
+func (c *call) record(all []Record, begins RecordedCall) {
+	for _, r := range all {
+		if one := r(begins); one != nil {
+			c.records = append(c.records, one)
+		}
+	}
+}
+
+// recordRequest wraps decode to hand the request to the call's records: interceptors do not see it, see
+// Service.description.
+func recordRequest(ctx context.Context, decode func(any) error) func(any) error {
+	return func(request any) error {
+		if err := decode(request); err != nil {
+			return err
+		}
+		if message, ok := request.(proto.Message); ok {
+			for _, r := range callOf(ctx).records {
+				r.Request(message)
+			}
+		}
+		return nil
+	}
+}

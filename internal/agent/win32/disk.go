@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+
+// FixedMedia is the MediaType of hard disks in DiskGeometry.
+const FixedMedia = 12
+
+// DiskGeometry is DISK_GEOMETRY, the output of IOCTL_DISK_UPDATE_DRIVE_SIZE. On today's disks only BytesPerSector has a
+// meaning.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry
+type DiskGeometry struct {
+	Cylinders         int64
+	MediaType         uint32 // FixedMedia
+	TracksPerCylinder uint32
+	SectorsPerTrack   uint32
+	BytesPerSector    uint32
+}
+
+// Bytes encodes a DISK_GEOMETRY, 24 bytes.
+func (g DiskGeometry) Bytes() []byte { return cstruct.Encode(g) }
+
+// DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry_ex
+type DiskGeometryEx struct {
+	Cylinders         int64
+	MediaType         uint32 // FixedMedia
+	TracksPerCylinder uint32
+	SectorsPerTrack   uint32
+	BytesPerSector    uint32
+	DiskSize          int64   // bytes
+	_                 [8]byte // Data: partition and detection information, which is not used here
+}
+
+// Bytes encodes a DISK_GEOMETRY_EX, 40 bytes, with an empty Data.
+func (g DiskGeometryEx) Bytes() []byte { return cstruct.Encode(g) }
+
+// ParseDiskGeometryEx decodes the output of IOCTL_DISK_GET_DRIVE_GEOMETRY_EX; it needs the 32 bytes before Data.
+func ParseDiskGeometryEx(in []byte) (DiskGeometryEx, error) {
+	return cstruct.Parse[DiskGeometryEx]("DISK_GEOMETRY_EX", in, 32)
+}
+
+// LengthInformation is GET_LENGTH_INFORMATION, the size of a disk or volume in bytes.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-get_length_information
+type LengthInformation struct {
+	Length int64
+}
+
+// Bytes encodes a GET_LENGTH_INFORMATION, 8 bytes.
+func (l LengthInformation) Bytes() []byte { return cstruct.Encode(l) }
+
+// ParseLengthInformation decodes the output of IOCTL_DISK_GET_LENGTH_INFO.
+func ParseLengthInformation(in []byte) (LengthInformation, error) {
+	return cstruct.Parse[LengthInformation]("GET_LENGTH_INFORMATION", in, 8)
+}
+
+// Disk attributes.
+const (
+	DISK_ATTRIBUTE_OFFLINE   = 0x1
+	DISK_ATTRIBUTE_READ_ONLY = 0x2
+)
+
+// GetDiskAttributes is GET_DISK_ATTRIBUTES.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-get_disk_attributes
+type GetDiskAttributes struct {
+	Version    uint32 // the structure's size, 16
+	_          uint32 // Reserved1
+	Attributes uint64 // DISK_ATTRIBUTE_OFFLINE, DISK_ATTRIBUTE_READ_ONLY
+}
+
+// SizeofGetDiskAttributes is the Version of GetDiskAttributes.
+const SizeofGetDiskAttributes = 16
+
+// Bytes encodes a GET_DISK_ATTRIBUTES, 16 bytes.
+func (a GetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }
+
+// ParseGetDiskAttributes decodes the output of IOCTL_DISK_GET_DISK_ATTRIBUTES.
+func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {
+	return cstruct.Parse[GetDiskAttributes]("GET_DISK_ATTRIBUTES", in, SizeofGetDiskAttributes)
+}
+
+// SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the
+// Version; published code sends the size of this structure, 40.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-set_disk_attributes
+type SetDiskAttributes struct {
+	Version        uint32
+	Persist        bool // keep the setting across restarts
+	_              [3]byte
+	Attributes     uint64 // the new values of the bits in AttributesMask
+	AttributesMask uint64
+	_              [4]uint32 // Reserved2
+}
+
+// SizeofSetDiskAttributes is one of the two values that Windows may expect as the Version of SetDiskAttributes.
+const SizeofSetDiskAttributes = 40
+
+// Bytes encodes a SET_DISK_ATTRIBUTES, 40 bytes.
+func (a SetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"math"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the attributes
+// unchanged.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_basic_info
+type FileBasic struct {
+	CreationTime   int64
+	LastAccessTime int64
+	LastWriteTime  int64
+	ChangeTime     int64
+	Attributes     uint32
+	_              uint32
+}
+
+// Bytes encodes a FILE_BASIC_INFO, 40 bytes.
+func (f FileBasic) Bytes() []byte { return cstruct.Encode(f) }
+
+// SizeofFileBasic is the size in bytes of a FILE_BASIC_INFO.
+const SizeofFileBasic = 40
+
+// ParseFileBasic decodes a FILE_BASIC_INFO.
+func ParseFileBasic(in []byte) (FileBasic, error) {
+	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, SizeofFileBasic)
+}
+
+// FileStandard is FILE_STANDARD_INFO.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
+type FileStandard struct {
+	AllocationSize int64 // bytes
+	EndOfFile      int64 // bytes
+	NumberOfLinks  uint32
+	DeletePending  bool
+	Directory      bool
+	_              [2]byte
+}
+
+// Bytes encodes a FILE_STANDARD_INFO, 24 bytes.
+func (f FileStandard) Bytes() []byte { return cstruct.Encode(f) }
+
+// ParseFileStandard decodes a FILE_STANDARD_INFO; it needs the 22 bytes before the padding.
+func ParseFileStandard(in []byte) (FileStandard, error) {
+	return cstruct.Parse[FileStandard]("FILE_STANDARD_INFO", in, 22)
+}
+
+// FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
+// FILE_ATTRIBUTE_REPARSE_POINT.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_attribute_tag_info
+type FileAttributeTag struct {
+	Attributes uint32
+	ReparseTag uint32
+}
+
+// Bytes encodes a FILE_ATTRIBUTE_TAG_INFO, 8 bytes.
+func (f FileAttributeTag) Bytes() []byte { return cstruct.Encode(f) }
+
+// ParseFileAttributeTag decodes a FILE_ATTRIBUTE_TAG_INFO.
+func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
+	return cstruct.Parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
+}
+
+// FileID is FILE_ID_INFO. Two handles with the same value are open on the same file.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_id_info
+type FileID struct {
+	VolumeSerialNumber uint64
+	ID                 [16]byte
+}
+
+// Bytes encodes a FILE_ID_INFO, 24 bytes.
+func (f FileID) Bytes() []byte { return cstruct.Encode(f) }
+
+// ParseFileID decodes a FILE_ID_INFO.
+func ParseFileID(in []byte) (FileID, error) { return cstruct.Parse[FileID]("FILE_ID_INFO", in, 24) }
+
+// FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
+// handle is closed.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
+func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }
+
+// FileDispositionEx encodes FILE_DISPOSITION_INFO_EX for FileDispositionInfoEx: FILE_DISPOSITION_FLAG_DELETE and so on.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
+func FileDispositionEx(flags uint32) []byte { return cstruct.Encode(flags) }
+
+// FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never
+// replaces what has the name already.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
+type FileRename struct {
+	RootDirectory uint64 // a handle of the new directory
+	Name          string // without a path
+}
+
+const sizeofFileRename = 24
+
+// Bytes encodes a FILE_RENAME_INFORMATION: the whole structure, and the name from its last field on.
+func (f FileRename) Bytes() []byte {
+	const offsetName = 20 // FileName
+	name := cstruct.EncodeUTF16(f.Name)
+	b := make(cstruct.Buffer, sizeofFileRename+len(name)) // the least that Windows takes
+	b.PutU64(8, f.RootDirectory)                          // RootDirectory
+	b.PutU32(16, uint32(len(name)))                       // FileNameLength
+	copy(b[offsetName:], name)
+	return b
+}
+
+// FileFsFullSize is FILE_FS_FULL_SIZE_INFORMATION: the size of a file system, in allocation units. The total and what
+// is available to the caller obey a quota.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_fs_full_size_information
+type FileFsFullSize struct {
+	TotalAllocationUnits           int64
+	CallerAvailableAllocationUnits int64
+	ActualAvailableAllocationUnits int64
+	SectorsPerAllocationUnit       uint32
+	BytesPerSector                 uint32
+}
+
+// SizeofFileFsFullSize is the size in bytes of a FILE_FS_FULL_SIZE_INFORMATION.
+const SizeofFileFsFullSize = 32
+
+// Bytes encodes a FILE_FS_FULL_SIZE_INFORMATION, 32 bytes.
+func (f FileFsFullSize) Bytes() []byte { return cstruct.Encode(f) }
+
+// ParseFileFsFullSize decodes a FILE_FS_FULL_SIZE_INFORMATION.
+func ParseFileFsFullSize(in []byte) (FileFsFullSize, error) {
+	return cstruct.Parse[FileFsFullSize]("FILE_FS_FULL_SIZE_INFORMATION", in, SizeofFileFsFullSize)
+}
+
+// Space returns the size and what is available to the caller, in bytes. It reports false for sizes that contradict each
+// other: a file server decides on them.
+func (f FileFsFullSize) Space() (total, available int64, ok bool) {
+	unit := uint64(f.SectorsPerAllocationUnit) * uint64(f.BytesPerSector)
+	if unit == 0 || f.CallerAvailableAllocationUnits < 0 || f.TotalAllocationUnits < f.CallerAvailableAllocationUnits ||
+		uint64(f.TotalAllocationUnits) > math.MaxInt64/unit {
+		return 0, 0, false
+	}
+	return f.TotalAllocationUnits * int64(unit), f.CallerAvailableAllocationUnits * int64(unit), true
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+	"github.com/google/go-cmp/cmp"
+
+	. "github.com/kubernetes-csi/csi-proxy/internal/agent/win32" //nolint:revive // its tables are full of these names
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// golden holds the C compilers' values: testdata/golden/layout.txt, made by testdata/abi/make.sh.
+type golden struct {
+	constants map[string]uint64
+	sizes     map[string]int
+	offsets   map[string]int
+	objects   map[string][]byte
+}
+
+func readGolden(t *testing.T) golden {
+	t.Helper()
+	text, err := os.ReadFile("testdata/golden/layout.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := golden{map[string]uint64{}, map[string]int{}, map[string]int{}, map[string][]byte{}}
+	object := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		if content, ok := strings.CutPrefix(line, "\t"); ok {
+			b, err := hex.DecodeString(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.objects[object] = append(g.objects[object], b...)
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			t.Fatalf("line %q", line)
+		}
+		if object = fields[1]; fields[0] == "bytes" {
+			continue
+		}
+		v, err := strconv.ParseUint(fields[2], 0, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch fields[0] {
+		case "const":
+			g.constants[object] = v
+		case "size":
+			g.sizes[object] = int(v)
+		case "offset":
+			g.offsets[object] = int(v)
+		}
+	}
+	return g
+}
+
+var (
+	exampleGUID1 = guid.GUID{Data1: 0x01020304, Data2: 0x0506, Data3: 0x0708,
+		Data4: [8]byte{9, 10, 11, 12, 13, 14, 15, 16}}
+	exampleGUID2 = guid.GUID{Data1: 0x21222324, Data2: 0x2526, Data3: 0x2728,
+		Data4: [8]byte{0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30}}
+	exampleGUID3 = guid.GUID{Data1: 0x41424344, Data2: 0x4546, Data3: 0x4748,
+		Data4: [8]byte{0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50}}
+)
+
+// goldenValue is a Go value that must encode to an object of layout.c and, unless parse is nil, decode from it.
+type goldenValue struct {
+	object string
+	value  any
+	bytes  []byte
+	parse  func([]byte) (any, error)
+}
+
+// is makes a goldenValue of a type that has Bytes.
+func is[T interface{ Bytes() []byte }](object string, value T, parse func([]byte) (T, error)) goldenValue {
+	return goldenValue{object, value, value.Bytes(), func(b []byte) (any, error) { return parse(b) }}
+}
+
+// as makes a goldenValue of a type that package deviceside encodes.
+func as[T any](object string, value T, encode func(T) []byte, parse func([]byte) (T, error)) goldenValue {
+	return number(object, value, encode(value), parse)
+}
+
+// number makes a goldenValue of a structure that is a plain number in Go.
+func number[T any](object string, value T, bytes []byte, parse func([]byte) (T, error)) goldenValue {
+	return goldenValue{object, value, bytes, func(b []byte) (any, error) { return parse(b) }}
+}
+
+var goldenValues = []goldenValue{
+	is("storage_device_number", StorageDeviceNumber{0x11121314, 0x21222324, 0x31323334}, ParseStorageDeviceNumber),
+	is("storage_property_query", StoragePropertyQuery{PropertyID: StorageDeviceIdProperty,
+		QueryType: PropertyExistsQuery},
+		deviceside.ParseStoragePropertyQuery),
+	as("storage_device", StorageDevice{
+		DeviceType: 0x11, DeviceTypeModifier: 0x12, Removable: true, CommandQueueing: true, BusType: BusTypeNvme,
+		VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
+	}, deviceside.StorageDevice, ParseStorageDevice),
+	as("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, deviceside.StorageDevice,
+		ParseStorageDevice),
+	as("storage_adapter", StorageAdapter{BusType: BusTypeSas}, deviceside.StorageAdapter, ParseStorageAdapter),
+	as("storage_device_id", StorageDeviceID{Identifiers: []StorageIdentifier{
+		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
+		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
+		{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
+	}}, deviceside.StorageDeviceID, ParseStorageDeviceID),
+	as("storage_device_unique_id", StorageUniqueID{
+		DeviceID: deviceside.StorageDeviceID(StorageDeviceID{Identifiers: []StorageIdentifier{
+			{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
+			{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
+			{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
+		}}),
+		Device: deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
+	}, deviceside.StorageUniqueID, ParseStorageUniqueID),
+	as("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, deviceside.SCSIAddress, ParseSCSIAddress),
+	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344,
+		0x51525354}, deviceside.ParseDiskGeometry),
+	is("disk_geometry_ex", DiskGeometryEx{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
+		TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344, BytesPerSector: 0x51525354,
+		DiskSize: 0x6162636465666768}, ParseDiskGeometryEx),
+	is("length_information", LengthInformation{0x1112131415161718}, ParseLengthInformation),
+	is("get_disk_attributes", GetDiskAttributes{Version: SizeofGetDiskAttributes,
+		Attributes: 0x2122232425262701}, ParseGetDiskAttributes),
+	is("set_disk_attributes", SetDiskAttributes{Version: SizeofSetDiskAttributes, Persist: true,
+		Attributes: 0x2122232425262702, AttributesMask: 0x3132333435363738}, deviceside.ParseSetDiskAttributes),
+	is("drive_layout_gpt", DriveLayout{
+		Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1,
+		StartingUsableOffset: 0x1112131415161718, UsableLength: 0x2122232425262728, MaxPartitionCount: 0x31323334,
+		Partitions: []Partition{
+			{
+				Style: PARTITION_STYLE_GPT, StartingOffset: 0x4142434445464748, Length: 0x5152535455565758, Number: 0x61626364,
+				Rewrite: true, Type: PartitionMSR, ID: exampleGUID2, Attributes: 0x7172737475767778,
+				Name: "Microsoft reserved partition",
+			},
+			{
+				Style: PARTITION_STYLE_GPT, StartingOffset: 17408, Length: 1 << 20, Number: 2, Service: true,
+				Type: PartitionBasicData, ID: exampleGUID3, Attributes: GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER,
+				Name: "0123456789abcdefghijklmnopqrstuvw\U0001F4BE\xED\xA0\x80",
+			},
+			{Style: PARTITION_STYLE_RAW},
+		},
+	}, ParseDriveLayout),
+	is("drive_layout_mbr", DriveLayout{
+		Style: PARTITION_STYLE_MBR, Signature: 0x11121314, CheckSum: 0x21222324,
+		Partitions: []Partition{
+			{
+				Style: PARTITION_STYLE_MBR, StartingOffset: 0x4142434445464748, Length: 0x5152535455565758, Number: 0x61626364,
+				Rewrite: true, MBRType: 7, Boot: true, HiddenSectors: 0x71727374, MBRID: exampleGUID2,
+			},
+			{Style: PARTITION_STYLE_MBR, MBRType: 0x83, Recognized: true},
+			{Style: PARTITION_STYLE_MBR},
+		},
+	}, ParseDriveLayout),
+	is("create_disk_gpt", CreateDisk{Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1, MaxPartitionCount: 0x11121314},
+		deviceside.ParseCreateDisk),
+	is("create_disk_mbr", CreateDisk{Style: PARTITION_STYLE_MBR, Signature: 0x21222324}, deviceside.ParseCreateDisk),
+	is("grow_partition", GrowPartition{Number: 0x11121314, BytesToGrow: 0x2122232425262728}, deviceside.ParseGrowPartition),
+	as("volume_disk_extents", VolumeDiskExtents{
+		{DiskNumber: 0x11121314, StartingOffset: 0x2122232425262728, Length: 0x3132333435363738},
+		{DiskNumber: 0x41424344, StartingOffset: 0x5152535455565758, Length: 0x6162636465666768},
+	}, deviceside.VolumeDiskExtents, ParseVolumeDiskExtents),
+	is("ntfs_volume_data", NTFSVolumeData{
+		0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x5152535455565758,
+		0x61626364, 0x65666768, 0x71727374, 0x75767778,
+		0x0182838485868788, 0x0192939495969798, 0x01a2a3a4a5a6a7a8, 0x01b2b3b4b5b6b7b8, 0x01c2c3c4c5c6c7c8,
+	}, ParseNTFSVolumeData),
+	number("extend_volume", 0x1112131415161718, ExtendVolume(0x1112131415161718), deviceside.ParseExtendVolume),
+	is("reparse_mount_point", ReparsePoint{
+		Tag: IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}\`,
+	}, ParseReparsePoint),
+	is("reparse_symlink", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\dir`, PrintName: `C:\dir`},
+		ParseReparsePoint),
+	is("reparse_symlink_relative", ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: `..\a`, PrintName: "bc",
+		Relative: true}, ParseReparsePoint),
+	is("reparse_microsoft", ReparsePoint{Tag: IO_REPARSE_TAG_LX_SYMLINK, Raw: []byte("\x02\x00\x00\x00/tmp")},
+		ParseReparsePoint),
+	is("reparse_foreign", ReparsePoint{Tag: 0x42, GUID: exampleGUID1, Raw: []byte{1, 2, 3, 4, 5, 6, 7, 8}},
+		ParseReparsePoint),
+	number("delete_reparse_point", uint32(IO_REPARSE_TAG_MOUNT_POINT), DeleteReparsePoint(IO_REPARSE_TAG_MOUNT_POINT),
+		deviceside.ParseDeleteReparsePoint),
+	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`},
+		deviceside.ParseVolumeMountPoint),
+	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
+		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
+	is("file_standard_pending", FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
+		NumberOfLinks: 0x31323334, DeletePending: true}, ParseFileStandard),
+	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),
+	is("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, ParseFileAttributeTag),
+	is("file_id", FileID{0x1112131415161718, [16]byte([]byte("!\"#$%&'()*+,-./0"))}, ParseFileID),
+	number("file_disposition", true, FileDisposition(true), deviceside.ParseFileDisposition),
+	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.ParseFileDispositionEx),
+	is("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
+		0x51525354}, ParseFileFsFullSize),
+	// the agent writes it only
+	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
+	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
+}
+
+func allGoldenValues() []goldenValue { return slices.Concat(goldenValues, iscsiGoldenValues()) }
+
+var goldenEntries = []DirectoryEntry{
+	{Name: ".", Attributes: FILE_ATTRIBUTE_DIRECTORY},
+	{
+		Name: "aé\U0001F4BE\xED\xB0\x80", FileIndex: 0x11121314, CreationTime: 0x2122232425262728,
+		LastAccessTime: 0x3132333435363738,
+		LastWriteTime:  0x4142434445464748, ChangeTime: 0x5152535455565758, EndOfFile: 0x6162636465666768,
+		AllocationSize: 0x7172737475767778, Attributes: FILE_ATTRIBUTE_ARCHIVE,
+	},
+	{Name: "mounts", Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT,
+		ReparseTag: IO_REPARSE_TAG_SYMLINK},
+}
+
+func encodeEntries(entries []DirectoryEntry) []byte {
+	b, _ := deviceside.DirectoryEntries(entries, 1<<20)
+	return b
+}
+
+func TestGoldenBytes(t *testing.T) {
+	g := readGolden(t)
+	seen := map[string]bool{}
+	for _, v := range allGoldenValues() {
+		t.Run(v.object, func(t *testing.T) {
+			want, ok := g.objects[v.object]
+			if !ok {
+				t.Fatal("not in layout.txt")
+			}
+			seen[v.object] = true
+			if diff := cmp.Diff(hex.Dump(v.bytes), hex.Dump(want)); diff != "" {
+				t.Errorf("encoded (-got +want):\n%s", diff)
+			}
+			if v.parse == nil {
+				return
+			}
+			got, err := v.parse(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, v.value); diff != "" {
+				t.Errorf("parsed (-got +want):\n%s", diff)
+			}
+		})
+	}
+	for object := range g.objects {
+		if !seen[object] {
+			t.Errorf("%s is in layout.txt, and no test uses it", object)
+		}
+	}
+}
+
+// TestShortBuffers cuts the last meaningful byte off every example: no parser may accept the rest.
+func TestShortBuffers(t *testing.T) {
+	lastNeeded := map[string]int{ // for structures whose last bytes are padding or an empty field
+		"storage_property_query": 8, "disk_geometry_ex": 32, "file_standard_pending": 22, "file_standard_directory": 22,
+		"iscsi_session_list": 230,
+	}
+	for _, v := range allGoldenValues() {
+		t.Run(v.object, func(t *testing.T) {
+			needed := len(v.bytes)
+			if v.parse == nil {
+				return
+			}
+			if n, ok := lastNeeded[v.object]; ok {
+				needed = n
+			}
+			for n := range needed {
+				if got, err := v.parse(v.bytes[:n:n]); err == nil {
+					t.Fatalf("%d bytes parsed as %+v, needs %d", n, got, needed)
+				} else if layout := (*cstruct.LayoutError)(nil); !errors.As(err, &layout) {
+					t.Fatalf("%d bytes: error %v is a %T, want *LayoutError", n, err, err)
+				}
+			}
+		})
+	}
+}
+
+// packageConstants evaluates the constants of this package from its source.
+func packageConstants(t *testing.T) map[string]constant.Value {
+	t.Helper()
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range sourceFiles(t, "*.go") {
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	// Imports cannot be resolved, and no constant needs them.
+	config := types.Config{Error: func(error) {}, Importer: noImports{}}
+	pkg, _ := config.Check("win32", fset, files, nil)
+	constants := map[string]constant.Value{}
+	for _, name := range pkg.Scope().Names() {
+		if c, ok := pkg.Scope().Lookup(name).(*types.Const); ok {
+			constants[name] = c.Val()
+		}
+	}
+	return constants
+}
+
+type noImports struct{}
+
+func (noImports) Import(path string) (*types.Package, error) {
+	return nil, fmt.Errorf("no %s here", path)
+}
+
+func sourceFiles(t *testing.T, patterns ...string) (names []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, slices.DeleteFunc(found,
+			func(name string) bool { return strings.HasSuffix(name, "_test.go") })...)
+	}
+	return names
+}
+
+func TestGoldenConstants(t *testing.T) {
+	g := readGolden(t)
+	ours := packageConstants(t)
+	if len(ours) < 200 {
+		t.Fatalf("%d constants found in the source", len(ours))
+	}
+	for name, value := range ours {
+		if !ast.IsExported(name) || strings.HasPrefix(name, "Sizeof") {
+			continue
+		}
+		got, exact := constant.Uint64Val(constant.ToInt(value))
+		want, ok := g.constants[name]
+		if !ok || !exact {
+			t.Errorf("%s = %v is not in layout.txt", name, value)
+		} else if got != want {
+			t.Errorf("%s = %#x, want %#x", name, got, want)
+		}
+	}
+	for name := range g.constants {
+		if _, ok := ours[name]; !ok {
+			t.Errorf("%s is in layout.txt and not in this package", name)
+		}
+	}
+}
+
+func TestGoldenSizes(t *testing.T) {
+	g := readGolden(t)
+	if diff := cmp.Diff(Sizes, g.sizes); diff != "" {
+		t.Errorf("sizes (-got +want):\n%s", diff)
+	}
+}
+
+// TestGoldenOffsets compares the offsets in the encoders' source, and the field names in the comments beside them, with
+// the compilers' offsets: a comment that names the wrong field is as bad as a wrong number.
+func TestGoldenOffsets(t *testing.T) {
+	g := readGolden(t)
+	fields := map[string][]int{} // "Attributes": its offsets in all structures that have such a field
+	for name, offset := range g.offsets {
+		_, field, _ := strings.Cut(name, ".")
+		fields[field] = append(fields[field], offset)
+	}
+	// b.PutU32(8, x) // Field, e[8] = x // Field, {12, x}, // Field, b.u32(8) // Field
+	write := regexp.MustCompile(`(?:Put\w+\((?:at\+)?|U\d\d\(|b\[|^\s*\{)(\d+)\b.*// ([A-Z][\w.]+)`)
+	checked := 0
+	for _, name := range sourceFiles(t, "*.go", "../../emulated/deviceside/*.go") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			m := write.FindStringSubmatch(line)
+			if len(m) == 0 || strings.Contains(m[2], "_") {
+				continue
+			}
+			checked++
+			offset, _ := strconv.Atoi(m[1])
+			found := false
+			for _, want := range fields[m[2]] {
+				found = found || want == offset
+			}
+			if !found {
+				t.Errorf("%s: %s: no structure has %s at %d, but at %v", name, strings.TrimSpace(line), m[2], offset, fields[m[2]])
+			}
+		}
+	}
+	if checked < 90 {
+		t.Errorf("only %d offsets found in the source", checked)
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// The encodings of a StorageIdentifier (STORAGE_IDENTIFIER_CODE_SET).
+const (
+	StorageIdCodeSetBinary = 1
+	StorageIdCodeSetAscii  = 2
+	StorageIdCodeSetUtf8   = 3
+)
+
+// The types of a StorageIdentifier (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
+const (
+	StorageIdTypeVendorSpecific = 0
+	StorageIdTypeVendorId       = 1 // T10
+	StorageIdTypeEUI64          = 2
+	StorageIdTypeFCPHName       = 3 // NAA
+	StorageIdTypeScsiNameString = 8
+)
+
+// The objects that a StorageIdentifier can name (STORAGE_ASSOCIATION_TYPE).
+const (
+	StorageIdAssocDevice = 0
+	StorageIdAssocPort   = 1
+	StorageIdAssocTarget = 2
+)
+
+// StorageIdentifier is STORAGE_IDENTIFIER, one designator of SCSI's vital product data page 83h.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ns-ntddstor-_storage_identifier
+type StorageIdentifier struct {
+	CodeSet     uint32 // StorageIdCodeSetBinary and so on
+	Type        uint32 // StorageIdTypeFCPHName and so on
+	Association uint32 // StorageIdAssocDevice and so on
+	Identifier  []byte
+}
+
+// StorageDeviceID is STORAGE_DEVICE_ID_DESCRIPTOR: the identifiers of a device in the device's order.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ns-ntddstor-_storage_device_id_descriptor
+type StorageDeviceID struct {
+	Identifiers []StorageIdentifier
+}
+
+// The size of a STORAGE_DEVICE_ID_DESCRIPTOR in bytes, and offsets in it.
+const (
+	SizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
+	offsetIdentifiers     = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
+	offsetIdentifier      = 16 // STORAGE_IDENTIFIER.Identifier
+)
+
+// ParseStorageDeviceID decodes the answer to StorageDeviceIdProperty.
+func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
+	const structure = "STORAGE_DEVICE_ID_DESCRIPTOR"
+	b, err := descriptor(structure, in, offsetIdentifiers)
+	if err != nil {
+		return StorageDeviceID{}, err
+	}
+	var d StorageDeviceID
+	count := b.U32(8) // NumberOfIdentifiers
+	rest := b[offsetIdentifiers:]
+	for i := range count {
+		if len(rest) < offsetIdentifier {
+			return StorageDeviceID{}, cstruct.Malformed(structure,
+				"identifier %d of %d begins %d bytes before the end", i, count, len(rest))
+		}
+		size, next := int(rest.U16(8)), int(rest.U16(10)) // IdentifierSize, NextOffset
+		if size > len(rest)-offsetIdentifier {
+			return StorageDeviceID{}, cstruct.Malformed(structure, "identifier %d of %d bytes, %d left", i, size,
+				len(rest)-offsetIdentifier)
+		}
+		d.Identifiers = append(d.Identifiers, StorageIdentifier{
+			CodeSet: rest.U32(0), Type: rest.U32(4), Association: rest.U32(12),
+			Identifier: slices.Clone(rest[offsetIdentifier : offsetIdentifier+size]),
+		})
+		if next == 0 {
+			break
+		}
+		if next < offsetIdentifier || next > len(rest) {
+			return StorageDeviceID{}, cstruct.Malformed(structure, "identifier %d: next at %d, %d left", i, next, len(rest))
+		}
+		rest = rest[next:]
+	}
+	return d, nil
+}
+
+// Page83 returns the text that drivers compare: the first identifier that names the device itself and is binary, as
+// lower-case hexadecimal digits, or ASCII, unchanged with its blanks. UTF-8 identifiers are skipped. Without such an
+// identifier, or if it is only white space, the text is empty: one driver takes the last word of the text, so there
+// must be one. Bytes that are not UTF-8 are converted by DeviceText.
+func (d StorageDeviceID) Page83() string {
+	for _, id := range d.Identifiers {
+		if id.Association != StorageIdAssocDevice {
+			continue
+		}
+		switch id.CodeSet {
+		case StorageIdCodeSetBinary:
+			return hex.EncodeToString(id.Identifier)
+		case StorageIdCodeSetAscii:
+			text := DeviceText(string(id.Identifier))
+			if strings.TrimSpace(text) == "" {
+				return ""
+			}
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package win32
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable returns
+// them for the provider RSMB.
+//
+// https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
+// https://www.dmtf.org/standards/smbios (DSP0134)
+type SMBIOS struct {
+	CallingMethod              uint8 // Used20CallingMethod
+	MajorVersion, MinorVersion uint8
+	DMIRevision                uint8
+	Structures                 []SMBIOSStructure // without the one that ends the table
+}
+
+// SMBIOSStructure is one structure of the tables.
+type SMBIOSStructure struct {
+	Type    uint8 // 0 BIOS, 1 system …
+	Handle  uint16
+	Data    []byte   // the formatted area after the header, at most 251 bytes
+	Strings []string // verbatim; fields refer to the first as 1
+}
+
+const (
+	sizeofRawSMBIOSData = 8 // without SMBIOSTableData
+	sizeofSMBIOSHeader  = 4 // Type, Length, Handle
+	smbiosSystem        = 1
+	smbiosEnd           = 127
+	smbiosSystemSerial  = 7 // offset of Serial Number in the structure, header included
+)
+
+// SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if
+// the firmware reports none.
+func (s SMBIOS) SystemSerialNumber() string {
+	for _, structure := range s.Structures {
+		if structure.Type == smbiosSystem {
+			return strings.TrimRight(structure.text(smbiosSystemSerial), " \t")
+		}
+	}
+	return ""
+}
+
+// text returns the string that a field, given by its offset in the structure, refers to, or "" if there is none. The
+// specification requires UTF-8 since version 3.2; other bytes are replaced.
+func (s SMBIOSStructure) text(offset int) string {
+	offset -= sizeofSMBIOSHeader
+	if offset >= len(s.Data) {
+		return ""
+	}
+	number := int(s.Data[offset])
+	if number == 0 || number > len(s.Strings) {
+		return ""
+	}
+	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
+}
+
+// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. If it finds
+// damage, it returns an error together with the structures before the damage: firmware that is wrong about a fan may
+// still be right about the machine.
+func ParseSMBIOS(in []byte) (SMBIOS, error) {
+	const name = "RawSMBIOSData"
+	b, err := cstruct.Need(name, in, sizeofRawSMBIOSData)
+	if err != nil {
+		return SMBIOS{}, err
+	}
+	s := SMBIOS{CallingMethod: b[0], MajorVersion: b[1], MinorVersion: b[2], DMIRevision: b[3]}
+	length := b.U32(4)
+	rest := b[sizeofRawSMBIOSData:]
+	if uint64(length) > uint64(len(rest)) {
+		return s, cstruct.Malformed(name, "the table has %d bytes, of which %d are there", length, len(rest))
+	}
+	rest = rest[:length]
+	for len(rest) > 0 {
+		var structure SMBIOSStructure
+		if structure, rest, err = nextSMBIOSStructure(rest); err != nil {
+			return s, err
+		}
+		if structure.Type == smbiosEnd {
+			break
+		}
+		s.Structures = append(s.Structures, structure)
+	}
+	return s, nil
+}
+
+// nextSMBIOSStructure takes one structure with its strings from the table.
+func nextSMBIOSStructure(table cstruct.Buffer) (s SMBIOSStructure, rest cstruct.Buffer, err error) {
+	const name = "SMBIOS structure"
+	if _, err := cstruct.Need(name, table, sizeofSMBIOSHeader); err != nil {
+		return s, nil, err
+	}
+	length := int(table[1])
+	if length < sizeofSMBIOSHeader || length > len(table) {
+		return s, nil, cstruct.Malformed(name, "type %d is %d bytes long, of which %d are there", table[0], length,
+			len(table))
+	}
+	s = SMBIOSStructure{Type: table[0], Handle: table.U16(2), Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
+	rest = table[length:]
+	for {
+		text, after, found := bytes.Cut(rest, []byte{0})
+		if !found {
+			return s, nil, cstruct.Malformed(name, "the strings of type %d have no end", s.Type)
+		}
+		rest = after
+		if len(text) > 0 {
+			s.Strings = append(s.Strings, string(text))
+			continue
+		}
+		if len(s.Strings) > 0 {
+			return s, rest, nil
+		}
+		// No strings: two NULs, or one at the very end, where some firmware omits the second.
+		if len(rest) > 0 && rest[0] == 0 {
+			rest = rest[1:]
+		}
+		return s, rest, nil
+	}
+}

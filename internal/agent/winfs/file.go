@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"errors"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Stat describes the object at a path; a link or mount point is not followed.
+type Stat struct {
+	Attributes uint32
+	Reparse    *win32.ReparsePoint // nil: not a reparse point
+}
+
+// IsDirectory reports whether it is a directory or a link to one.
+func (s Stat) IsDirectory() bool { return s.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0 }
+
+// IsPlainDirectory reports whether it is a directory and no link.
+func (s Stat) IsPlainDirectory() bool { return s.Reparse == nil && s.IsDirectory() }
+
+// IsFile reports whether it is a file and no link.
+func (s Stat) IsFile() bool { return s.Reparse == nil && !s.IsDirectory() }
+
+// MountedVolume returns the volume that is mounted there, even if it is gone.
+func (s Stat) MountedVolume() (id winpath.VolumeID, ok bool) {
+	if s.Reparse == nil {
+		return winpath.VolumeID{}, false
+	}
+	target, err := TargetOf(s.Reparse)
+	if err != nil || target.Kind != winpath.TargetVolume || len(target.Rest) > 0 {
+		return winpath.VolumeID{}, false
+	}
+	return target.Volume, true
+}
+
+// Share returns where a link to a share leads.
+func (s Stat) Share() (target winpath.Target, ok bool) {
+	if s.Reparse == nil {
+		return winpath.Target{}, false
+	}
+	target, err := TargetOf(s.Reparse)
+	return target, err == nil && target.Kind == winpath.TargetUNC
+}
+
+// File is an open file, directory or link, never what it leads to. Its location closes the handle.
+type File struct {
+	kernel.Handle
+	Stat
+}
+
+// Stat examines the object at a path.
+func (fs *FS) Stat(path winpath.Path) (Stat, error) {
+	links := MaxLinks
+	return fs.stat(path, &links)
+}
+
+func (fs *FS) stat(path winpath.Path, links *int) (Stat, error) {
+	loc, h, err := fs.lookUp(path, links)
+	if err != nil {
+		return Stat{}, err
+	}
+	defer loc.Close()
+	l, err := LookAt(h)
+	if err != nil {
+		return Stat{}, err
+	}
+	return l.Stat, nil
+}
+
+// LookAt examines the object that a handle is open on.
+func LookAt(h kernel.Handle) (*File, error) {
+	var buffer [win32.SizeofFileBasic]byte
+	if err := h.Information(win32.FileBasicInfo, buffer[:]); err != nil {
+		return nil, err
+	}
+	basic, err := win32.ParseFileBasic(buffer[:])
+	if err != nil {
+		return nil, err
+	}
+	reparse, err := reparseData(h, basic.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Handle: h, Stat: Stat{Attributes: basic.Attributes, Reparse: reparse}}, nil
+}
+
+// reparseData reads what a reparse point is. File systems without any, FAT and exFAT, do not know the information
+// class.
+// https://github.com/microsoft/STL/issues/2373
+func reparseData(h kernel.Handle, attributes uint32) (*win32.ReparsePoint, error) {
+	if attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
+		return nil, nil //nolint:nilnil // not a reparse point is an answer
+	}
+	var buffer [8]byte
+	if err := h.Information(win32.FileAttributeTagInfo, buffer[:]); err != nil {
+		return nil, err
+	}
+	tag, err := win32.ParseFileAttributeTag(buffer[:])
+	if err != nil || tag.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 { // removed after it was seen
+		return nil, err
+	}
+	if tag.ReparseTag != win32.IO_REPARSE_TAG_MOUNT_POINT && tag.ReparseTag != win32.IO_REPARSE_TAG_SYMLINK {
+		return &win32.ReparsePoint{Tag: tag.ReparseTag}, nil
+	}
+	return ReadReparsePoint(h)
+}
+
+// ReadReparsePoint reads what a link or mount point is, nil if there is none any more.
+func ReadReparsePoint(h kernel.Handle) (*win32.ReparsePoint, error) {
+	buffer := make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
+	n, err := h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, buffer)
+	if errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT) {
+		return nil, nil //nolint:nilnil // it was removed after it was seen
+	}
+	if err != nil {
+		return nil, err
+	}
+	point, err := win32.ParseReparsePoint(buffer[:n])
+	return &point, err
+}
+
+var errForeignTag = errors.New("it is neither a symbolic link nor a mount point")
+
+// TargetOf reads where a link or mount point leads.
+func TargetOf(reparse *win32.ReparsePoint) (winpath.Target, error) {
+	if reparse.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && reparse.Tag != win32.IO_REPARSE_TAG_SYMLINK {
+		return winpath.Target{}, errForeignTag
+	}
+	return winpath.ParseSubstituteName(reparse.SubstituteName)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"io"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Location is where a path leads: a name in an open directory. It owns every handle opened on the way and at the end,
+// also those opened through it later, and the hold of a share; Close gives them up, once.
+type Location struct {
+	Path winpath.Path // as requested
+
+	fs       *FS
+	dir      kernel.Handle // the directory that holds the last component; for a working directory, that directory itself
+	name     string        // the last component; "" for a working directory itself
+	inVolume bool          // dir lies in a mounted volume or share, where workloads write
+	inShare  bool          // dir lies on a share
+	pinned   bool          // what is opened here is held, too, as Walk.Pin holds the way
+	opened   []io.Closer   // in the order of opening
+}
+
+// InShare reports whether the location lies on a share.
+func (loc *Location) InShare() bool { return loc.inShare }
+
+// Close closes everything that was opened on the way and at the location.
+func (loc *Location) Close() {
+	for _, c := range slices.Backward(loc.opened) {
+		_ = c.Close()
+	}
+	loc.opened = nil
+}
+
+// own makes the location close a handle.
+func (loc *Location) own(h kernel.Handle) kernel.Handle {
+	loc.opened = append(loc.opened, h)
+	return h
+}
+
+// Release closes a handle of the location before the others.
+func (loc *Location) Release(h kernel.Handle) {
+	loc.opened = slices.DeleteFunc(loc.opened, func(other io.Closer) bool { return other == h })
+	_ = h.Close()
+}
+
+// holdShare prevents the removal of a share's mapping until the location is closed, at the latest at the end of the
+// operation.
+func (loc *Location) holdShare(share string) error {
+	leave, err := loc.fs.policy.shares.enter(loc.fs.Context, share)
+	if err != nil {
+		return loc.fs.GaveUp()
+	}
+	loc.fs.AtEnd(leave) // a panic leaves locations open
+	loc.opened = append(loc.opened, closerFunc(leave))
+	return nil
+}
+
+// closerFunc is a function as an io.Closer.
+type closerFunc func()
+
+// Close calls the function.
+func (f closerFunc) Close() error { f(); return nil }
+
+// Child returns the location of one entry of an open directory. It closes what is opened there, not the directory.
+func (fs *FS) Child(directory kernel.Handle, name string) *Location {
+	return &Location{fs: fs, dir: directory, name: name}
+}
+
+// ShareAll lets others open a file for everything.
+const ShareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
+
+// Open opens the object at the location, never what it leads to, with further access rights. At a pinned location it
+// cannot be renamed or removed meanwhile.
+func (loc *Location) Open(access uint32) (*File, error) {
+	if loc.name == "" {
+		return LookAt(loc.dir)
+	}
+	h, err := loc.open(loc.openAsIs(access))
+	if err != nil {
+		return nil, err
+	}
+	f, err := LookAt(h)
+	if err != nil {
+		loc.Release(h) // a tree has many locations, which are not closed one by one
+		return nil, err
+	}
+	return f, nil
+}
+
+// openAsIs returns the options that open any object at the location.
+func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
+	access, share := loc.held(access)
+	return kernel.OpenOptions{
+		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	}
+}
+
+// open opens or makes the object at the location; how must contain FILE_OPEN_REPARSE_POINT.
+func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
+	err = loc.fs.RetryShared(func() (err error) {
+		h, err = loc.fs.Kernel.OpenFile(loc.dir, loc.name, how)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return loc.own(h), nil
+}
+
+// held adds the access that makes Windows hold the object of a pinned location, unless the handle is to delete it. A
+// handle with rights to attributes only takes no part in sharing checks and holds nothing.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
+func (loc *Location) held(access uint32) (withReading, share uint32) {
+	if !loc.pinned || access&win32.DELETE != 0 {
+		return access, ShareAll
+	}
+	return access | win32.FILE_LIST_DIRECTORY, ShareAll &^ win32.FILE_SHARE_DELETE
+}

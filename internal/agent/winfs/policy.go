@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package winfs opens paths of a Windows node, safely and by handle: which paths callers may name, where these may
+// lead, and what is made and removed there.
+package winfs
+
+import (
+	"sync/atomic"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// The path policy: which paths callers may name, and where these may lead.
+//
+// A path is accepted as text if its grammar allows a single reading and it lies in a working directory. It is then
+// walked component by component, each opened relative to the handle of the one before, so that nothing swapped
+// meanwhile can redirect it. On the way,
+//   - a volume mounted on the file system of a working directory is entered,
+//   - a link on that file system is followed where its target is acceptable by this same policy, or a share that is
+//     mapped,
+//   - anything of the kind inside a mounted volume or a share is refused: workloads write there.
+//
+// The last component is not followed; the operation decides what a link there means.
+
+// Policy is what all operations of a node have in common. It is safe for concurrent use.
+type Policy struct {
+	dirs   winpath.WorkingDirs
+	shares shareGuard
+	system atomic.Pointer[winpath.VolumeID] // the volume that Windows runs from, once it is known: it cannot change
+}
+
+// NewPolicy returns the policy for working directories; at least one is needed.
+func NewPolicy(workingDirs []string) (*Policy, error) {
+	dirs, err := winpath.NewWorkingDirs(workingDirs)
+	if err != nil {
+		return nil, invalidPath(err)
+	}
+	return &Policy{dirs: dirs}, nil
+}
+
+// FS is the node's files as one operation sees them.
+type FS struct {
+	*operation.Operation
+	policy *Policy
+	scope  operation.Scope   // the operation's or, for what the agent itself looks at, everything
+	held   operation.Backoff // see RetryHeld
+}
+
+// For returns the files for an operation.
+func (p *Policy) For(o *operation.Operation) *FS {
+	return &FS{Operation: o, policy: p, scope: o.Request.Scope}
+}
+
+// Unrestricted returns the files as the agent itself sees them, for looking at what other clients have made.
+func (fs *FS) Unrestricted() *FS {
+	return &FS{Operation: fs.Operation, policy: fs.policy, scope: operation.Everything()}
+}
+
+// Dirs returns the working directories.
+func (p *Policy) Dirs() []winpath.Path { return p.dirs.Dirs() }
+
+// ParsePath accepts a path as text. The volume group and IsSymlink read / as \; the others refuse it.
+func (p *Policy) ParsePath(text string, slashes winpath.Options) (winpath.Path, error) {
+	path, err := winpath.Parse(text, slashes)
+	if err != nil {
+		return winpath.Path{}, invalidPath(err)
+	}
+	if _, _, err := p.dirs.Check(path); err != nil {
+		return winpath.Path{}, outside(err)
+	}
+	return path, nil
+}
+
+// NotWorkingDir refuses a working directory as the object of an operation.
+func (p *Policy) NotWorkingDir(path winpath.Path, verb string) error {
+	if _, rest, err := p.dirs.Check(path); err == nil && len(rest) == 0 {
+		return errdefs.FailedPrecondition.Errorf(reason.WorkingDirItself,
+			"%s is a working directory itself and cannot be %s", path, verb)
+	}
+	return nil
+}
+
+// invalidPath returns the error for a path that the grammar refuses.
+func invalidPath(err error) error {
+	return errdefs.InvalidArgument.WrapErrorf(err, reason.InvalidPath, "%v", err)
+}
+
+// outside returns the error for a path that the grammar accepts but that lies outside the working directories.
+func outside(err error) error {
+	return errdefs.InvalidArgument.WrapErrorf(err, reason.OutsideWorkingDirs, "%v", err)
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// removal removes a tree. Its memory and handles do not grow with the tree, whose width and depth a workload controls:
+// names are read a buffer at a time, and what lies deeper than a few levels is moved up first. A removal that is broken
+// off keeps its progress, and the next one finishes it.
+type removal struct {
+	*FS
+	levels      []*level // the directory to empty, and open directories below it, each in the one before
+	freeBuffers [][]byte // buffers of levels that are done with
+	flushed     map[winpath.VolumeID]bool
+
+	// Of one pass over the tree:
+	entries bool  // the directory to empty has some
+	gone    bool  // an object was removed or moved up
+	again   bool  // something was put off until the next pass
+	err     error // why the first object stays that could not be removed
+}
+
+// level is an open directory of the tree.
+type level struct {
+	Entries
+	parent *level    // nil: the directory to empty
+	loc    *Location // in the parent
+	path   fmt.Stringer
+}
+
+// below is the path of an entry, for messages. It is built only when it is shown: there may be a million entries.
+type below struct {
+	directory fmt.Stringer
+	name      string
+}
+
+func (b below) String() string { return b.directory.String() + `\` + b.name }
+
+const (
+	// OpenContents is the access to list a directory and to open what is in it.
+	OpenContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
+	// openRemoval asks for no right to read: it would make scanners look into each file, and what may not be read would
+	// stay.
+	openRemoval = win32.DELETE | win32.FILE_WRITE_ATTRIBUTES
+
+	// MaxOpenLevels is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated
+	// node, each takes three handles of the host.
+	MaxOpenLevels = 12
+)
+
+// RemoveTree deletes the object at a location; with force, a plain directory is deleted together with its content. If
+// the object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
+func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
+	r := removal{FS: fs}
+	return r.tree(loc, path, force, isFile)
+}
+
+// RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
+func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
+	r := removal{FS: fs}
+	return r.contents(directory, path)
+}
+
+func (r *removal) tree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
+	for round := 0; ; round++ {
+		found, err := r.object(loc, path, isFile)
+		switch {
+		case !found:
+			return round > 0, err // another program was faster
+		case !errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
+			return true, err
+		}
+		// A directory that a program still fills gets as much time as a file that is still open.
+		if round > 1 && !r.WaitShared() {
+			return true, beingFilled(path, err)
+		}
+		if err := r.contentsAt(loc, path); err != nil {
+			return true, err
+		}
+	}
+}
+
+func beingFilled(path fmt.Stringer, err error) error {
+	return errdefs.Unavailable.WrapErrorf(err, reason.DirectoryNotEmpty,
+		"%s is being filled while it is being removed", path)
+}
+
+// contentsAt removes the content of the directory at a location. It does nothing to a link or mount point that was
+// swapped in.
+func (r *removal) contentsAt(loc *Location, path fmt.Stringer) error {
+	l, err := loc.Open(OpenContents)
+	if errdefs.IsMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "opening %s to empty it", path)
+	}
+	defer loc.Release(l.Handle)
+	if !l.IsPlainDirectory() {
+		return nil
+	}
+	return r.contents(l, path)
+}
+
+// contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not
+// stop at an object that cannot be removed; without any other progress it is the last.
+func (r *removal) contents(directory *File, path fmt.Stringer) error {
+	for rounds := 0; ; {
+		r.pass(directory, path)
+		switch {
+		case !r.entries || r.err != nil && !r.gone:
+			return r.err
+		case r.again && r.gone:
+			continue
+		}
+		if rounds++; rounds > 2 && !r.WaitShared() {
+			if r.err != nil {
+				return r.err
+			}
+			return beingFilled(path, nil)
+		}
+	}
+}
+
+// pass goes over the tree once.
+func (r *removal) pass(directory *File, path fmt.Stringer) {
+	r.entries, r.gone, r.again, r.err = false, false, false, nil
+	r.push(&level{Entries: Entries{Directory: directory}, path: path})
+	defer func() { // after a panic
+		for len(r.levels) > 0 {
+			r.pop()
+		}
+	}()
+	for len(r.levels) > 0 {
+		top := r.levels[len(r.levels)-1]
+		entry, err := top.Next()
+		if err != nil {
+			r.recordFailure(errdefs.Errorf(err, "listing %s", top.path))
+		}
+		if entry != nil {
+			r.entry(top, entry.Name)
+		} else {
+			r.finishLevel()
+		}
+	}
+}
+
+// recordFailure records why an object could not be removed.
+func (r *removal) recordFailure(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// entry removes one entry of a level, or goes down into it.
+func (r *removal) entry(in *level, name string) {
+	if in.parent == nil {
+		r.entries = true
+	}
+	loc := r.Child(in.Directory.Handle, name)
+	loc.pinned = true
+	path := below{in.path, name}
+	found, err := r.object(loc, path, nil)
+	switch {
+	case !found:
+	case err == nil:
+		r.gone = true
+	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+		r.enter(in, loc, path)
+	default:
+		r.recordFailure(err)
+	}
+}
+
+// enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If
+// that is refused, because something below is open or the file system cannot, the uppermost level is closed; the next
+// pass comes back to it.
+func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
+	if len(r.levels) > MaxOpenLevels {
+		if r.moveUp(loc, path) {
+			return
+		}
+		r.closeLevel(r.levels[1])
+		r.levels = slices.Delete(r.levels, 1, 2)
+		r.again = true
+	}
+	l, err := loc.Open(OpenContents)
+	switch {
+	case errdefs.IsMissing(err):
+	case err != nil:
+		r.recordFailure(errdefs.Errorf(err, "opening %s to empty it", path))
+	case !l.IsPlainDirectory(): // something else has come there
+		loc.Close()
+	default:
+		r.push(&level{Entries: Entries{Directory: l}, parent: parent, loc: loc, path: path})
+	}
+}
+
+// moveUp moves a directory from deep in the tree into the directory that is being emptied, under a new name. Its handle
+// decides what is moved: a plain directory that was opened in the tree.
+func (r *removal) moveUp(loc *Location, path fmt.Stringer) bool {
+	l, err := loc.Open(win32.DELETE)
+	if err != nil {
+		return errdefs.IsMissing(err)
+	}
+	defer loc.Release(l.Handle)
+	if !l.IsPlainDirectory() {
+		return false
+	}
+	name := "csi-proxy-" + rand.Text()
+	if err := r.RetryShared(func() error { return l.Rename(r.levels[0].Directory.Handle, name) }); err != nil {
+		klog.FromContext(r.Context).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
+		return false
+	}
+	r.gone, r.again = true, true
+	return true
+}
+
+// finishLevel closes the last level, whose entries are done, and removes its directory. One that still has entries is
+// left to the next pass.
+func (r *removal) finishLevel() {
+	top := r.pop()
+	if top.parent == nil {
+		return
+	}
+	if r.levels[len(r.levels)-1] != top.parent {
+		return // the parent had to be closed
+	}
+	found, err := r.object(top.loc, top.path, nil)
+	switch {
+	case !found || errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
+	case err == nil:
+		r.gone = true
+	default:
+		r.recordFailure(err)
+	}
+}
+
+// held reports whether every directory from the one that is being emptied to the last level is open, so that none can
+// be renamed or replaced.
+func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
+
+func (r *removal) push(l *level) {
+	if last := len(r.freeBuffers) - 1; last >= 0 {
+		l.buffer, r.freeBuffers = r.freeBuffers[last], r.freeBuffers[:last]
+	}
+	r.levels = append(r.levels, l)
+}
+
+func (r *removal) pop() *level {
+	top := r.levels[len(r.levels)-1]
+	r.levels = r.levels[:len(r.levels)-1]
+	r.closeLevel(top)
+	return top
+}
+
+func (r *removal) closeLevel(l *level) {
+	if l.buffer != nil {
+		r.freeBuffers, l.buffer = append(r.freeBuffers, l.buffer), nil
+	}
+	if l.loc != nil { // the directory to empty is its opener's
+		l.loc.Close()
+	}
+}

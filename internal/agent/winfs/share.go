@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Paths may lead to the shares in Windows' list of global mappings, and to no others. The list outlives the agent, as
+// the links do, and every process on the node can reach its shares, so following a link there grants no new access. A
+// share outside the list is not even contacted: that would send the node's own credentials to a server of a workload's
+// choice. A walk holds the share until its last file is closed: see shareGuard. Removals by other programs cannot be
+// prevented.
+
+// ShareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share
+// in lower case.
+func ShareKey(server, share string) string { return winpath.Fold(`\\` + server + `\` + share) }
+
+// ShareRoot returns the root directory of a share for OpenFile.
+func ShareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
+
+// Mappings lists the global mappings. It asks Windows, never a file server.
+func (fs *FS) Mappings() ([]kernel.SMBGlobalMapping, error) {
+	restore, err := fs.TrackObject(operation.SMBMappings)
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+	mappings, err := fs.Kernel.SMBGlobalMappings()
+	if err != nil {
+		return nil, errdefs.Errorf(err, "listing the shares that are mapped")
+	}
+	return mappings, nil
+}
+
+// Mapping returns the global mapping of a share, nil if there is none.
+func (fs *FS) Mapping(key string) (*kernel.SMBGlobalMapping, error) {
+	mappings, err := fs.Mappings()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range mappings {
+		if MappingKey(m) == key {
+			return &m, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no mapping is an answer
+}
+
+// MappingKey returns the key of the share that a mapping is of.
+func MappingKey(m kernel.SMBGlobalMapping) string {
+	return winpath.Fold(strings.TrimSuffix(m.RemotePath, `\`))
+}
+
+// enterShare continues the walk from a link to a mapped share. Workloads write there, as in a mounted volume.
+func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Walk) error {
+	key := ShareKey(target.Server, target.Share)
+	if why := NotFileShare(target.Server, target.Share); why != "" {
+		return refusedLink(loc.Path, name, "it leads to "+key+": "+why)
+	}
+	if err := fs.checkServer(target.Server); err != nil {
+		return err
+	}
+	// from here on, the server answers, or the removal of its mapping
+	if _, err := fs.TrackObject(operation.Share(key)); err != nil {
+		return err
+	}
+	if !w.Look {
+		if err := loc.holdShare(key); err != nil {
+			return err
+		}
+	}
+	mapping, err := fs.Mapping(key)
+	if err != nil {
+		return err
+	}
+	if mapping == nil {
+		return refusedLink(loc.Path, name, "it leads to the share "+key+", which is not mapped")
+	}
+	w.Create = false // a caller may not make the link's own target
+	rest := target.Rest
+	root, err := fs.Kernel.OpenFile(nil, ShareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	if errdefs.IsDenied(err) && len(rest) > 0 {
+		root, err = fs.openBelowRoot(key, rest[0],
+			w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
+		rest = rest[1:]
+	}
+	if err != nil {
+		return errdefs.Errorf(err, "entering the share %s on the way to %s", key, loc.Path)
+	}
+	loc.dir, loc.inVolume, loc.inShare = loc.own(root), true, true
+	for _, below := range rest {
+		if _, err := fs.enter(loc, below, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenShare opens the directory on a share to which the link at a path leads, and closes it.
+func (fs *FS) OpenShare(target winpath.Target, at winpath.Path) error {
+	loc := &Location{Path: at, fs: fs}
+	defer loc.Close()
+	return fs.enterShare(loc, at.Base(), target, Walk{})
+}
+
+// LookIntoShare is OpenShare for an operation that must not delay the removal of the share's mapping: see Walk.Look.
+func (fs *FS) LookIntoShare(target winpath.Target, at winpath.Path) error {
+	loc := &Location{Path: at, fs: fs}
+	defer loc.Close()
+	return fs.enterShare(loc, at.Base(), target, Walk{Look: true})
+}
+
+// openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
+func (fs *FS) openBelowRoot(key, name string, how kernel.OpenOptions) (kernel.Handle, error) {
+	h, err := fs.Kernel.OpenFile(nil, ShareRoot(key)+name, how)
+	if err != nil {
+		return nil, err
+	}
+	l, err := LookAt(h)
+	if err == nil && l.Reparse != nil {
+		err = errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+			"%s is a link on the share %s, where workloads write", name, key)
+	}
+	if err != nil {
+		_ = h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// OnShare reports whether the open object lies on a share, not on a volume.
+func OnShare(l *File) bool {
+	text, err := l.FinalPath(win32.VOLUME_NAME_DOS)
+	const prefix = `\\?\UNC\`
+	return err == nil && len(text) > len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// ShareSpace asks the file system behind the directory on a share, to which the link at a path leads, for its sizes.
+func (fs *FS) ShareSpace(target winpath.Target, at winpath.Path) (win32.FileFsFullSize, error) {
+	loc := &Location{Path: at, fs: fs}
+	defer loc.Close()
+	if err := fs.enterShare(loc, at.Base(), target, Walk{}); err != nil {
+		return win32.FileFsFullSize{}, err
+	}
+	var buffer [win32.SizeofFileFsFullSize]byte
+	if err := loc.dir.FsInformation(win32.FileFsFullSizeInformation, buffer[:]); err != nil {
+		return win32.FileFsFullSize{}, errdefs.Errorf(err, "asking for the size of the share to which %s leads", at)
+	}
+	return win32.ParseFileFsFullSize(buffer[:])
+}

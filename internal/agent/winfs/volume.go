@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package winfs
+
+import (
+	"errors"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// VolumeNotFoundError returns the error for a volume that is not there.
+func VolumeNotFoundError(id winpath.VolumeID, err error) error {
+	return errdefs.NotFound.WrapErrorf(err, reason.VolumeNotFound,
+		"volume %s is not present on this node; its disk may be detached or offline", id)
+}
+
+// VolumePresent reports whether a volume is present, formatted or not.
+func (fs *FS) VolumePresent(id winpath.VolumeID) bool {
+	restore, err := fs.TrackObject(operation.Volume(id))
+	if err != nil {
+		return true // a volume that does not answer is present
+	}
+	defer restore()
+	h, err := fs.Kernel.OpenDevice(id.Device(), 0)
+	if err != nil {
+		return false
+	}
+	_ = h.Close()
+	return true
+}
+
+// FlushVolume writes cached data. A write-protected volume has none.
+func (fs *FS) FlushVolume(id winpath.VolumeID) error {
+	h, err := fs.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ|win32.GENERIC_WRITE)
+	if errdefs.IsMissing(err) {
+		return VolumeNotFoundError(id, err)
+	}
+	if err == nil {
+		err = errors.Join(h.Flush(), h.Close())
+	}
+	if err != nil && !errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return errdefs.Errorf(err, "flushing volume %s", id)
+	}
+	return nil
+}
+
+// FlushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that
+// can never be removed would block the pod.
+func (fs *FS) FlushBeforeUnmount(id winpath.VolumeID) error {
+	err := fs.FlushVolume(id)
+	if err == nil {
+		return nil
+	}
+	// The code of the failed flush does not distinguish a device that has gone from a passing error; a second query does.
+	_, queryErr := fs.Kernel.VolumeInformation(id.String())
+	if errdefs.HasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
+		if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
+			// No file system caches, and the device has no cache.
+			klog.FromContext(fs.Context).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
+			return nil
+		}
+		return err
+	}
+	if queryErr != nil {
+		klog.FromContext(fs.Context).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
+			err, "query", queryErr)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// DiskInterfaces implements kernel.Devices.
+func (n *Node) DiskInterfaces() ([]string, error) {
+	return interfaces(n, (*Node).diskList)
+}
+
+// AdapterInterfaces implements kernel.Devices.
+func (n *Node) AdapterInterfaces() ([]string, error) {
+	return interfaces(n, (*Node).adapters)
+}
+
+// interfaces returns the interface paths of devices.
+func interfaces[T interface{ interfacePath() string }](n *Node, devices func(*Node) []T) ([]string, error) {
+	return called(n, "CM_Get_Device_Interface_ListW", "", func() (paths []string, err error) {
+		if err := n.passTime(); err != nil {
+			return nil, err
+		}
+		for _, d := range devices(n) {
+			paths = append(paths, d.interfacePath())
+		}
+		return paths, nil
+	})
+}
+
+// OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
+// \\?\Volume{GUID}, \\.\C:, \\?\GLOBALROOT\Device\HarddiskVolumeN or \\?\GLOBALROOT\Device\HarddiskN\PartitionN, an
+// adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
+func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
+	return called(n, "CreateFileW", path, func() (kernel.Handle, error) { return n.openDevice(path, access) })
+}
+
+func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
+	if err := n.passTime(); err != nil {
+		return nil, err
+	}
+	base := device{node: n, boot: n.boot, object: path, access: access}
+	lower := strings.ToLower(path)
+	if lower == strings.ToLower(kernel.MountManager) {
+		return &mountManager{base}, nil
+	}
+	if number, ok := cutNumber(lower, `\\.\physicaldrive`); ok {
+		d, err := n.installed(number)
+		if err != nil {
+			return nil, err
+		}
+		return &diskHandle{base, d}, nil
+	}
+	if made, ok := strings.CutPrefix(lower, interfacePrefix); ok {
+		_, instance, _ := strings.Cut(made, "#")
+		text, _, _ := strings.Cut(instance, "&")
+		number, _ := cutNumber(text, "")
+		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
+			return &diskHandle{base, d}, nil
+		}
+		return nil, win32.ERROR_FILE_NOT_FOUND
+	}
+	if !strings.HasSuffix(path, `\`) {
+		if id, ok := parseVolumeName(path + `\`); ok {
+			return n.openVolume(base, id)
+		}
+	}
+	if v, ok := n.volumeAtDevice(lower); ok {
+		return n.openVolume(base, v)
+	}
+	for _, a := range n.adapters() {
+		if lower == a.interfacePath() || lower == a.portName() {
+			return &adapterHandle{base, a}, nil
+		}
+	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
+// cutNumber reads a decimal number after a prefix.
+func cutNumber(s, prefix string) (uint32, bool) {
+	digits, ok := strings.CutPrefix(s, prefix)
+	number, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(number), ok && err == nil
+}
+
+// cutAround returns what is between a prefix and a suffix.
+func cutAround(s, prefix, suffix string) (string, bool) {
+	rest, begun := strings.CutPrefix(s, prefix)
+	rest, ended := strings.CutSuffix(rest, suffix)
+	return rest, begun && ended
+}
+
+// device is the common part of all handles on devices. Its methods answer like Windows for a device that lacks the
+// function.
+type device struct {
+	node   *Node
+	boot   int
+	object string
+	access uint32
+	closed bool
+}
+
+const (
+	readAccess  = win32.GENERIC_READ | win32.FILE_READ_DATA
+	writeAccess = win32.GENERIC_WRITE | win32.FILE_WRITE_DATA
+	genericAll  = 0x10000000 // GENERIC_ALL
+)
+
+// call runs a function of the handle, which must have been opened since the last boot.
+func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
+	err = h.node.call(function, object, func() (err error) {
+		if h.closed || h.boot != h.node.boot {
+			return win32.ERROR_INVALID_HANDLE
+		}
+		n, err = run()
+		return err
+	})
+	return n, err
+}
+
+// control runs a control code, if the handle has the access that the code requires.
+func (h *device) control(code uint32, run func() (int, error)) (int, error) {
+	return h.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (int, error) {
+		need := win32.ControlCodeAccess(code)
+		if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
+			need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
+			return 0, win32.ERROR_ACCESS_DENIED
+		}
+		return run()
+	})
+}
+
+func (h *device) ReadAt([]byte, int64) (int, error) {
+	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+func (h *device) Flush() error {
+	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+func (h *device) Close() error {
+	return h.node.closing(h.object, func() error {
+		h.closed = true
+		return nil
+	})
+}
+
+func (h *device) FinalPath(uint32) (string, error) {
+	return "", failed("GetFinalPathNameByHandleW", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+func (h *device) Information(uint32, []byte) error {
+	return failed("GetFileInformationByHandleEx", h.object, win32.ERROR_INVALID_PARAMETER)
+}
+
+func (h *device) SetInformation(uint32, []byte) error {
+	return failed("SetFileInformationByHandle", h.object, win32.ERROR_INVALID_PARAMETER)
+}
+
+func (h *device) Rename(kernel.Handle, string) error {
+	return failed("NtSetInformationFile", h.object, win32.ERROR_INVALID_PARAMETER)
+}
+
+// span is a part of a disk.
+type span struct {
+	disk       *disk
+	from, size int64
+}
+
+// read reads whole sectors of a part of a disk.
+func (h *device) read(p []byte, offset int64, find func() (span, error)) (int, error) {
+	n, err := h.call("ReadFile", h.object, func() (int, error) {
+		part, err := find()
+		if err != nil {
+			return 0, err
+		}
+		sector := part.disk.sectorSize()
+		switch {
+		case h.access&readAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
+			return 0, win32.ERROR_INVALID_PARAMETER
+		case offset >= part.size:
+			return 0, nil
+		}
+		return part.disk.image.readAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
+	})
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// put copies a structure of fixed size; a buffer that is too small gets nothing.
+func put(out, b []byte) (int, error) {
+	if len(out) < len(b) {
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	return copy(out, b), nil
+}
+
+// parsed turns the error of parsing an input buffer into ERROR_INVALID_PARAMETER.
+func parsed[T any](v T, err error) (T, error) {
+	if err != nil {
+		return v, win32.ERROR_INVALID_PARAMETER
+	}
+	return v, nil
+}
+
+// AdapterSpec is a storage adapter in a scenario. The adapters of disks need not be listed.
+type AdapterSpec struct {
+	Number  uint8   `yaml:"adapter" json:"adapter"`
+	BusType BusType `yaml:"busType" json:"busType"` // 0 is SCSI
+}
+
+// adapters returns the storage adapters by number: those of the scenario, and those that disks are attached to.
+func (n *Node) adapters() []AdapterSpec {
+	all := slices.Clone(n.state.Adapters)
+	for _, d := range n.diskList() {
+		all = append(all, AdapterSpec{d.record.Adapter, d.record.BusType})
+	}
+	for i := range all {
+		all[i].BusType = cmp.Or(all[i].BusType, win32.BusTypeScsi)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
+	return slices.CompactFunc(all, func(a, b AdapterSpec) bool { return a.Number == b.Number })
+}
+
+// interfacePath returns the device interface path of the adapter (GUID_DEVINTERFACE_STORAGEPORT).
+func (a AdapterSpec) interfacePath() string {
+	return fmt.Sprintf(`\\?\pci#ven_emulated&dev_adapter#%d#{2accfe60-c130-11d2-b082-00a0c91efb8b}`, a.Number)
+}
+
+func (a AdapterSpec) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
+
+// adapterHandle is an open adapter.
+type adapterHandle struct {
+	device
+	adapter AdapterSpec
+}
+
+func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		switch code {
+		case win32.IOCTL_SCSI_RESCAN_BUS:
+			return 0, nil // disks appear and disappear at once
+		case win32.IOCTL_STORAGE_QUERY_PROPERTY:
+			return h.adapter.queryProperty(in, out)
+		}
+		return 0, win32.ERROR_INVALID_FUNCTION
+	})
+}
+
+func (a AdapterSpec) queryProperty(in, out []byte) (int, error) {
+	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
+	if err != nil {
+		return 0, err
+	}
+	if query.PropertyID != win32.StorageAdapterProperty || query.QueryType != win32.PropertyStandardQuery {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	return copy(out, deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(a.BusType)})), nil
+}

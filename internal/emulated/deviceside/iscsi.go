@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deviceside
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// The lengths of texts in UTF-16 units, the NUL included.
+const (
+	maxISCSIText       = 256
+	maxISCSITargetName = 224
+	maxDevicePath      = 260
+)
+
+// ISCSITargetPortalInfo encodes an ISCSI_TARGET_PORTAL_INFOW, 1544 bytes.
+func ISCSITargetPortalInfo(p win32.ISCSITargetPortalInfo) []byte {
+	b := make(cstruct.Buffer, win32.SizeofISCSITargetPortalInfo)
+	b.PutText(0, maxISCSIText, p.InitiatorName)         // InitiatorName
+	b.PutU32(512, p.InitiatorPort)                      // InitiatorPortNumber
+	b.PutText(516, maxISCSIText, p.Portal.SymbolicName) // SymbolicName
+	b.PutText(1028, maxISCSIText, p.Portal.Address)     // Address
+	b.PutU16(1540, p.Portal.Socket)                     // Socket
+	return b
+}
+
+// ISCSIDevice encodes an ISCSI_DEVICE_ON_SESSIONW, 2040 bytes.
+func ISCSIDevice(d win32.ISCSIDevice) []byte {
+	b := make(cstruct.Buffer, win32.SizeofISCSIDevice)
+	b.PutText(0, maxISCSIText, d.InitiatorName)      // InitiatorName
+	b.PutText(512, maxISCSITargetName, d.TargetName) // TargetName
+	copy(b[960:], SCSIAddress(d.Address))            // ScsiAddress
+	b.PutGUID(968, d.InterfaceType)                  // DeviceInterfaceType
+	b.PutText(984, maxDevicePath, d.InterfaceName)   // DeviceInterfaceName
+	b.PutText(1504, maxDevicePath, d.LegacyName)     // LegacyName
+	copy(b[2024:], d.Number.Bytes())                 // StorageDeviceNumber
+	b.PutU32(2036, d.Instance)                       // DeviceInstance
+	return b
+}
+
+// PersistentISCSILogin encodes a PERSISTENT_ISCSI_LOGIN_INFOW, 2080 bytes, with empty mappings and login options.
+func PersistentISCSILogin(l win32.PersistentISCSILogin) []byte {
+	b := make(cstruct.Buffer, win32.SizeofPersistentISCSILogin)
+	b.PutText(0, maxISCSITargetName, l.TargetName) // TargetName
+	b.PutFlag(448, l.Informational)                // IsInformationalSession
+	b.PutText(450, maxISCSIText, l.Initiator)      // InitiatorInstance
+	b.PutU32(964, l.InitiatorPort)                 // InitiatorPortNumber
+	copy(b[968:], l.Portal.Bytes())                // TargetPortal
+	b.PutU64(2000, l.SecurityFlags)                // SecurityFlags
+	return b
+}
+
+// ISCSISessionList encodes sessions as GetIScsiSessionListW writes them to a buffer at the address base: the sessions,
+// followed by the objects of their pointers. A pointer to an empty string, or to no connections, is null.
+func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
+	connections := len(sessions) * win32.SizeofISCSISession
+	texts := connections
+	for _, s := range sessions {
+		texts += len(s.Connections) * win32.SizeofISCSIConnection
+	}
+	b := make(cstruct.Buffer, texts)
+	known := map[string]uint64{"": 0}
+	text := func(s string) uint64 {
+		at, ok := known[s]
+		if !ok {
+			at = base + uint64(len(b))
+			known[s] = at
+			b = append(append(b, cstruct.EncodeUTF16(s)...), 0, 0)
+		}
+		return at
+	}
+	at := connections
+	for i, session := range sessions {
+		initiator, node, target := text(session.InitiatorName), text(session.TargetNodeName), text(session.TargetName)
+		s := b[i*win32.SizeofISCSISession:]
+		copy(s, session.ID.Bytes())
+		s.PutU64(16, initiator)                        // InitiatorName
+		s.PutU64(24, node)                             // TargetNodeName
+		s.PutU64(32, target)                           // TargetName
+		copy(s[40:], session.ISID[:])                  // ISID
+		copy(s[46:], session.TSID[:])                  // TSID
+		s.PutU32(48, uint32(len(session.Connections))) // ConnectionCount
+		if len(session.Connections) > 0 {
+			s.PutU64(56, base+uint64(at)) // Connections
+		}
+		at += len(session.Connections) * win32.SizeofISCSIConnection
+	}
+	at = connections
+	for _, session := range sessions {
+		for _, connection := range session.Connections {
+			initiator, target := text(connection.InitiatorAddress), text(connection.TargetAddress)
+			c := b[at:]
+			copy(c, connection.ID.Bytes())
+			c.PutU64(16, initiator)                  // InitiatorAddress
+			c.PutU64(24, target)                     // TargetAddress
+			c.PutU16(32, connection.InitiatorSocket) // InitiatorSocket
+			c.PutU16(34, connection.TargetSocket)    // TargetSocket
+			copy(c[36:], connection.CID[:])          // CID
+			at += win32.SizeofISCSIConnection
+		}
+	}
+	return append(b, make([]byte, cstruct.Align(len(b), 8)-len(b))...)
+}

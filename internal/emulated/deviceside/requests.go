@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deviceside
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// ParseCreateDisk decodes a CREATE_DISK.
+func ParseCreateDisk(in []byte) (win32.CreateDisk, error) {
+	b, err := cstruct.Need("CREATE_DISK", in, win32.SizeofCreateDisk)
+	if err != nil {
+		return win32.CreateDisk{}, err
+	}
+	c := win32.CreateDisk{Style: win32.PartitionStyle(b.U32(0))}
+	switch c.Style {
+	case win32.PARTITION_STYLE_GPT:
+		c.DiskID, c.MaxPartitionCount = b.GUID(4), b.U32(20)
+	case win32.PARTITION_STYLE_MBR:
+		c.Signature = b.U32(4)
+	case win32.PARTITION_STYLE_RAW:
+	default:
+		return win32.CreateDisk{}, cstruct.Malformed("CREATE_DISK", "partition style %d", c.Style)
+	}
+	return c, nil
+}
+
+// ParseVolumeMountPoint decodes the input of IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED.
+func ParseVolumeMountPoint(in []byte) (p win32.VolumeMountPoint, err error) {
+	const structure = "MOUNTMGR_VOLUME_MOUNT_POINT"
+	b, err := cstruct.Need(structure, in, win32.SizeofVolumeMountPoint)
+	if err != nil {
+		return p, err
+	}
+	if p.Path, err = cstruct.NameAt(structure, b, b.U16(0), b.U16(2)); err != nil { // SourceVolumeNameOffset
+		return p, err
+	}
+	p.Volume, err = cstruct.NameAt(structure, b, b.U16(4), b.U16(6)) // TargetVolumeNameOffset
+	return p, err
+}
+
+const sizeofReparseHeader = 8 // ReparseTag, ReparseDataLength and Reserved
+
+// ParseDeleteReparsePoint returns the tag to be removed from the input of FSCTL_DELETE_REPARSE_POINT.
+func ParseDeleteReparsePoint(in []byte) (tag uint32, err error) {
+	b, err := cstruct.Need("REPARSE_DATA_BUFFER", in, sizeofReparseHeader)
+	if err != nil {
+		return 0, err
+	}
+	if n := b.U16(4); n != 0 { // ReparseDataLength
+		return 0, cstruct.Malformed("REPARSE_DATA_BUFFER", "data of %d bytes in a request to delete", n)
+	}
+	return b.U32(0), nil
+}
+
+// ParseSetDiskAttributes decodes the input of IOCTL_DISK_SET_DISK_ATTRIBUTES.
+func ParseSetDiskAttributes(in []byte) (win32.SetDiskAttributes, error) {
+	return cstruct.Parse[win32.SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, win32.SizeofSetDiskAttributes)
+}
+
+// ParseDiskGeometry decodes a DISK_GEOMETRY.
+func ParseDiskGeometry(in []byte) (win32.DiskGeometry, error) {
+	return cstruct.Parse[win32.DiskGeometry]("DISK_GEOMETRY", in, 24)
+}
+
+// ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
+func ParseGrowPartition(in []byte) (win32.GrowPartition, error) {
+	return cstruct.Parse[win32.GrowPartition]("DISK_GROW_PARTITION", in, 16)
+}
+
+// ParseExtendVolume returns the number of sectors from the input of FSCTL_EXTEND_VOLUME.
+func ParseExtendVolume(in []byte) (sectors int64, err error) {
+	return cstruct.Parse[int64]("LARGE_INTEGER", in, 8)
+}
+
+// ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
+func ParseFileDisposition(in []byte) (remove bool, err error) {
+	return cstruct.Parse[bool]("FILE_DISPOSITION_INFO", in, 1)
+}
+
+// ParseFileDispositionEx decodes a FILE_DISPOSITION_INFO_EX into its flags.
+func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
+	return cstruct.Parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
+}
+
+// ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.
+func ParseStoragePropertyQuery(in []byte) (win32.StoragePropertyQuery, error) {
+	return cstruct.Parse[win32.StoragePropertyQuery]("STORAGE_PROPERTY_QUERY", in, 8)
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deviceside
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// StorageDevice encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
+func StorageDevice(d win32.StorageDevice) []byte {
+	b := make(cstruct.Buffer, win32.SizeofStorageDevice)
+	b.PutU32(0, win32.SizeofStorageDevice) // Version
+	b[8] = d.DeviceType                    // DeviceType
+	b[9] = d.DeviceTypeModifier            // DeviceTypeModifier
+	b.PutFlag(10, d.Removable)             // RemovableMedia
+	b.PutFlag(11, d.CommandQueueing)       // CommandQueueing
+	b.PutU32(28, d.BusType)                // BusType; RawPropertiesLength@32 stays zero
+	for _, s := range []struct {
+		at   int
+		text string
+	}{
+		{12, d.VendorID},        // VendorIdOffset
+		{16, d.ProductID},       // ProductIdOffset
+		{20, d.ProductRevision}, // ProductRevisionOffset
+		{24, d.SerialNumber},    // SerialNumberOffset
+	} {
+		if s.text != "" {
+			b.PutU32(s.at, uint32(len(b)))
+			b = append(append(b, s.text...), 0)
+		}
+	}
+	b.PutU32(4, uint32(len(b))) // Size
+	return b
+}
+
+const (
+	offsetIdentifiers = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
+	offsetIdentifier  = 16 // STORAGE_IDENTIFIER.Identifier
+	maxIdentifier     = 0xFFFC - offsetIdentifier
+)
+
+// StorageDeviceID encodes a STORAGE_DEVICE_ID_DESCRIPTOR. Identifiers begin at multiples of 4 bytes from the first one.
+// An identifier of more bytes than NextOffset can skip, far more than the 255 that SCSI allows, is cut.
+func StorageDeviceID(d win32.StorageDeviceID) []byte {
+	b := make(cstruct.Buffer, offsetIdentifiers)
+	b.PutU32(0, win32.SizeofStorageDeviceID) // Version
+	b.PutU32(8, uint32(len(d.Identifiers)))  // NumberOfIdentifiers
+	for i, id := range d.Identifiers {
+		value := id.Identifier[:min(len(id.Identifier), maxIdentifier)]
+		size := cstruct.Align(offsetIdentifier+len(value), 4)
+		e := make(cstruct.Buffer, size)
+		e.PutU32(0, id.CodeSet)         // CodeSet
+		e.PutU32(4, id.Type)            // Type
+		e.PutU16(8, uint16(len(value))) // IdentifierSize
+		if i < len(d.Identifiers)-1 {
+			e.PutU16(10, uint16(size)) // NextOffset, from the start of this one; 0 in the last
+		}
+		e.PutU32(12, id.Association) // Association
+		copy(e[offsetIdentifier:], value)
+		b = append(b, e...)
+	}
+	for len(b) < win32.SizeofStorageDeviceID {
+		b = append(b, 0)
+	}
+	b.PutU32(4, uint32(len(b))) // Size
+	return b
+}
+
+// StorageUniqueID encodes a STORAGE_DEVICE_UNIQUE_IDENTIFIER, 20 bytes, followed by the descriptors.
+func StorageUniqueID(u win32.StorageUniqueID) []byte {
+	b := make(cstruct.Buffer, win32.SizeofStorageUniqueID) // DriveLayoutSignatureOffset@16 stays zero
+	b.PutU32(0, 1)                                         // Version, DUID_VERSION_1
+	for _, part := range []struct {
+		at         int
+		descriptor []byte
+	}{
+		{8, u.DeviceID}, // StorageDeviceIdOffset
+		{12, u.Device},  // StorageDeviceOffset
+	} {
+		if part.descriptor != nil {
+			b.PutU32(part.at, uint32(len(b)))
+			b = append(b, part.descriptor...)
+		}
+	}
+	b.PutU32(4, uint32(len(b))) // Size
+	return b
+}
+
+// StorageAdapter encodes a STORAGE_ADAPTER_DESCRIPTOR, 32 bytes.
+func StorageAdapter(a win32.StorageAdapter) []byte {
+	b := make(cstruct.Buffer, win32.SizeofStorageAdapter)
+	b.PutU32(0, win32.SizeofStorageAdapter) // Version
+	b.PutU32(4, win32.SizeofStorageAdapter) // Size
+	b[24] = a.BusType                       // BusType
+	return b
+}
+
+// SCSIAddress encodes a SCSI_ADDRESS, 8 bytes.
+func SCSIAddress(a win32.SCSIAddress) []byte {
+	b := make(cstruct.Buffer, win32.SizeofSCSIAddress)
+	b.PutU32(0, win32.SizeofSCSIAddress) // Length
+	b[4] = a.PortNumber                  // PortNumber
+	b[5] = a.PathID                      // PathId
+	b[6] = a.TargetID                    // TargetId
+	b[7] = a.LUN                         // Lun
+	return b
+}
+
+// VolumeDiskExtents encodes a VOLUME_DISK_EXTENTS, 8 bytes and 24 for each extent.
+func VolumeDiskExtents(v win32.VolumeDiskExtents) []byte {
+	return append(cstruct.Encode(uint64(len(v))), cstruct.Encode(v)...) // NumberOfDiskExtents with padding, Extents
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// disk is an attached disk.
+type disk struct {
+	node   *Node
+	number uint32
+
+	image     *image
+	record    diskState // as in node.json
+	layout    layout    // read from the image, again after each change of it
+	volumes   []*volume // of the layout, while the disk is online, those that arrive, too; never changed in place
+	knownSize int64     // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
+	msrIn     int       // after this many readings of the layout the reserved partition appears; 0: none is due
+	msrLate   bool      // it appears when a layout is set
+	open      map[guid.GUID]*volumeOpens
+
+	installing   installation
+	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
+	changed      time.Time                  // when it last changed unknown to the storage provider; zero: never
+	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
+	arrivals     map[guid.GUID]time.Time    // of volumes that are not there at once
+}
+
+// volumeOpens is the handles that have a volume open as a device.
+type volumeOpens struct {
+	count  int
+	locked *volumeHandle
+}
+
+// newDisk opens the image of a disk and reads its layout.
+func (n *Node) newDisk(record diskState) (*disk, error) {
+	im, err := n.host.openImage(record.home(n.dir))
+	if err != nil {
+		return nil, err
+	}
+	if err := n.host.tidyDisk(im.home); err != nil {
+		return nil, errors.Join(err, im.file.Close())
+	}
+	if im.size < record.ImageBytes {
+		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
+		return nil, errors.Join(&DamagedStateError{im.path, problem, restoreImage}, im.file.Close())
+	}
+	record.ImageBytes = im.size
+	d := &disk{
+		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
+		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
+	}
+	if err := d.refresh(); err != nil {
+		return nil, errors.Join(err, im.file.Close())
+	}
+	return d, nil
+}
+
+func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
+
+// refresh reads the layout and the volumes from the image.
+func (d *disk) refresh() error {
+	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.state.Switches.ZeroedDiskIsMBR)
+	if err != nil {
+		return err
+	}
+	d.layout = l
+	before := d.volumes
+	d.volumes = nil
+	if d.record.Offline || d.installing != installed {
+		return nil
+	}
+	for _, p := range l.volumePartitions() {
+		if p.Attributes&withoutVolume != 0 {
+			continue
+		}
+		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length,
+			efi: p.Type == win32.PartitionEFISystem}
+		sector := make([]byte, d.record.SectorSize)
+		if _, err := d.image.file.ReadAt(sector, p.StartingOffset); err != nil {
+			return err
+		}
+		v.boot, _ = parseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
+		d.volumes = append(d.volumes, v)
+		if d.node.state.Switches.VolumesArriveLate &&
+			!slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
+			d.arrivals[v.id] = d.node.state.Clock.now().Add(arrivalTime)
+		}
+	}
+	return nil
+}
+
+// withoutVolume is the attributes of GPT partitions that get no volume on Windows.
+// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-partition_information_gpt
+const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
+
+// attached reports whether the disk is still in its node: it may be pulled while it is open.
+func (d *disk) attached() bool { return d.node.disks[d.number] == d }
+
+// volume returns a volume of the disk, which has none while it is offline.
+func (d *disk) volume(id guid.GUID) (*volume, bool) {
+	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.id == id })
+	if i < 0 || !d.attached() || d.arriving(id) > 0 {
+		return nil, false
+	}
+	return d.volumes[i], true
+}
+
+// writable returns ERROR_WRITE_PROTECT for a disk that is read-only, protected or offline: the storage stack does not
+// write to offline disks either.
+func (d *disk) writable() error {
+	if d.record.ReadOnly || d.record.Protected || d.record.Offline {
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return nil
+}
+
+// setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of an
+// online one gets a new identity, as clones do on Windows, if it was writable before.
+func (d *disk) setAttributes(offline, readOnly bool) error {
+	if d.record.System && offline {
+		return ErrSystemDisk
+	}
+	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
+		return nil
+	}
+	var changes []change
+	if d.record.Offline && !offline {
+		changes = d.leaveIdentities()
+		if len(changes) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+	}
+	err := d.node.update(func(s *state) {
+		r := s.disk(d.record.Image)
+		r.Offline, r.ReadOnly = offline, readOnly
+		s.Changes = append(s.Changes, changes...)
+	})
+	if err != nil {
+		return err
+	}
+	d.record.Offline, d.record.ReadOnly = offline, readOnly
+	d.changed = d.node.state.Clock.now()
+	if offline {
+		err = d.loseUnflushed()
+	}
+	return errors.Join(err, d.node.finishChanges(), d.refresh())
+}
+
+// identities returns the disk and partition GUIDs of the online disks except one.
+func (n *Node) identities(except *disk) map[guid.GUID]bool {
+	used := map[guid.GUID]bool{}
+	for _, d := range n.diskList() {
+		if d != except && !d.record.Offline {
+			for _, id := range d.layout.identities() {
+				used[id] = true
+			}
+		}
+	}
+	return used
+}
+
+// leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
+func (d *disk) leaveIdentities() []change {
+	others := d.node.identities(d)
+	if !slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] }) {
+		return nil
+	}
+	t := *d.layout.gpt
+	t.DiskID = newGUID()
+	t.Partitions = t.Sorted()
+	var renamed []renamedVolume
+	for i := range t.Partitions {
+		if old := t.Partitions[i].ID; others[old] {
+			t.Partitions[i].ID = newGUID()
+			renamed = append(renamed, renamedVolume{old, t.Partitions[i].ID})
+		}
+	}
+	return []change{{Image: d.record.Image, Blocks: t.Encode(), Renamed: renamed}}
+}
+
+// interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
+// the number.
+const interfacePrefix = `\\?\scsi#disk&ven_`
+
+// interfacePath returns the device interface path of the disk (GUID_DEVINTERFACE_DISK). It has 16 characters of the
+// product.
+func (d *disk) interfacePath() string {
+	vendor, product := d.made()
+	product = strings.ReplaceAll(product[:min(len(product), 16)], " ", "_")
+	return strings.ToLower(fmt.Sprintf("%s%s&prod_%s#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
+		interfacePrefix, vendor, product, d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN))
+}
+
+// installation is how far Windows is with a disk that it has never seen. With the switch DisksInstallLate it notices
+// the disk when it is told to look, and lists it when the installation was waited for.
+type installation int
+
+const (
+	installed installation = iota
+	notInstalled
+	noticed
+)
+
+// ReenumerateDevices implements kernel.Devices.
+func (n *Node) ReenumerateDevices() error {
+	return n.call("CM_Reenumerate_DevNode", "", func() error {
+		if err := n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
+			return err
+		}
+		n.noticeDisks()
+		return nil
+	})
+}
+
+// UpdateStorageCache implements kernel.Devices.
+func (n *Node) UpdateStorageCache() error {
+	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
+		n.updateCache()
+		n.noticeDisks()
+		return nil
+	})
+}
+
+func (n *Node) noticeDisks() {
+	for _, d := range n.disks {
+		if d.installing == notInstalled {
+			d.installing = noticed
+		}
+	}
+}
+
+// WaitForDeviceInstalls implements kernel.Devices. It takes no time.
+func (n *Node) WaitForDeviceInstalls(time.Duration) error {
+	return n.call("CMP_WaitNoPendingInstallEvents", "", func() error {
+		for _, d := range n.disks {
+			if d.installing == noticed {
+				d.installing = installed
+				if err := d.refresh(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// installed returns the disk with a number, if it is there and installed.
+func (n *Node) installed(number uint32) (*disk, error) {
+	if d, ok := n.disks[number]; ok && d.installing == installed {
+		return d, nil
+	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
+// providerLag is how long the storage provider learns nothing of a disk's change, even if its cache is refreshed.
+// StorageDsc waits at least 3 s, and at most 30 s, before it formats a new partition.
+const providerLag = 3 * time.Second
+
+// code returns the code as the kernel reports it.
+func (p ProviderLate) code() (code win32.Errno, known bool) {
+	switch p {
+	case ProviderLateOutdated:
+		return kernel.StorageCacheOutOfDate, true
+	case ProviderLateUnknown:
+		return kernel.StorageNotInCache, true
+	case ProviderLateOffline:
+		return kernel.StorageDiskOffline, true
+	case ProviderLateReadOnly:
+		return win32.ERROR_WRITE_PROTECT, true
+	}
+	return 0, false
+}
+
+// noticed fails while the storage provider has not learned of the disk's last change.
+func (d *disk) noticed() error {
+	if code, late := d.node.state.Switches.ProviderLate.code(); late && !d.changed.IsZero() {
+		return code
+	}
+	return nil
+}
+
+// updateCache makes the storage provider learn of the changes that are old enough.
+func (n *Node) updateCache() {
+	now := n.state.Clock.now()
+	for _, d := range n.disks {
+		if passed := now.Sub(d.changed); passed >= providerLag || passed < 0 { // the clock may have been set back
+			d.changed = time.Time{}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// diskHandle is an open disk.
+type diskHandle struct {
+	device
+	disk *disk
+}
+
+// DeviceIoControl implements kernel.Handle with the disk's control codes.
+func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	n, err := h.control(code, func() (int, error) {
+		if !h.disk.attached() {
+			return 0, errVolumeGone
+		}
+		if change := diskChanges[code]; change != nil {
+			defer h.node.retireGone()
+			return change(h.disk, in, out)
+		}
+		return h.disk.query(code, in, out)
+	})
+	if err == nil && code == win32.IOCTL_DISK_ARE_VOLUMES_READY {
+		h.awaitVolumes()
+	}
+	return n, err
+}
+
+// awaitVolumes returns when all volumes of the disk have arrived.
+func (h *diskHandle) awaitVolumes() {
+	n := h.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for h.boot == n.boot && h.disk.attached() && !n.hasty {
+		left := time.Duration(0)
+		for _, v := range h.disk.volumes {
+			left = max(left, h.disk.arriving(v.id))
+		}
+		if left == 0 {
+			return
+		}
+		n.wait(left)
+	}
+}
+
+// diskChanges are the handlers of the control codes that change a disk.
+var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
+	win32.IOCTL_DISK_SET_DISK_ATTRIBUTES: (*disk).setDiskAttributes,
+	win32.IOCTL_DISK_CREATE_DISK:         (*disk).createDisk,
+	win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX: (*disk).setLayout,
+	win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT: (*disk).deleteLayout,
+	win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:   (*disk).updateDriveSize,
+	win32.IOCTL_DISK_UPDATE_PROPERTIES:   (*disk).updateProperties,
+	win32.IOCTL_DISK_GROW_PARTITION:      (*disk).growPartition,
+}
+
+// query answers the other control codes.
+func (d *disk) query(code uint32, in, out []byte) (int, error) {
+	switch code {
+	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
+		return put(out, win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number}.Bytes())
+	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
+		return d.queryProperty(in, out)
+	case win32.IOCTL_SCSI_GET_ADDRESS:
+		return put(out, deviceside.SCSIAddress(d.address()))
+	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
+		return d.getLayout(out)
+	case win32.IOCTL_DISK_GET_LENGTH_INFO:
+		return put(out, win32.LengthInformation{Length: d.image.size}.Bytes())
+	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
+		g := d.geometry()
+		whole := win32.DiskGeometryEx{
+			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
+			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.size,
+		}.Bytes()
+		const withoutData = 32 // the partition and detection information after it may be left out
+		if len(out) < len(whole) {
+			whole = whole[:withoutData]
+		}
+		return put(out, whole)
+	case win32.IOCTL_DISK_GET_DISK_ATTRIBUTES:
+		return put(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: d.attributes()}.Bytes())
+	case win32.IOCTL_DISK_IS_WRITABLE:
+		return 0, d.writable()
+	case win32.IOCTL_DISK_ARE_VOLUMES_READY:
+		return 0, nil // see awaitVolumes
+	}
+	return 0, win32.ERROR_INVALID_FUNCTION
+}
+
+func (d *disk) address() win32.SCSIAddress {
+	lun := d.record.LUN
+	if d.record.BusType == win32.BusTypeNvme && !d.node.state.Switches.NVMeLUNsNumbered {
+		lun = 0
+	}
+	return win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: lun}
+}
+
+func (d *disk) attributes() (bits uint64) {
+	if d.record.Offline {
+		bits |= win32.DISK_ATTRIBUTE_OFFLINE
+	}
+	if d.record.ReadOnly {
+		bits |= win32.DISK_ATTRIBUTE_READ_ONLY
+	}
+	return bits
+}
+
+func (d *disk) geometry() win32.DiskGeometry {
+	const heads, track = 255, 63
+	return win32.DiskGeometry{
+		Cylinders: d.image.size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
+		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
+	}
+}
+
+// queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
+func (d *disk) queryProperty(in, out []byte) (int, error) {
+	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
+	if err != nil {
+		return 0, err
+	}
+	var descriptor []byte
+	switch {
+	case query.QueryType > win32.PropertyExistsQuery:
+		return 0, win32.ERROR_INVALID_PARAMETER
+	case query.PropertyID == win32.StorageDeviceProperty:
+		descriptor = d.deviceDescriptor()
+	case query.PropertyID == win32.StorageDeviceUniqueIdProperty && !d.node.state.Switches.IdentifiersApart:
+		unique := d.uniqueID()
+		if unique.DeviceID == nil && unique.Device == nil {
+			return 0, win32.ERROR_NOT_FOUND
+		}
+		descriptor = deviceside.StorageUniqueID(unique)
+	case query.PropertyID == win32.StorageAdapterProperty:
+		descriptor = deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(d.record.BusType)})
+	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
+		descriptor = deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: d.record.Identifiers})
+	case query.PropertyID == win32.StorageDeviceIdProperty:
+		return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
+	default:
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	if query.QueryType == win32.PropertyExistsQuery {
+		return 0, nil
+	}
+	const header = 8
+	if len(out) < header {
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	if query.PropertyID == win32.StorageDeviceUniqueIdProperty && len(out) > header && len(out) < len(descriptor) {
+		return copy(out, descriptor[:header]), win32.ERROR_MORE_DATA // no more than the header, and an error
+	}
+	return copy(out, descriptor), nil
+}
+
+func (d *disk) deviceDescriptor() []byte {
+	vendor, product := d.made()
+	return deviceside.StorageDevice(win32.StorageDevice{
+		BusType: uint32(d.record.BusType), VendorID: vendor, ProductID: product, ProductRevision: "1.0",
+		SerialNumber: d.record.SerialNumber,
+	})
+}
+
+// made returns the vendor and the product that the disk reports. Of an NVMe disk with a model, Windows makes the vendor
+// "NVMe".
+func (d *disk) made() (vendor, product string) {
+	if d.record.Model != "" {
+		return "NVMe", d.record.Model
+	}
+	return "Emulated", "Disk"
+}
+
+// uniqueID is put together as Windows' class driver does it: of the device's own descriptor only if that has a serial
+// number.
+func (d *disk) uniqueID() (u win32.StorageUniqueID) {
+	if len(d.record.Identifiers) > 0 {
+		u.DeviceID = deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: d.record.Identifiers})
+	}
+	if d.record.SerialNumber != "" {
+		u.Device = d.deviceDescriptor()
+	}
+	return u
+}
+
+// ReadAt implements kernel.Handle: the disk's bytes, even while it is offline.
+func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
+	return h.read(p, offset, func() (span, error) {
+		if !h.disk.attached() {
+			return span{}, errVolumeGone
+		}
+		return span{h.disk, 0, h.disk.image.size}, nil
+	})
+}
+
+// Flush implements kernel.Handle. All writes are on the medium already.
+func (h *diskHandle) Flush() error {
+	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
+		switch {
+		case !h.disk.attached():
+			return 0, errVolumeGone
+		case h.access&writeAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		}
+		return 0, nil
+	})
+	return err
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+)
+
+// createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
+func (d *disk) createDisk(in, _ []byte) (int, error) {
+	want, err := parsed(deviceside.ParseCreateDisk(in))
+	if err != nil {
+		return 0, err
+	}
+	if d.node.state.Switches.CreateDiskClears && !d.record.System {
+		if err := d.setAttributes(false, false); err != nil {
+			return 0, err
+		}
+	}
+	if err := d.replaceable(); err != nil {
+		return 0, err
+	}
+	switch want.Style {
+	case win32.PARTITION_STYLE_GPT:
+		return 0, d.createGPT(want, d.node.identities(d))
+	case win32.PARTITION_STYLE_MBR:
+		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
+	default:
+		return 0, d.commit(change{Blocks: d.clearTables()})
+	}
+}
+
+// replaceable fails for a disk that cannot be written, and for the system disk.
+func (d *disk) replaceable() error {
+	if d.record.System {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return d.writable()
+}
+
+// The Microsoft reserved partition as Windows makes it on small disks: from the table up to 16 MiB.
+const (
+	msrEnd  = 16 << 20
+	msrName = "Microsoft reserved partition"
+)
+
+func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error {
+	if want.DiskID == (guid.GUID{}) {
+		want.DiskID = newGUID()
+	}
+	if others[want.DiskID] || want.MaxPartitionCount > 128 {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	t, err := gpt.New(want.DiskID, int(d.record.SectorSize), d.image.size)
+	if err != nil {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	s := d.node.state.Switches
+	if s.MSR == MSRImmediate {
+		t = d.withMSR(t)
+	}
+	if err := d.commit(change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
+		return err
+	}
+	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
+	if s.MSR == MSRDelayed {
+		d.msrIn = s.MSRAfterReads
+	}
+	return nil
+}
+
+// withMSR returns the table with a reserved partition in slot 0, or unchanged if it has one already or has no room.
+func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
+	next := *t
+	next.Partitions = append(t.Sorted(), gpt.Partition{
+		Slot: freeSlot(t.Partitions), Type: win32.PartitionMSR, ID: newGUID(),
+		First: t.FirstUsable, Last: msrEnd/uint64(d.sectorSize()) - 1, Name: msrName,
+	})
+	isMSR := func(p gpt.Partition) bool { return p.Type == win32.PartitionMSR }
+	if slices.ContainsFunc(t.Partitions, isMSR) || next.Check() != nil {
+		return t
+	}
+	return &next
+}
+
+// clearTables returns blocks that make the current tables unreadable.
+func (d *disk) clearTables() []gpt.Block {
+	blocks := []gpt.Block{{Offset: 0, Data: make([]byte, d.record.SectorSize*2)}}
+	if d.layout.gpt != nil {
+		blocks = append(blocks, d.layout.gpt.BackupBlock())
+	}
+	return blocks
+}
+
+// freeSlot returns the first free slot.
+func freeSlot(partitions []gpt.Partition) int {
+	for slot := 0; ; slot++ {
+		if !slices.ContainsFunc(partitions, func(p gpt.Partition) bool { return p.Slot == slot }) {
+			return slot
+		}
+	}
+}
+
+// deleteLayout is IOCTL_DISK_DELETE_DRIVE_LAYOUT.
+func (d *disk) deleteLayout(_, _ []byte) (int, error) {
+	if err := d.replaceable(); err != nil {
+		return 0, err
+	}
+	d.msrIn, d.msrLate = 0, false
+	return 0, d.commit(change{Blocks: d.clearTables()})
+}
+
+// getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.
+func (d *disk) getLayout(out []byte) (int, error) {
+	if d.msrIn > 0 {
+		d.msrIn--
+		if d.msrIn == 0 && d.layout.gpt != nil && d.writable() == nil {
+			if err := d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return put(out, d.layout.driveLayout().Bytes())
+}
+
+// setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, and missing partitions are deleted. A
+// partition that starts where one was keeps its number; others get the lowest free number.
+func (d *disk) setLayout(in, _ []byte) (int, error) {
+	want, err := parsed(win32.ParseDriveLayout(in))
+	if err != nil {
+		return 0, err
+	}
+	if err := d.writable(); err != nil {
+		return 0, err
+	}
+	if want.Style != d.layout.style {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	if d.msrLate {
+		d.msrLate = false
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}))
+	}
+	var blocks []gpt.Block
+	switch want.Style {
+	case win32.PARTITION_STYLE_GPT:
+		blocks, err = d.gptBlocks(want, d.node.identities(d))
+	case win32.PARTITION_STYLE_MBR:
+		blocks, err = d.mbrBlocks(want)
+	default:
+		err = win32.ERROR_INVALID_PARAMETER
+	}
+	if err != nil {
+		return 0, err
+	}
+	d.msrIn = 0
+	d.changed = d.node.state.Clock.now()
+	return 0, d.commit(change{Blocks: blocks})
+}
+
+func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
+	t := *d.layout.gpt
+	old := t.Sorted()
+	t.Partitions = nil
+	used := map[guid.GUID]bool{}
+	var added []gpt.Partition
+	for _, p := range want.Partitions {
+		if p.Length == 0 || p.Type == (guid.GUID{}) {
+			continue
+		}
+		if p.ID == (guid.GUID{}) {
+			p.ID = newGUID()
+		}
+		if !d.aligned(p) || used[p.ID] || others[p.ID] {
+			return nil, win32.ERROR_INVALID_PARAMETER
+		}
+		used[p.ID] = true
+		made := gpt.Partition{
+			Type: p.Type, ID: p.ID, Attributes: p.Attributes, Name: p.Name,
+			First: uint64(p.StartingOffset / d.sectorSize()), Last: uint64((p.StartingOffset+p.Length)/d.sectorSize()) - 1,
+		}
+		was := slices.IndexFunc(old, func(o gpt.Partition) bool { return o.First == made.First })
+		if was < 0 {
+			added = append(added, made)
+			continue
+		}
+		made.Slot = old[was].Slot
+		t.Partitions = append(t.Partitions, made)
+	}
+	for _, p := range added {
+		p.Slot = freeSlot(t.Partitions)
+		t.Partitions = append(t.Partitions, p)
+	}
+	lost := func(p gpt.Partition) bool { return !used[p.ID] }
+	if d.record.System && slices.ContainsFunc(old, lost) {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	if t.Check() != nil {
+		return nil, win32.ERROR_INVALID_PARAMETER
+	}
+	return t.Encode(), nil
+}
+
+// aligned checks that a partition covers whole sectors of the disk.
+func (d *disk) aligned(p win32.Partition) bool {
+	return p.StartingOffset >= 0 && p.Length > 0 && p.StartingOffset%d.sectorSize() == 0 &&
+		p.Length%d.sectorSize() == 0 && p.Length <= d.image.size-p.StartingOffset
+}
+
+func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
+	m := mbr{signature: want.Signature}
+	if len(want.Partitions) > 4 {
+		return nil, win32.ERROR_INVALID_PARAMETER
+	}
+	for slot, p := range want.Partitions {
+		if p.Length == 0 || p.MBRType == 0 {
+			continue
+		}
+		sectors := p.Length / d.sectorSize()
+		made := mbrPartition{slot: slot, boot: p.Boot, kind: p.MBRType,
+			first: uint32(p.StartingOffset / d.sectorSize()), sectors: uint32(sectors)}
+		if !d.aligned(p) || p.StartingOffset == 0 || (p.StartingOffset+p.Length)/d.sectorSize() > 1<<32 ||
+			p.MBRType == mbrProtective || slices.ContainsFunc(m.partitions, made.overlaps) {
+			return nil, win32.ERROR_INVALID_PARAMETER
+		}
+		m.partitions = append(m.partitions, made)
+	}
+	sector := make([]byte, d.record.SectorSize)
+	if _, err := d.image.file.ReadAt(sector, 0); err != nil {
+		return nil, err
+	}
+	return []gpt.Block{{Offset: 0, Data: m.encode(sector)}}, nil
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+)
+
+// setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or
+// not.
+func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
+	want, err := parsed(deviceside.ParseSetDiskAttributes(in))
+	if err != nil {
+		return 0, err
+	}
+	const known = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
+	if want.Version != d.node.state.Switches.AttributesVersion || want.AttributesMask&^known != 0 {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	bits := d.attributes()&^want.AttributesMask | want.Attributes&want.AttributesMask
+	return 0, d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
+}
+
+// updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
+func (d *disk) updateDriveSize(_, out []byte) (int, error) {
+	n, err := put(out, d.geometry().Bytes())
+	if err == nil && d.knownSize != d.image.size {
+		d.knownSize = d.image.size
+		if d.node.state.Switches.GrowPartition == GrowthDelayed {
+			d.growRefusals = 2
+		}
+	}
+	return n, err
+}
+
+// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it fits the table to the disk's
+// size, unless that is left to IOCTL_DISK_GROW_PARTITION.
+func (d *disk) updateProperties(_, _ []byte) (int, error) {
+	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
+		return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
+	}
+	return 0, d.refreshTable(d.knownSize, nil)
+}
+
+// refreshTable moves the backup of the GPT to the end of the disk, and edits the table in the same change.
+func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error {
+	if d.layout.gpt == nil {
+		return nil
+	}
+	t := *d.layout.gpt
+	t.Partitions = t.Sorted()
+	var blocks []gpt.Block
+	if uint64(sizeBytes/d.sectorSize()) > t.Sectors {
+		blocks = append(blocks, t.BackupBlock())
+		if err := t.Resize(sizeBytes); err != nil {
+			return err
+		}
+	} else if edit == nil {
+		return nil
+	}
+	if edit != nil {
+		if err := edit(&t); err != nil {
+			return err
+		}
+	}
+	return d.commit(change{Blocks: append(blocks, t.Encode()...)})
+}
+
+// growPartition is IOCTL_DISK_GROW_PARTITION.
+func (d *disk) growPartition(in, _ []byte) (int, error) {
+	want, err := parsed(deviceside.ParseGrowPartition(in))
+	if err != nil {
+		return 0, err
+	}
+	if err := d.writable(); err != nil {
+		return 0, err
+	}
+	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	if d.growRefusals > 0 || d.node.state.Switches.GrowPartition == GrowthNever {
+		d.growRefusals--
+		return 0, win32.ERROR_INVALID_PARAMETER
+	}
+	before := slices.Clone(d.volumes)
+	if err := d.growBy(want); err != nil {
+		return 0, err
+	}
+	if d.node.state.Switches.VolumeLengthDelayed {
+		for _, v := range before {
+			if v.number == want.Number {
+				d.lengths[v.id] = &knownLength{length: v.length, calls: 2}
+			}
+		}
+	}
+	return 0, nil
+}
+
+// growBy makes a partition longer.
+func (d *disk) growBy(want win32.GrowPartition) error {
+	if d.layout.gpt == nil {
+		l := d.layout.driveLayout()
+		i := slices.IndexFunc(l.Partitions, func(p win32.Partition) bool { return p.Number == want.Number && p.Length > 0 })
+		if i < 0 {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		l.Partitions[i].Length += want.BytesToGrow
+		blocks, err := d.mbrBlocks(l)
+		if err != nil {
+			return err
+		}
+		return d.commit(change{Blocks: blocks})
+	}
+	size := int64(0)
+	if d.node.state.Switches.GrowPartitionRefreshes {
+		size = d.image.size
+	}
+	return d.refreshTable(size, func(t *gpt.Table) error {
+		for i := range t.Partitions {
+			if uint32(t.Partitions[i].Slot)+1 == want.Number {
+				t.Partitions[i].Last += uint64(want.BytesToGrow / d.sectorSize())
+				if t.Check() == nil {
+					return nil
+				}
+			}
+		}
+		return win32.ERROR_INVALID_PARAMETER
+	})
+}
+
+// ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.
+func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
+	return n.callPartition("MSFT_Partition.Resize", diskNumber, offset, func(d *disk, p win32.Partition) error {
+		if err := d.writable(); err != nil {
+			return err
+		}
+		if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
+			return win32.ERROR_INVALID_PARAMETER
+		}
+		if err := d.refreshTable(d.image.size, nil); err != nil {
+			return err
+		}
+		return d.resize(p.Number, sizeBytes-p.Length)
+	})
+}
+
+// OnlinePartition implements kernel.Devices.
+func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
+	return n.callPartition("MSFT_Partition.Online", diskNumber, offset, func(d *disk, p win32.Partition) error {
+		for _, v := range d.volumes {
+			if v.offset == p.StartingOffset && d.arriving(v.id) <= 0 {
+				n.online[v.id] = true
+				return nil
+			}
+		}
+		return win32.ERROR_NOT_FOUND
+	})
+}
+
+func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
+	f func(d *disk, p win32.Partition) error) error {
+	return n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), func() error {
+		d, err := n.installed(diskNumber)
+		if err != nil {
+			return err
+		}
+		for _, p := range d.layout.driveLayout().Partitions {
+			if p.StartingOffset == offset && p.Length > 0 {
+				return f(d, p)
+			}
+		}
+		return win32.ERROR_NOT_FOUND
+	})
+}
+
+// resize grows a partition and its NTFS.
+func (d *disk) resize(number uint32, bytes int64) error {
+	if err := d.growBy(win32.GrowPartition{Number: number, BytesToGrow: bytes}); err != nil {
+		return err
+	}
+	for _, v := range d.volumes {
+		if v.number == number && v.boot.fileSystem == "NTFS" {
+			return v.extendTo(v.length/d.sectorSize() - 1)
+		}
+	}
+	return nil
+}

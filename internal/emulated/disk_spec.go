@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
+type DiskSpec struct {
+	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
+	SizeBytes    Size        `yaml:"size" json:"-"`
+	SerialNumber string      `yaml:"serial" json:"serial"`         // printable ASCII
+	Model        string      `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 printable ASCII characters
+	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
+	BusType      BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
+	Adapter      uint8       `yaml:"adapter" json:"adapter"`
+	Bus          uint8       `yaml:"bus" json:"bus"`
+	Target       uint8       `yaml:"target" json:"target"`
+	LUN          uint8       `yaml:"lun" json:"lun"`
+	// take the lowest free LUN of the adapter, bus and target
+	LUNAuto    bool   `yaml:"-" json:"-"`
+	SectorSize uint32 `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
+	Offline    bool   `yaml:"offline" json:"offline"`
+	ReadOnly   bool   `yaml:"readOnly" json:"readOnly"`
+	// the device refuses to be written, which its attributes do not show
+	Protected bool `yaml:"protected" json:"protected,omitempty"`
+
+	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
+	Formatted  Formatted  `yaml:"content" json:"-"`
+	FileSystem FileSystem `yaml:"fileSystem" json:"-"` // of that volume
+
+	// Table is the partition table of the system disk or of a formatted one. An MBR has no reserved partition.
+	Table Table `yaml:"table" json:"-"`
+	// Boot gives a formatted disk a partition to start from before the volume: an EFI system partition, or with an MBR
+	// an active one. Windows boots from the first disk of the scenario that has one, else from the system disk.
+	Boot   bool   `yaml:"boot" json:"-"`
+	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
+
+	// ImagePath is a file with the disk's bytes, which is copied into the node, or a bundle or the image in one, as
+	// DetachDisk returned it, which is used where it lies. Empty: a blank disk.
+	ImagePath string `yaml:"-" json:"-"`
+
+	// BundlePath is a bundle like ImagePath. If there is none, and the disk has a size, it is made as a blank disk.
+	BundlePath string `yaml:"-" json:"-"`
+}
+
+// diskState is a disk of the node. It does not keep from what the disk was made: size, content and image path.
+type diskState struct {
+	Image  string `json:"image"` // name of the image, without directory and suffix
+	Number uint32 `json:"number"`
+	System bool   `json:"system,omitempty"`
+	// where it lies, perhaps relative to the state directory; empty: a disk of the node's own
+	Bundle string `json:"bundle,omitempty"`
+
+	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
+	ImageBytes int64 `json:"imageBytes,omitempty"`
+	DiskSpec
+}
+
+const (
+	minDiskBytes = 4 << 20
+	maxDiskBytes = 16 << 40 // the limit of NTFS with clusters of 4 KiB
+)
+
+// record returns the record of a disk that is added to others, with the lowest free number.
+func (s DiskSpec) record(others []diskState, switches Switches) (diskState, error) {
+	r := diskState{Image: newImageName(), DiskSpec: s}
+	r.Identifiers = slices.Clone(s.Identifiers)
+	if r.BusType == 0 {
+		r.BusType = win32.BusTypeScsi
+	}
+	if r.SectorSize == 0 {
+		r.SectorSize = 512
+	}
+	r.Offline = s.Offline || switches.SANPolicy == SANOfflineAll && len(others) > 0 // the first is the system's
+	r.ReadOnly = s.ReadOnly || r.Offline && switches.OfflineDisksReadOnly
+	if err := r.check(); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)
+	}
+	r.ImageBytes = int64(r.SizeBytes)
+	numbers := make(map[uint32]bool, len(others))
+	for i := range others {
+		numbers[others[i].Number] = true
+	}
+	for numbers[r.Number] {
+		r.Number++
+	}
+	if s.LUNAuto {
+		r.LUN = 0
+	}
+	for slices.ContainsFunc(others, r.sameAddress) {
+		if !s.LUNAuto || r.LUN == 255 {
+			return r, fmt.Errorf("%w: adapter %d, bus %d, target %d, LUN %d is taken", ErrInvalidSpec, r.Adapter,
+				r.Bus, r.Target, r.LUN)
+		}
+		r.LUN++
+	}
+	return r, nil
+}
+
+// check refuses a disk that cannot be made.
+func (s *DiskSpec) check() error {
+	switch {
+	case s.SectorSize != 512 && s.SectorSize != 4096:
+		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
+	case s.SizeBytes < minDiskBytes || s.SizeBytes > maxDiskBytes || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
+		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
+	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < minFormattedBytes):
+		return errors.New("only a new disk of at least 64 MiB can be formatted")
+	case s.Boot && s.SizeBytes < minBootBytes:
+		return errors.New("a disk to boot from needs at least 256 MiB")
+	case len(s.Letter) > 1 || s.Letter != "" && (!bool(s.Formatted) || s.Letter < "D" || s.Letter > "Z"):
+		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
+	case (s.Boot || s.FileSystem != fileSystemNTFS) && !bool(s.Formatted):
+		return errors.New("a disk to boot from, and one with a fileSystem, needs content: formatted")
+	case len(s.SerialNumber) > 255 ||
+		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
+		return errors.New("the serial number must be at most 255 printable ASCII characters")
+	case s.Model != "" && s.BusType != win32.BusTypeNvme:
+		return errors.New("a model needs busType: nvme")
+	case len(s.Model) > 40 || strings.ContainsFunc(s.Model, func(c rune) bool { return c < ' ' || c > '~' }):
+		return errors.New("the model must be at most 40 printable ASCII characters")
+	}
+	for _, id := range s.Identifiers {
+		if len(id.Identifier) == 0 || len(id.Identifier) > 255 {
+			return fmt.Errorf("an identifier of %d bytes, not 1 to 255", len(id.Identifier))
+		}
+	}
+	return nil
+}
+
+func (r diskState) sameAddress(o diskState) bool {
+	return r.Adapter == o.Adapter && r.Bus == o.Bus && r.Target == o.Target && r.LUN == o.LUN
+}

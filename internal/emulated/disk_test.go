@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// ask sends a control code without input and returns the output.
+func ask(t *testing.T, h kernel.Handle, code uint32, in []byte) []byte {
+	t.Helper()
+	out := make([]byte, 20000)
+	n, err := h.DeviceIoControl(code, in, out)
+	must(t, err)
+	return out[:n]
+}
+
+func TestDefaultDisks(t *testing.T) {
+	n := newNode(t, nil)
+	paths, err := n.DiskInterfaces()
+	must(t, err)
+	type seen struct {
+		Number         uint32
+		Address        win32.SCSIAddress
+		Serial, Page83 string
+		Size           int64
+		Attributes     uint64
+		Style          win32.PartitionStyle
+	}
+	var got []seen
+	for _, path := range paths {
+		h := openDevice(t, n, path, 0)
+		number, _ := win32.ParseStorageDeviceNumber(ask(t, h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil))
+		address, _ := win32.ParseSCSIAddress(ask(t, h, win32.IOCTL_SCSI_GET_ADDRESS, nil))
+		device, _ := win32.ParseStorageDevice(ask(t, h, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{}.Bytes()))
+		geometry, _ := win32.ParseDiskGeometryEx(ask(t, h, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
+		bits, _ := win32.ParseGetDiskAttributes(ask(t, h, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil))
+		s := seen{number.DeviceNumber, address, device.SerialNumber, "", geometry.DiskSize, bits.Attributes,
+			diskLayout(t, h).Style}
+		out := make([]byte, 1000)
+		size, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
+		if err == nil {
+			ids, err := win32.ParseStorageDeviceID(out[:size])
+			must(t, err)
+			s.Page83 = ids.Page83()
+		}
+		got = append(got, s)
+	}
+	want := []seen{
+		{0, win32.SCSIAddress{PortNumber: 1}, "EMU-DISK-0000", "", 64 << 30, 0, win32.PARTITION_STYLE_GPT},
+		{1, win32.SCSIAddress{LUN: 1}, "vol0123456789abcdef1", "60022480454d552d4449534b30303031", 10 << 30, 0,
+			win32.PARTITION_STYLE_RAW},
+		{2, win32.SCSIAddress{LUN: 2}, "vol0123456789abcdef2", "EMULATED  disk-2", 20 << 30, win32.DISK_ATTRIBUTE_OFFLINE,
+			win32.PARTITION_STYLE_RAW},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("disks (-want +got):\n%s", diff)
+	}
+	var system []int64
+	for _, p := range layoutOf(t, n, 0).Partitions {
+		system = append(system, p.Length>>20)
+	}
+	if diff := cmp.Diff([]int64{100, 16, 64<<10 - 118}, system); diff != "" {
+		t.Errorf("partitions of disk 0 in MiB (-want +got):\n%s", diff)
+	}
+	for _, dir := range []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`,
+		`c:/VAR/lib/kubelet/pods/`, `\Windows`} {
+		if info, err := os.Stat(hostPath(t, n, dir)); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if n.state.SystemSerial != "EMU-0000-0001" {
+		t.Errorf("system serial: %s", n.state.SystemSerial)
+	}
+}
+
+func TestOpenDeviceCodes(t *testing.T) {
+	n := newNode(t, nil)
+	c := n.volumeList()[1].name()
+	for path, want := range map[string]win32.Errno{
+		`\\.\physicaldrive0`:          0,
+		`\\.\PhysicalDrive7`:          win32.ERROR_FILE_NOT_FOUND,
+		`\\.\PhysicalDrive`:           win32.ERROR_FILE_NOT_FOUND,
+		`\\.\PhysicalDrive-1`:         win32.ERROR_FILE_NOT_FOUND,
+		`\\.\Scsi1:`:                  0,
+		`\\.\Scsi5:`:                  win32.ERROR_FILE_NOT_FOUND,
+		c[:len(c)-1]:                  0,
+		`\\?\VOLUME` + c[10:len(c)-1]: 0,
+		c:                             win32.ERROR_FILE_NOT_FOUND,
+		`\\?\Volume{11111111-2222-3333-4444-555555555555}`: win32.ERROR_FILE_NOT_FOUND,
+		``: win32.ERROR_FILE_NOT_FOUND,
+	} {
+		h, err := n.OpenDevice(path, 0)
+		wantCode(t, path, err, want)
+		if err == nil {
+			must(t, h.Close())
+		}
+	}
+}
+
+func TestControlCodesAndBuffers(t *testing.T) {
+	n := newNode(t, nil)
+	c := n.volumeList()[1].name()
+	weak := openDevice(t, n, oneDrive, 0)
+	strong := openDevice(t, n, oneDrive, readWrite)
+	system := openDevice(t, n, `\\.\PhysicalDrive0`, readWrite)
+	volume := openDevice(t, n, c[:len(c)-1], 0)
+	scsi := openDevice(t, n, `\\.\Scsi0:`, 0)
+	header := win32.StoragePropertyQuery{}.Bytes()
+	for _, c := range []struct {
+		name   string
+		h      kernel.Handle
+		code   uint32
+		in     []byte
+		room   int
+		want   win32.Errno
+		filled int
+	}{
+		{"length without the right to read", weak, win32.IOCTL_DISK_GET_LENGTH_INFO, nil, 8, win32.ERROR_ACCESS_DENIED, 0},
+		{"length", strong, win32.IOCTL_DISK_GET_LENGTH_INFO, nil, 8, 0, 8},
+		{"length, small", strong, win32.IOCTL_DISK_GET_LENGTH_INFO, nil, 7, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"geometry without its end", weak, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, 32, 0, 32},
+		{"number, small", weak, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 11, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"header of a descriptor", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, header, 8, 0, 8},
+		{"less than the header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, header, 7, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"no query", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, nil, 8, win32.ERROR_INVALID_PARAMETER, 0},
+		{"unknown property", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: 40}.Bytes(), 8,
+			win32.ERROR_INVALID_FUNCTION, 0},
+		{"all identifiers", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 200, 0, 143},
+		{"all identifiers, header", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 8, 0, 8},
+		{"all identifiers, small", weak, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 3}.Bytes(), 100, win32.ERROR_MORE_DATA, 8},
+		{"identifiers of a disk that has none", system, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+			win32.StoragePropertyQuery{PropertyID: 2}.Bytes(), 8, win32.ERROR_NOT_SUPPORTED, 0},
+		{"layout, small", system, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, 100, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"create without the right", weak, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0,
+			win32.ERROR_ACCESS_DENIED, 0},
+		{"create on the system disk", system, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), 0,
+			win32.ERROR_ACCESS_DENIED, 0},
+		{"drop the system disk's layout", system, win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT, nil, 0, win32.ERROR_ACCESS_DENIED, 0},
+		{"empty the system disk's layout", system, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(),
+			0, win32.ERROR_ACCESS_DENIED, 0},
+		{"system disk offline", system, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Attributes: 1, AttributesMask: 1}.Bytes(), 0, win32.ERROR_ACCESS_DENIED, 0},
+		{"unknown attribute", strong, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Attributes: 4, AttributesMask: 4}.Bytes(), 0, win32.ERROR_INVALID_PARAMETER, 0},
+		{"layout of another style", strong, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, win32.DriveLayout{Style: 1}.Bytes(), 0,
+			win32.ERROR_INVALID_PARAMETER, 0},
+		{"size without a buffer", strong, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, 0, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"unknown code", strong, 0x00070FFC, nil, 0, win32.ERROR_INVALID_FUNCTION, 0},
+		{"file system code on a disk", strong, win32.FSCTL_LOCK_VOLUME, nil, 0, win32.ERROR_INVALID_FUNCTION, 0},
+		{"extents", volume, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, 32, 0, 32},
+		{"extents, small", volume, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, 31, win32.ERROR_MORE_DATA, 8},
+		{"extents, smaller", volume, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, 7, win32.ERROR_INSUFFICIENT_BUFFER, 0},
+		{"NTFS data", volume, win32.FSCTL_GET_NTFS_VOLUME_DATA, nil, 96, 0, 96},
+		{"mounted", volume, win32.FSCTL_IS_VOLUME_MOUNTED, nil, 0, 0, 0},
+		{"unlock what is not locked", volume, win32.FSCTL_UNLOCK_VOLUME, nil, 0, win32.ERROR_NOT_LOCKED, 0},
+		{"rescan", scsi, win32.IOCTL_SCSI_RESCAN_BUS, nil, 0, 0, 0},
+		{"layout of an adapter", scsi, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, 100, win32.ERROR_INVALID_FUNCTION, 0},
+	} {
+		filled, err := c.h.DeviceIoControl(c.code, c.in, make([]byte, c.room))
+		wantCode(t, c.name, err, c.want)
+		if filled != c.filled {
+			t.Errorf("%s: got %d bytes, want %d", c.name, filled, c.filled)
+		}
+	}
+	if l := layoutOf(t, n, 1); l.Style != win32.PARTITION_STYLE_RAW {
+		t.Errorf("disk 1 became %v", l.Style)
+	}
+}
+
+func TestReading(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	d := openDevice(t, n, oneDrive, win32.GENERIC_READ)
+	volume := openDevice(t, n, v[:len(v)-1], win32.GENERIC_READ)
+	p := make([]byte, 1024)
+	if size, err := d.ReadAt(p, 512); err != nil || size != 1024 || string(p[:8]) != "EFI PART" {
+		t.Errorf("header: %d, %v, %q", size, err, p[:8])
+	}
+	if size, err := volume.ReadAt(p, 0); err != nil || size != 1024 || string(p[3:7]) != "NTFS" {
+		t.Errorf("boot sector: %d, %v, %q", size, err, p[:8])
+	}
+	if size, err := d.ReadAt(p, 10<<30-512); !errors.Is(err, io.EOF) || size != 512 {
+		t.Errorf("end: %d, %v", size, err)
+	}
+	if size, err := volume.ReadAt(p, 10<<30); !errors.Is(err, io.EOF) || size != 0 {
+		t.Errorf("past the end: %d, %v", size, err)
+	}
+	_, err := d.ReadAt(p[:100], 0)
+	wantCode(t, "part of a sector", err, win32.ERROR_INVALID_PARAMETER)
+	_, err = d.ReadAt(p, 100)
+	wantCode(t, "inside a sector", err, win32.ERROR_INVALID_PARAMETER)
+	_, err = openDevice(t, n, oneDrive, 0).ReadAt(p, 0)
+	wantCode(t, "without the right", err, win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "flush without the right", d.Flush(), win32.ERROR_ACCESS_DENIED)
+}
+
+func TestOfflineAndReadOnlyDisks(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	d := openDevice(t, n, oneDrive, readWrite)
+	file := openFile(t, n, `\\?\C:\m\`, how(anyRight, win32.FILE_OPEN, 0))
+	old := openDevice(t, n, v[:len(v)-1], readWrite)
+	attribute := func(bits, mask uint64) {
+		t.Helper()
+		control(t, d, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES,
+			win32.SetDiskAttributes{Version: 40, Persist: true, Attributes: bits, AttributesMask: mask}.Bytes())
+	}
+	attribute(1, 1)
+	if l := diskLayout(t, d); l.Style != win32.PARTITION_STYLE_GPT || len(l.Partitions) != 2 {
+		t.Errorf("layout of an offline disk: %+v", l)
+	}
+	_, err := n.OpenDevice(v[:len(v)-1], 0)
+	wantCode(t, "volume of an offline disk", err, win32.ERROR_FILE_NOT_FOUND)
+	wantCode(t, "old volume handle", old.Flush(), win32.ERROR_NO_SUCH_DEVICE)
+	wantCode(t, "old file handle", file.Information(win32.FileStandardInfo, make([]byte, 24)), win32.ERROR_NO_SUCH_DEVICE)
+	_, err = d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), nil)
+	wantCode(t, "create on an offline disk", err, win32.ERROR_WRITE_PROTECT)
+
+	attribute(2, 3)
+	if got, err := n.VolumeNameForMountPoint(`C:\m\`); err != nil || got != v {
+		t.Errorf("mount point of a disk that is online again: %s, %v", got, err)
+	}
+	_, err = d.DeviceIoControl(win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT, nil, nil)
+	wantCode(t, "change a read-only disk", err, win32.ERROR_WRITE_PROTECT)
+	wantCode(t, "format a read-only disk", n.FormatVolume(v, "NTFS"), win32.ERROR_WRITE_PROTECT)
+	_, err = n.OpenFile(nil, `\\?\C:\m\x`, how(0, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE))
+	wantCode(t, "make a directory on a read-only disk", err, win32.ERROR_WRITE_PROTECT)
+	wantCode(t, "flush a read-only disk", openDevice(t, n, v[:len(v)-1], readWrite).Flush(), win32.ERROR_WRITE_PROTECT)
+	if fileSystem, err := n.VolumeInformation(v); err != nil || fileSystem != "NTFS" {
+		t.Errorf("the file system of a read-only disk: %q, %v", fileSystem, err)
+	}
+	attribute(0, 3)
+	mkdir(t, n, `C:\m\x`)
+}
+
+func TestPulledDisk(t *testing.T) {
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	d, volume := openDevice(t, n, oneDrive, readWrite), openDevice(t, n, v[:len(v)-1], readWrite)
+	_, err := n.DetachDisk(1)
+	must(t, err)
+	if _, err := n.DetachDisk(1); !errors.Is(err, ErrNoSuchDisk) {
+		t.Errorf("detached twice: %v", err)
+	}
+	if _, err := n.DetachDisk(0); !errors.Is(err, ErrSystemDisk) {
+		t.Errorf("system disk: %v", err)
+	}
+	_, err = d.DeviceIoControl(win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil, make([]byte, 16))
+	wantCode(t, "disk", err, win32.ERROR_NO_SUCH_DEVICE)
+	_, err = d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes(), nil)
+	wantCode(t, "change", err, win32.ERROR_NO_SUCH_DEVICE)
+	_, err = d.ReadAt(make([]byte, 512), 0)
+	wantCode(t, "read", err, win32.ERROR_NO_SUCH_DEVICE)
+	_, err = volume.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, make([]byte, 32))
+	wantCode(t, "volume", err, win32.ERROR_NO_SUCH_DEVICE)
+	number, err := n.AttachDisk(DiskSpec{SizeBytes: 1 << 30, LUNAuto: true})
+	if err != nil || number != 1 {
+		t.Errorf("next disk: %d, %v, want the number that is free", number, err)
+	}
+	wantCode(t, "old handle on the new disk", d.Flush(), win32.ERROR_NO_SUCH_DEVICE)
+}
+
+func TestAttachedDisks(t *testing.T) {
+	n := newNode(t, nil)
+	for _, spec := range []DiskSpec{
+		{SizeBytes: 1 << 20}, {SizeBytes: 5<<20 + 1, LUN: 9}, {SizeBytes: 5 << 20, LUN: 1},
+		{SizeBytes: 5 << 20, LUN: 9, SectorSize: 520},
+		{SizeBytes: 5 << 20, LUN: 9, SerialNumber: "a\nb"}, {SizeBytes: 1 << 60, LUN: 9},
+	} {
+		if _, err := n.AttachDisk(spec); !errors.Is(err, ErrInvalidSpec) {
+			t.Errorf("%+v: %v", spec, err)
+		}
+	}
+	number, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true, SectorSize: 4096})
+	if d, ok := n.disks[number]; err != nil || !ok || number != 3 || d.record.LUN != 0 {
+		t.Errorf("disk %d, %v", number, err)
+	}
+	if err := n.GrowDisk(3, 4<<20); !errors.Is(err, ErrInvalidSpec) {
+		t.Errorf("shrunk: %v", err)
+	}
+	must(t, n.GrowDisk(3, 16<<20))
+	g, _ := win32.ParseDiskGeometryEx(ask(t, openDevice(t, n, `\\.\PhysicalDrive3`, 0),
+		win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
+	if g.DiskSize != 16<<20 || g.BytesPerSector != 4096 {
+		t.Errorf("geometry: %+v", g)
+	}
+}
+
+func TestClonesGetNewIdentities(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	v := partition(t, n, oneDrive)
+	image, err := n.DiskImage(1)
+	must(t, err)
+	attachedAs(t, n, DiskSpec{ImagePath: image})
+	if c := n.disks[3].record; !c.Offline || !c.ReadOnly {
+		t.Error("the clone did not arrive offline and read-only")
+	}
+	if err := n.SetDiskOnline(3, true); !errors.Is(err, win32.ERROR_INVALID_PARAMETER) {
+		t.Errorf("read-only, it came online: %v", err)
+	}
+	must(t, n.SetDiskReadOnly(3, false))
+	must(t, n.SetDiskOnline(3, true))
+	one, clone := layoutOf(t, n, 1), layoutOf(t, n, 3)
+	if one.DiskID == clone.DiskID || one.Partitions[1].ID == clone.Partitions[1].ID ||
+		one.Partitions[1].Length != clone.Partitions[1].Length {
+		t.Errorf("clone: %+v", clone)
+	}
+	if volumeName(one.Partitions[1].ID) != v {
+		t.Error("the original changed its identity")
+	}
+	must(t, n.SetDiskOnline(2, true))
+	err = ioctl(n, `\\.\PhysicalDrive2`, win32.IOCTL_DISK_CREATE_DISK,
+		win32.CreateDisk{Style: 1, DiskID: one.DiskID}.Bytes())
+	wantCode(t, "an identity that is taken", err, win32.ERROR_INVALID_PARAMETER)
+}
+
+func TestLayouts(t *testing.T) {
+	n := newNode(t, func(s *Switches) { s.MSR = MSRNever })
+	d := openDevice(t, n, oneDrive, readWrite)
+	id := newGUID()
+	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: id, MaxPartitionCount: 128}.Bytes())
+	l := diskLayout(t, d)
+	want := win32.DriveLayout{Style: 1, DiskID: id, StartingUsableOffset: 34 * 512, UsableLength: 10<<30 - 67*512,
+		MaxPartitionCount: 128}
+	if diff := cmp.Diff(want, l); diff != "" {
+		t.Errorf("empty GPT (-want +got):\n%s", diff)
+	}
+	part := func(start, length int64) win32.Partition {
+		return win32.Partition{Style: 1, StartingOffset: start << 20, Length: length << 20, Type: win32.PartitionBasicData,
+			ID: newGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
+	}
+	set := func(parts ...win32.Partition) error {
+		next := l
+		next.Partitions = parts
+		_, err := d.DeviceIoControl(win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, next.Bytes(), nil)
+		return err
+	}
+	a, b, c := part(1, 10), part(20, 10), part(11, 5)
+	wantCode(t, "overlap", set(a, part(5, 10)), win32.ERROR_INVALID_PARAMETER)
+	wantCode(t, "past the end", set(part(1, 10<<10)), win32.ERROR_INVALID_PARAMETER)
+	wantCode(t, "over the table", set(part(0, 10)), win32.ERROR_INVALID_PARAMETER)
+	odd := part(1, 10)
+	odd.Length++
+	wantCode(t, "part of a sector", set(odd), win32.ERROR_INVALID_PARAMETER)
+	twin := part(30, 1)
+	twin.ID = a.ID
+	wantCode(t, "one GUID twice", set(a, twin), win32.ERROR_INVALID_PARAMETER)
+	wantCode(t, "two partitions", set(a, b), 0)
+	wantCode(t, "one between them, the first gone", set(c, b), 0)
+	var numbers []uint32
+	for _, p := range diskLayout(t, d).Partitions {
+		numbers = append(numbers, p.Number)
+		if p.Name != "n" || p.Attributes != 1<<63 {
+			t.Errorf("partition: %+v", p)
+		}
+	}
+	if diff := cmp.Diff([]uint32{1, 2}, numbers); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	if got := diskLayout(t, d).Partitions; got[1].ID != b.ID || got[0].ID != c.ID {
+		t.Errorf("partition 2 should have stayed: %+v", got)
+	}
+}
+
+func TestMBR(t *testing.T) {
+	s := smallScenario()
+	s.Disks[0].Formatted, s.Disks[0].Table, s.Disks[0].SizeBytes = true, tableMBR, 256<<20
+	n := openNode(t, t.TempDir(), Options{Scenario: s})
+	d := openDevice(t, n, oneDrive, readWrite)
+	l := diskLayout(t, d)
+	if l.Style != win32.PARTITION_STYLE_MBR || l.Signature == 0 || len(l.Partitions) != 4 || !l.Partitions[0].Recognized {
+		t.Fatalf("MBR: %+v", l)
+	}
+	l.Partitions[0] = win32.Partition{Style: l.Style, StartingOffset: 1 << 20, Length: 64 << 20, MBRType: 7, Rewrite: true}
+	control(t, d, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes())
+	v := firstData(n)
+	must(t, n.FormatVolume(v.name(), "NTFS"))
+	if got := firstData(n); got.id != v.id || got.length != 64<<20 || !got.formatted() {
+		t.Errorf("formatted: %+v", got)
+	}
+	must(t, n.Reboot())
+	if got := firstData(n); got.id != v.id {
+		t.Errorf("the volume's name changed from %s to %s", v.id, got.id)
+	}
+}
+
+func TestDetachNeedsOffline(t *testing.T) {
+	n := newNode(t, func(s *Switches) { s.DetachNeedsOffline = true })
+	if _, err := n.DetachDisk(1); !errors.Is(err, ErrOnlineDisk) {
+		t.Errorf("got %v", err)
+	}
+	must(t, n.SetDiskOnline(1, false))
+	detached(t, n, 1)
+}

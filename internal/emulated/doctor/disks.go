@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+)
+
+// slack is how much smaller a file system may be than its partition, or a partition than its disk, before it counts as
+// not grown: alignment and the backup of a partition table take less.
+const slack = 16 << 20
+
+// allDisks returns the disks of the node, as far as they are known.
+func (r *report) allDisks() []treeview.Disk {
+	if r.Tree == nil {
+		return nil
+	}
+	return r.Tree.Disks
+}
+
+// disks judges disks.
+func (r *report) disks() {
+	for _, d := range r.allDisks() {
+		found := func(severity Severity, check, what string, do ...string) {
+			r.add(severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), describe(d), do...)
+		}
+		bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
+		switch {
+		case d.Online == nil:
+		case !*d.Online && r.Inspected == nil && d.Style != "RAW":
+			found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
+		case !*d.Online && mayBeMissed(d) && len(r.missed()) > 0:
+			r.add(Problem, "disk-offline", fmt.Sprintf("disk %d is offline, and mounted volumes are missing: they may be on it",
+				d.Number), append(describe(d), r.missed()...), bring)
+		case !*d.Online: // as new disks arrive, or as a driver leaves one that is to be detached
+		case d.ReadOnly != nil && *d.ReadOnly:
+			found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring,
+				"if it stays so, see how the storage system exports it")
+		}
+		r.grown(d)
+	}
+}
+
+func mountPoint(d *admin.Dangling) bool {
+	return d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT
+}
+
+// mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume. The mount point does
+// not name the disk.
+func mayBeMissed(d treeview.Disk) bool { return d.Online != nil && !*d.Online && d.Style != "RAW" }
+
+// missed returns the mount points that miss their volumes.
+func (r *report) missed() (lines []string) {
+	for _, d := range r.Inspected.GetDangling() {
+		if mountPoint(d) {
+			lines = append(lines, "missing: the volume at "+d.GetPath()+" → "+d.GetTarget())
+		}
+	}
+	return lines
+}
+
+// noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is
+// called gone before those are repaired.
+func (r *report) noneGone() bool {
+	return slices.ContainsFunc(r.allDisks(), mayBeMissed) || len(r.Inspected.GetDiskTroubles()) > 0 ||
+		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
+}
+
+// troubles judges disks that are there and cannot be used.
+func (r *report) troubles() {
+	for _, t := range r.Inspected.GetDiskTroubles() {
+		if t.GetUnreadable() {
+			r.add(Problem, "disk-unreadable",
+				"a disk holds data and no partition table that Windows can read: "+t.GetDisk(),
+				append([]string{t.GetDisk() + ": " + t.GetError()}, r.missed()...),
+				"do not partition or format it: the data may still be whole",
+				"restore the table with a recovery tool, or the disk from a snapshot")
+			continue
+		}
+		r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+t.GetDisk(),
+			append([]string{t.GetError()}, r.missed()...),
+			"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
+			"unmount nothing meanwhile: the disk may come back with all data",
+			"if it answers elsewhere and not here: drain and restart the node")
+	}
+}
+
+// attributes judges the attributes of partitions by which Windows hides a volume or lets none write to it.
+func (r *report) attributes() {
+	for _, d := range r.allDisks() {
+		for _, p := range d.Partitions {
+			for _, a := range p.Unusual() {
+				r.add(Warning, "partition-attribute",
+					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, map[string]string{
+						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a]),
+					append(describe(d), "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
+					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
+						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
+			}
+		}
+	}
+}
+
+// identities finds disks that drivers cannot tell apart: each of several has the same serial number or page 83.
+func (r *report) identities() {
+	disks := map[string][]treeview.Disk{}
+	for _, d := range r.allDisks() {
+		for name, id := range map[string]string{"serial number ": d.SerialNumber, "page 83 ": d.Page83} {
+			if id != "" {
+				disks[name+id] = append(disks[name+id], d)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(disks)) {
+		if len(disks[id]) < 2 {
+			continue
+		}
+		var evidence []string
+		for _, d := range disks[id] {
+			evidence = append(evidence, describe(d)...)
+		}
+		r.add(Note, "same-identity", "disks have the same "+id+": a driver that looks for it may take the wrong one",
+			evidence, "see how the storage system names its disks; a clone has the identity of its source there")
+	}
+}
+
+// grown finds a disk whose only data partition does not use all of it.
+func (r *report) grown(d treeview.Disk) {
+	end := int64(0)
+	for _, p := range d.Partitions {
+		end = max(end, p.OffsetBytes+p.SizeBytes)
+	}
+	formatted := slices.DeleteFunc(d.Volumes(), func(p treeview.Partition) bool { return !p.Volume.Formatted })
+	// With two volumes, either may be meant to get the space.
+	if d.Online == nil || !*d.Online || d.System == nil || *d.System || len(formatted) != 1 || end == 0 ||
+		d.SizeBytes-end <= slack {
+		return
+	}
+	id := formatted[0].Volume.ID
+	r.add(Warning, "partition-smaller",
+		fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
+		[]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
+			treeview.Size(end))},
+		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
+}
+
+// volumes judges volumes with a file system.
+func (r *report) volumes() {
+	for _, d := range r.allDisks() {
+		for _, p := range d.Volumes() {
+			v := p.Volume
+			if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
+				r.add(Warning, "file-system-smaller",
+					fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
+					[]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
+						treeview.Size(p.SizeBytes))},
+					command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
+			}
+		}
+	}
+}
+
+// full judges how full the volumes are that something uses, the node's own C: included.
+func (r *report) full() {
+	const most, nothing = 95, 1 << 20
+	for _, d := range r.allDisks() {
+		for _, p := range d.Volumes() {
+			v := p.Volume
+			free := v.TotalBytes - v.UsedBytes
+			if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
+				continue
+			}
+			what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
+			if d.System != nil && *d.System {
+				what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
+			}
+			severity, rest := Warning, " is nearly full: "
+			if free < nothing {
+				severity, rest = Problem, " is full, and writing fails: "
+			}
+			evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
+				treeview.Size(v.TotalBytes))}, describe(d)...)
+			for _, u := range r.Inspected.GetPublished() {
+				if u.GetTarget() == v.ID {
+					evidence = append(evidence, "used by "+u.GetPath())
+				}
+			}
+			r.add(severity, "volume-full", what+rest+v.MountPoints[0], evidence, do)
+		}
+	}
+}
+
+// staged matches kubelet's path at which a CSI driver stages a volume, with the driver's name or, before Kubernetes
+// 1.24, pv.
+// https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
+var staged = regexp.MustCompile(`(?i)\\plugins\\kubernetes\.io\\csi\\([^\\]+)\\[^\\]+\\globalmount\\?$`)
+
+// GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
+func GlobalmountKey(path string) string {
+	if !staged.MatchString(path) {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(path, `\`))
+}
+
+// driverOf returns the driver that staged a volume at a globalmount, "" if it is not known.
+func (r *report) driverOf(path string) string {
+	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
+		return driver
+	}
+	if of := staged.FindStringSubmatch(path); len(of) > 1 && of[1] != "pv" {
+		return of[1]
+	}
+	return ""
+}
+
+// ours reports whether a path lies below a working directory of the agent.
+func (r *report) ours(path string) bool {
+	dirs := r.Inspected.GetWorkingDirectories()
+	return len(dirs) == 0 && below.MatchString(path) || slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(strings.ToLower(path), strings.ToLower(dir+`\`))
+	})
+}
+
+// below matches paths below kubelet's directory, where the agent does not tell it.
+var below = regexp.MustCompile(`(?i)\\kubelet\\`)
+
+// owners judges who uses the disks: several CSI drivers one disk, or something that is none.
+func (r *report) owners() {
+	for _, d := range r.allDisks() {
+		if d.System != nil && *d.System {
+			continue
+		}
+		drivers, elsewhere := r.users(d)
+		if len(drivers) > 1 {
+			r.add(Warning, "disk-of-two-drivers",
+				fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")), describe(d),
+				"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it")
+		}
+		if len(drivers) == 0 && elsewhere {
+			r.add(Note, "disk-not-of-kubernetes",
+				fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver",
+					d.Number), describe(d))
+		}
+	}
+}
+
+// users returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
+// directories.
+func (r *report) users(d treeview.Disk) (drivers []string, elsewhere bool) {
+	for _, p := range d.Volumes() {
+		for _, path := range p.Volume.MountPoints {
+			if driver := r.driverOf(path); driver != "" {
+				drivers = append(drivers, driver)
+			}
+			elsewhere = elsewhere || !r.ours(path)
+		}
+	}
+	slices.Sort(drivers)
+	return slices.Compact(drivers), elsewhere
+}
+
+// describe names a disk in the terms by which people recognise it, and where its volumes are mounted.
+func describe(d treeview.Disk) []string {
+	lines := []string{fmt.Sprintf("disk %d: %s", d.Number, d)}
+	for _, p := range d.Volumes() {
+		for _, path := range p.Volume.MountPoints {
+			lines = append(lines, "mounted at "+path)
+		}
+	}
+	return lines
+}
+
+// usesISCSI reports whether the node has an iSCSI disk.
+func (r *report) usesISCSI() bool {
+	return slices.ContainsFunc(r.allDisks(), func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
+}

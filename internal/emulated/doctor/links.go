@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// dangling judges mount points and links that lead nowhere.
+func (r *report) dangling() {
+	for _, d := range r.Inspected.GetDangling() {
+		at, evidence := argument{"PATH", d.GetPath()}, []string{d.GetPath() + " → " + d.GetTarget()}
+		gone := !r.noneGone() // else the findings about those disks and sessions name the mount point
+		attach := "if pods still use the volume: attach the disk again"
+		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
+		switch kind := d.GetKind(); {
+		case mountPoint(d) && !gone:
+		case mountPoint(d) && staged.MatchString(d.GetPath()):
+			r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
+				evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
+				`until then a pod with the volume may wait here: "exists but is not a directory"`)
+		case mountPoint(d):
+			r.add(Problem, "dangling-mount-point", "the disk of a mounted volume is gone: nothing is at "+d.GetPath(),
+				evidence, attach, unmount)
+		case kind == admin.DanglingKind_DANGLING_KIND_SHARE:
+			r.add(Warning, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
+				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
+				command("if nothing uses it: csi-proxyctl fs rmdir %s", at))
+		case kind == admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED:
+			if of := inPod.FindStringSubmatch(d.GetPath()); of != nil {
+				evidence = append(evidence, "pod "+of[1]+", volume "+of[2])
+			}
+			r.add(Problem, "link-to-system-disk",
+				"a pod writes to the system disk: nothing is mounted where its volume should be, "+d.GetPath(), evidence,
+				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
+					d.GetTarget()}), "then delete the pod: for the next one, kubelet has the driver stage the volume again")
+		default:
+			r.add(Warning, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence,
+				command("csi-proxyctl fs rmdir %s", at))
+		}
+	}
+}
+
+// inPod matches the path at which a pod has a volume, with the pod's UID and the PersistentVolume's name.
+var inPod = regexp.MustCompile(`(?i)\\pods\\([^\\]+)\\volumes\\kubernetes\.io~csi\\([^\\]+)\\`)
+
+// stagedLately is how young a stage is whose publish may be under way.
+const stagedLately = 2 * time.Minute
+
+// unpublished judges staged volumes to which no path of a pod leads. One that is about to be published looks like one
+// that kubelet forgot, as after a restart, so the young ones are left out.
+// https://github.com/kubernetes/kubernetes/issues/130300
+func (r *report) unpublished() {
+	for _, u := range r.Inspected.GetUnpublished() {
+		if known, is := r.Staged[GlobalmountKey(u.GetPath())]; is && known.Age < stagedLately {
+			continue
+		}
+		at := argument{"PATH", u.GetPath()}
+		remove := command("if no pod of this node has the volume: csi-proxyctl volume unmount %s %s",
+			argument{"VOLUME", u.GetTarget()}, at)
+		if strings.HasPrefix(u.GetTarget(), `\\`) && !strings.HasPrefix(u.GetTarget(), `\\?\`) {
+			remove = command("if no pod of this node has the volume: csi-proxyctl fs rmdir %s", at)
+		}
+		r.add(Note, "staged-not-published",
+			"a staged volume is published to no pod: kubelet may have left it behind: "+u.GetPath(),
+			[]string{u.GetPath() + " → " + u.GetTarget()},
+			"look for pods of this node that have the volume: kubectl get pods -A -o wide", remove)
+	}
+}
+
+// Nodes stopped mapping shares at about 701 mappings; before that, listing them had become slow.
+// https://github.com/kubernetes-sigs/azurefile-csi-driver/issues/1925, https://github.com/kubernetes-csi/csi-driver-smb/issues/1039
+const (
+	mappingsMost = 700
+	mappingsMany = 500
+)
+
+// mappings judges SMB mappings, and how many there are.
+func (r *report) mappings() {
+	all, servers, unused, stale := r.Inspected.GetSmbMappings(), map[string]int{}, map[string][]string{}, 0
+	for _, m := range all {
+		name, _, _ := strings.Cut(strings.TrimLeft(m.GetRemotePath(), `\`), `\`)
+		servers[strings.ToLower(name)]++
+		if m.GetLink() == "" {
+			unused[strings.ToLower(name)] = append(unused[strings.ToLower(name)], m.GetRemotePath())
+		}
+		if r.mapping(m, name) {
+			stale++
+		}
+	}
+	if r.Inspected.GetComplete() {
+		r.unused(unused)
+	}
+	if len(all) < mappingsMany {
+		return
+	}
+	severity := Warning
+	if len(all) >= mappingsMost {
+		severity = Problem
+	}
+	evidence := []string{fmt.Sprintf("%d mappings, of which %d do not work", len(all), stale)}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		evidence = append(evidence, fmt.Sprintf("%s: %d", name, servers[name]))
+	}
+	r.add(severity, "many-smb-mappings",
+		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with %q", len(all), mappingsMost,
+			"not enough memory resources"), evidence,
+		"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
+		"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, "+
+			"--remove-smb-mount-on-windows of the driver for Azure Files")
+}
+
+// mapping judges one mapping by whether the server lets this node in, and without a link that leads there by what
+// Windows says: disconnected is an idle session as well, and so is no finding by itself. It reports whether it found
+// something.
+func (r *report) mapping(m *admin.SMBMapping, server string) bool {
+	share := argument{"SHARE", m.GetRemotePath()}
+	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}
+	if m.GetError() != "" {
+		evidence = append(evidence, m.GetError(), "used by "+m.GetLink())
+	}
+	answers := command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
+		argument{"SERVER", server})
+	found := func(what string, do ...string) bool {
+		r.add(Problem, "stale-smb-mapping", what+": "+m.GetRemotePath(), evidence, do...)
+		return true
+	}
+	switch code := win32.Errno(m.GetWin32Code()); {
+	case m.GetError() == "" && (m.GetStatus() == "OK" || m.GetStatus() == "disconnected"):
+		return false
+	case code == win32.ERROR_BAD_NET_NAME:
+		return found("a file server has no such share any more", "see whether the share was removed or renamed",
+			"then correct the PersistentVolume, or have the share made again")
+	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:
+		return found("a file server denies access to a mapped share",
+			"see whether the account may still use the share, and the firewall of the storage account")
+	case m.GetRefused():
+		return found("a file server refuses the credentials of a mapped share",
+			command("csi-proxyctl smb map %s --user USER --password-file FILE, with the new password", share),
+			"and put it into the secret of the driver")
+	default:
+		return found("a file server does not answer for a mapped share", answers)
+	}
+}
+
+// unused judges mappings to which no link leads. Windows has one account for each server: they refuse another.
+func (r *report) unused(byServer map[string][]string) {
+	severity, total := Note, 0
+	var evidence []string
+	for _, server := range slices.Sorted(maps.Keys(byServer)) {
+		shares := byServer[server]
+		if total += len(shares); len(shares) > 1 {
+			severity = Warning
+		}
+		evidence = append(evidence, fmt.Sprintf("%s: %d, such as %s", server, len(shares), shares[0]))
+	}
+	if total > 0 {
+		r.add(severity, "unused-smb-mappings",
+			fmt.Sprintf("no link leads to mapped shares, %d in all: their servers refuse another account meanwhile", total),
+			evidence, "csi-proxyctl smb list, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
+	}
+}
+
+// sessions judges iSCSI sessions.
+func (r *report) sessions() {
+	for _, s := range r.Inspected.GetIscsiSessions() {
+		if !s.GetConnected() {
+			r.add(Problem, "iscsi-disconnected",
+				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",
+				append([]string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
+					r.missed()...),
+				"csi-proxyctl iscsi portal list",
+				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260")
+		}
+	}
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// answer returns a method of the node's control.
+func answer[Request, Response any](name string, limit time.Duration,
+	do func(*Request) (*Response, error)) server.Method {
+	return server.Unary(name, limit, func(_ context.Context, r *Request) (*Response, error) {
+		response, err := do(r)
+		return response, controlError(err)
+	})
+}
+
+// change returns a method that changes the node and answers no more.
+func change[Response, Request any](name string, do func(*Request) error) server.Method {
+	return answer(name, server.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
+}
+
+// diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
+func diskMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		answer("AttachDisk", server.LimitWrite, func(r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
+			spec, err := diskSpec(r)
+			if err != nil {
+				return nil, err
+			}
+			number, err := n.AttachDisk(spec)
+			return &api.AttachDiskResponse{DiskNumber: number}, err
+		}),
+		answer("DetachDisk", server.LimitWrite, func(r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
+			image, err := n.DetachDisk(r.GetDiskNumber())
+			return &api.DetachDiskResponse{ImagePath: image}, err
+		}),
+		server.Unary("ListDetachedDisks", server.LimitRead, func(context.Context, *api.ListDetachedDisksRequest) (
+			*api.ListDetachedDisksResponse, error) {
+			disks, err := n.DetachedDisks()
+			r := &api.ListDetachedDisksResponse{}
+			for _, d := range disks {
+				r.Disks = append(r.Disks,
+					&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
+			}
+			return r, controlError(err)
+		}),
+		change[api.GrowDiskResponse]("GrowDisk", func(r *api.GrowDiskRequest) error {
+			return n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes())
+		}),
+		change[api.SetDiskStateResponse]("SetDiskState", func(r *api.SetDiskStateRequest) error {
+			return n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline())
+		}),
+		change[api.SetDiskReadOnlyResponse]("SetDiskReadOnly", func(r *api.SetDiskReadOnlyRequest) error {
+			return n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly())
+		}),
+		answer("GetPath", server.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
+			path, err := n.HostPath(r.GetWindowsPath())
+			return &api.GetPathResponse{HostPath: path}, err
+		}),
+		answer("Readlink", server.LimitRead, func(r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
+			target, err := n.Readlink(r.GetWindowsPath())
+			return &api.ReadlinkResponse{Target: target}, err
+		}),
+		answer("GetAccess", server.LimitRead, func(r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
+			entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
+			response := &api.GetAccessResponse{}
+			for _, e := range entries {
+				response.Entries = append(response.Entries, &api.Access{Sid: string(e.SID), Mask: e.Mask,
+					Inherited: e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
+			}
+			return response, err
+		}),
+	}
+}
+
+// diskSpec returns the disk that a request describes.
+func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
+	spec := emulated.DiskSpec{
+		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
+		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
+		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: emulated.Formatted(r.GetFormatted()),
+	}
+	if r.GetBusType() != "" {
+		if err := spec.BusType.Parse(r.GetBusType()); err != nil {
+			return spec, invalid("%v", err)
+		}
+	}
+	for _, part := range []struct {
+		name string
+		from uint32
+		to   *uint8
+	}{{"adapter", r.GetAdapter(), &spec.Adapter}, {"bus", r.GetBus(), &spec.Bus}, {"target", r.GetTarget(), &spec.Target},
+		{"LUN", r.GetLun(), &spec.LUN}} {
+		if part.from > math.MaxUint8 {
+			return spec, invalid("the %s %d is more than 255", part.name, part.from)
+		}
+		*part.to = uint8(part.from)
+	}
+	for _, i := range r.GetIdentifiers() {
+		spec.Identifiers = append(spec.Identifiers, win32.StorageIdentifier{CodeSet: i.GetCodeSet(), Type: i.GetType(),
+			Identifier: i.GetIdentifier()})
+	}
+	return spec, nil
+}
+
+// Network returns the file servers and the iSCSI portals of an emulated node.
+func Network(n *emulated.Node) *api.ListNetworkResponse {
+	r := &api.ListNetworkResponse{}
+	servers, portals, isCut := n.Network()
+	for _, s := range servers {
+		server := &api.FileServer{Name: s.Name, Stopped: s.Stopped}
+		for _, share := range s.Shares {
+			server.Shares = append(server.Shares, share.Name)
+		}
+		r.Servers = append(r.Servers, server)
+	}
+	for i, p := range portals {
+		portal := &api.ISCSIPortal{Address: p.At.Address, Port: uint32(p.At.Port), Connected: !isCut[i]}
+		for _, t := range p.Targets {
+			portal.Targets = append(portal.Targets, t.Name)
+		}
+		r.Portals = append(r.Portals, portal)
+	}
+	return r
+}
+
+// networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
+func networkMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		answer("ListNetwork", server.LimitRead, func(*api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
+			return Network(n), nil
+		}),
+		change[api.SetSMBPasswordResponse]("SetSMBPassword", func(r *api.SetSMBPasswordRequest) error {
+			return n.SetSMBPassword(r.GetUser(), r.GetPassword())
+		}),
+		change[api.SetSMBServerStateResponse]("SetSMBServerState", func(r *api.SetSMBServerStateRequest) error {
+			change := n.StopSMBServer
+			if r.GetRunning() {
+				change = n.StartSMBServer
+			}
+			return change(r.GetServer())
+		}),
+		change[api.AddSMBShareResponse]("AddSMBShare", func(r *api.AddSMBShareRequest) error {
+			err := n.AddSMBShare(r.GetServer(), r.GetShare(), r.GetUsers())
+			if err == nil {
+				err = n.SetSMBShareSpace(r.GetServer(), r.GetShare(), r.GetSizeBytes(), r.GetQuotaBytes())
+			}
+			return err
+		}),
+		change[api.RemoveSMBShareResponse]("RemoveSMBShare", func(r *api.RemoveSMBShareRequest) error {
+			return n.RemoveSMBShare(r.GetServer(), r.GetShare())
+		}),
+		change[api.AddSMBUserResponse]("AddSMBUser", func(r *api.AddSMBUserRequest) error {
+			user := emulated.SMBUserSpec{Name: r.GetUser(), Domains: r.GetDomains(), Password: r.GetPassword()}
+			return n.AddSMBUser(user)
+		}),
+		change[api.RemoveSMBUserResponse]("RemoveSMBUser", func(r *api.RemoveSMBUserRequest) error {
+			return n.RemoveSMBUser(r.GetUser())
+		}),
+		change[api.DropSMBSessionsResponse]("DropSMBSessions", func(r *api.DropSMBSessionsRequest) error {
+			return n.DropSMBSessions(r.GetServer())
+		}),
+		change[api.SetISCSIPortalStateResponse]("SetISCSIPortalState", func(r *api.SetISCSIPortalStateRequest) error {
+			port := cmp.Or(r.GetPort(), emulated.DefaultISCSIPort)
+			if port > math.MaxUint16 {
+				return invalid("the port %d is more than %d", port, math.MaxUint16)
+			}
+			return n.SetISCSIPortal(r.GetAddress(), uint16(port), r.GetConnected())
+		}),
+		change[api.DropISCSISessionResponse]("DropISCSISession", func(r *api.DropISCSISessionRequest) error {
+			return n.DropISCSISession(r.GetTarget())
+		}),
+	}
+}
+
+// systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
+func systemMethods(n *emulated.Node) []server.Method {
+	return []server.Method{
+		answer("ListServices", server.LimitRead, func(*api.ListServicesRequest) (*api.ListServicesResponse, error) {
+			response := &api.ListServicesResponse{}
+			for _, s := range n.Services() {
+				response.Services = append(response.Services, &api.NodeService{
+					Name: s.Name, State: api.ServiceState(s.State), Start: api.ServiceStart(s.StartType + 1), // 0 is unspecified
+					PendingQueries: uint32(s.PendingQueries), PendingTime: durationpb.New(s.PendingTime),
+				})
+			}
+			return response, nil
+		}),
+		change[api.SetServiceResponse]("SetService", func(r *api.SetServiceRequest) error {
+			change, err := serviceChange(r)
+			if err != nil {
+				return err
+			}
+			return n.SetService(r.GetName(), change)
+		}),
+		answer("ListSwitches", server.LimitRead, func(*api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
+			response := &api.ListSwitchesResponse{}
+			for _, s := range n.Switches() {
+				response.Switches = append(response.Switches,
+					&api.Switch{Name: s.Name, Value: s.Value, Form: s.Form})
+			}
+			return response, nil
+		}),
+		change[api.SetSwitchResponse]("SetSwitch", func(r *api.SetSwitchRequest) error {
+			return n.SetSwitch(r.GetName(), r.GetValue())
+		}),
+		answer("GetClock", server.LimitRead, func(*api.GetClockRequest) (*api.GetClockResponse, error) {
+			now, stopped := n.Clock()
+			return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
+		}),
+		answer("SetClock", server.LimitWrite, func(r *api.SetClockRequest) (*api.SetClockResponse, error) {
+			change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
+			if r.GetTo() != nil {
+				change.To = r.GetTo().AsTime()
+			}
+			now, err := n.SetClock(change)
+			return &api.SetClockResponse{Now: timestamppb.New(now)}, err
+		}),
+	}
+}
+
+// serviceChange returns the change that a request asks for.
+func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err error) {
+	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
+		c.State = new(uint32(r.GetState()))
+	}
+	if r.GetStart() != api.ServiceStart_SERVICE_START_UNSPECIFIED {
+		c.StartType = new(uint32(r.GetStart() - 1))
+	}
+	if r.PendingQueries != nil {
+		c.PendingQueries = new(int(r.GetPendingQueries()))
+	}
+	if d := r.GetPendingTime(); d != nil {
+		if err := d.CheckValid(); err != nil {
+			return c, invalid("the pending time is not a valid duration: %v", err)
+		}
+		c.PendingTime = new(d.AsDuration())
+	}
+	return c, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_ARGUMENT",
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// controlError classifies an error of controlling the emulated node.
+func controlError(err error) error {
+	if err == nil || errors.As(err, new(*errdefs.Error)) {
+		return err
+	}
+	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
+	switch {
+	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService,
+		emulated.ErrNoSuchSwitch,
+		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
+		class, reason = errdefs.NotFound, "NOT_FOUND"
+	case isAny(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
+		emulated.ErrInvalidClock,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
+		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
+	}
+	return &errdefs.Error{Class: class, Reason: reason, Message: err.Error(), Err: err}
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// Config is an emulated node and how its agent serves it.
+type Config struct {
+	// Config is the agent's. Kernel is the node, which the caller closes, or whose calls it records. Nil: the one in
+	// StateDir.
+	agent.Config
+	// StateDir is the directory of the node that the agent opens and closes. Sockets and records are below it unless
+	// Config says otherwise.
+	StateDir string
+	// Node are the options of the node in StateDir.
+	Node emulated.Options
+	// Crash ends the process at once, for faults that ask for it; nil: they are refused.
+	Crash func()
+}
+
+// An Agent serves an emulated node.
+type Agent struct {
+	*agent.Agent
+	Harness *Harness
+	close   func() error // closes the node, once, if Start opened it
+}
+
+// Start starts an agent on an emulated node, as agent.Start does on a real one.
+func Start(ctx context.Context, c Config) (_ *Agent, err error) {
+	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
+		c.SocketDir = filepath.Join(c.StateDir, "run")
+	}
+	if c.RecordsDir == "" && c.StateDir != "" {
+		c.RecordsDir = filepath.Join(c.StateDir, emulated.RecordsDir)
+	}
+	a := &Agent{close: func() error { return nil }}
+	n, given := c.Kernel.(*emulated.Node)
+	if !given {
+		if c.StateDir == "" {
+			return nil, errors.New("an agent on an emulated node needs the node or its state directory")
+		}
+		if n, err = emulated.Open(c.StateDir, c.Node); err != nil {
+			return nil, err
+		}
+		c.Kernel, a.close = n, sync.OnceValue(n.Close)
+	}
+	a.Harness = newHarness(n, c.Crash)
+	c.Emulation = a.Harness
+	if a.Agent, err = agent.Start(ctx, c.Config); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+// Stop stops the agent, see agent.Agent.Stop, and closes the node that Start opened.
+func (a *Agent) Stop(ctx context.Context) error { return errors.Join(a.Agent.Stop(ctx), a.close()) }
+
+// Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again.
+func (a *Agent) Restart(ctx context.Context) error { return a.Harness.reboot(ctx, a.Agent) }
+
+// Restore makes the node what was saved in a directory, and serves it again, as Restart does.
+func (a *Agent) Restore(ctx context.Context, directory string) error {
+	return a.Harness.restore(ctx, a.Agent, directory)
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"cmp"
+	"context"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
+)
+
+// journalEntries is the size of the journal: some hundred API calls with their kernel calls.
+const journalEntries = 4096
+
+// A Harness is an emulated node with the journal and the faults of its calls.
+type Harness struct {
+	Node    *emulated.Node
+	Journal *journal.Journal
+	Faults  *faults.Set
+}
+
+var _ agent.Emulation = (*Harness)(nil)
+
+// newHarness sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it;
+// if it is nil, they are refused.
+func newHarness(n *emulated.Node, crash func()) *Harness {
+	n.Hasten(false)
+	return &Harness{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
+}
+
+// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
+func (h *Harness) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
+	return kernel.Chain(h.Journal.Intercept, inner, h.Faults.Intercept, h.Node.TakeTime)
+}
+
+// FaultInjector allows faults for the methods of endpoints that are about to be served, and returns what disturbs them.
+func (h *Harness) FaultInjector(endpoints []server.Endpoint) server.FaultInjector {
+	var paths []string
+	for _, endpoint := range endpoints {
+		paths = append(paths, endpoint.Paths()...)
+	}
+	h.Faults.Serve(paths)
+	return h.Faults
+}
+
+// Control returns the service by which the node is changed, broken and rebooted.
+func (h *Harness) Control(a *agent.Agent) server.Service {
+	methods := diskMethods(h.Node)
+	methods = append(methods, networkMethods(h.Node)...)
+	methods = append(methods, systemMethods(h.Node)...)
+	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
+		server.Unary("AddFault", server.LimitWrite, h.addFault),
+		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
+		server.Unary("RemoveFault", server.LimitWrite, h.removeFault),
+		server.Unary("Reboot", server.LimitLong,
+			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
+				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
+			}),
+		server.Unary("SaveNode", server.LimitLong,
+			func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+				return &api.SaveNodeResponse{}, controlError(h.Node.Save(r.GetDirectory(), r.GetClone()))
+			}),
+		server.Unary("RestoreNode", server.LimitLong,
+			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
+				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
+			}),
+	)}
+}
+
+// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again. While the host
+// would not let the node come back, it does nothing.
+func (h *Harness) reboot(ctx context.Context, a *agent.Agent) error {
+	if err := h.Node.CanReboot(); err != nil {
+		return errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE",
+			"not rebooted: its host keeps the emulated node from coming back: %v; csi-proxyctl doctor looks at the host", err)
+	}
+	return a.Interrupt(ctx, h.Node.Reboot)
+}
+
+// restore makes the node what was saved in a directory, and serves it again, as reboot does.
+func (h *Harness) restore(ctx context.Context, a *agent.Agent, directory string) error {
+	if err := h.Node.PrepareRestore(directory); err != nil {
+		return err
+	}
+	return a.Interrupt(ctx, h.Node.Restore)
+}
+
+// Stopping ends the calls that wait for the journal.
+func (h *Harness) Stopping() { h.Journal.Close() }
+
+// Close makes the calls that a fault holds fail, and ends all faults.
+func (h *Harness) Close() {
+	h.Abort()
+	h.Faults.Release()
+}
+
+// Abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
+func (h *Harness) Abort() {
+	h.Faults.Abort()
+	h.Node.Hasten(true)
+}
+
+// journalPart is the most entries of one answer.
+const journalPart = 500
+
+// Record records API calls in the journal, except those that read it: following it would never end.
+func (h *Harness) Record(c server.RecordedCall) server.CallRecord {
+	if c.Method == api.Admin_ListJournal_FullMethodName {
+		return nil
+	}
+	return h.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
+}
+
+// ListJournal answers the method of that name.
+func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
+	limit := int(min(r.GetLimit(), journalPart))
+	if limit == 0 {
+		limit = journalPart
+	}
+	q := journal.Query{
+		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Object: r.GetObject(),
+		Function:  cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
+		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
+	}
+	if r.GetSince() != nil {
+		q.Since = r.GetSince().AsTime()
+	}
+	waitCtx, cancel := context.WithTimeout(ctx, admin.JournalWait)
+	defer cancel()
+	for {
+		found, err := h.Journal.Find(q)
+		if err != nil {
+			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
+		}
+		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(waitCtx, max(found.Searched, found.Newest)) {
+			q.After = found.Searched
+			continue
+		}
+		return &api.ListJournalResponse{
+			Entries: journal.Messages(found.Entries), Running: journal.Messages(found.Running),
+			Newest: found.Newest, Searched: found.Searched,
+		}, nil
+	}
+}

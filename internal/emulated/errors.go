@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// InUseError means that another process runs the node of this state directory.
+type InUseError struct {
+	Dir string
+	PID int // 0 if the holder's number could not be read
+}
+
+func (e *InUseError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("state directory %s is in use by another process", e.Dir)
+	}
+	return fmt.Sprintf("state directory %s is in use by process %d", e.Dir, e.PID)
+}
+
+// DamagedStateError means that a file of the state directory cannot be used. Nothing was changed.
+type DamagedStateError struct {
+	File    string
+	Problem string // the reason
+	Advice  string // what a person can do
+}
+
+func (e *DamagedStateError) Error() string {
+	return fmt.Sprintf("%s: %s; %s", e.File, e.Problem, e.Advice)
+}
+
+// ErrNoSuchDisk means that no disk has the number.
+var ErrNoSuchDisk = errors.New("no such disk")
+
+// ErrSystemDisk means that the disk of the running Windows cannot be detached or taken offline.
+var ErrSystemDisk = errors.New("disk 0 is the system disk")
+
+// ErrOnlineDisk means that the cloud does not detach a disk that is online.
+var ErrOnlineDisk = errors.New("the cloud does not detach it while it is online; take it offline first")
+
+// ErrInvalidSpec means that a DiskSpec is not valid.
+var ErrInvalidSpec = errors.New("invalid disk")
+
+// The errors of handles whose object is gone. The names give the reason.
+const (
+	errVolumeGone = win32.ERROR_NO_SUCH_DEVICE // the disk was pulled or went offline
+	errDismounted = win32.ERROR_FILE_INVALID   // the file system was dismounted, perhaps by a format
+	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
+)
+
+// failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; trouble
+// of the host is named besides, which no disk of the node has. Nil stays nil.
+func failed(function, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var done *kernel.Error
+	if errors.As(err, &done) {
+		return err
+	}
+	e := &kernel.Error{Function: function, Object: object, Code: code(err)}
+	if e.Code != win32.ERROR_DISK_FULL && e.Code != win32.ERROR_IO_DEVICE || errors.As(err, new(win32.Errno)) {
+		return e
+	}
+	return fmt.Errorf("%w, because of the host that emulates this node: %v", e, err) //nolint:errorlint // not one of Windows'
+}
+
+// code returns the Win32 code of an error: its own, or Windows' counterpart of the host's error.
+func code(err error) win32.Errno {
+	var errno win32.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno
+	case errors.Is(err, ErrSystemDisk):
+		return win32.ERROR_ACCESS_DENIED // Windows' code for this is not confirmed
+	case errors.Is(err, fs.ErrNotExist):
+		return win32.ERROR_FILE_NOT_FOUND
+	case errors.Is(err, fs.ErrExist):
+		return win32.ERROR_ALREADY_EXISTS
+	case errors.Is(err, fs.ErrPermission):
+		return win32.ERROR_ACCESS_DENIED
+	case isHostDiskFull(err):
+		return win32.ERROR_DISK_FULL
+	case isHostNotEmpty(err):
+		return win32.ERROR_DIR_NOT_EMPTY
+	case isHostNameTooLong(err):
+		return win32.ERROR_INVALID_NAME
+	default:
+		return win32.ERROR_IO_DEVICE
+	}
+}
+
+// mu guards the node, its disks, volumes and open files, and the state directory. Every entry from outside takes it
+// once, by call, closing or control, until the call ends; everything inside relies on it. Two give it away in between:
+// content.fileBytes, while it looks at the files of a volume, and wait, while time passes.
+
+// call runs a kernel call. Its error names the function and the object.
+func (n *Node) call(function, object string, run func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.repair(); err != nil {
+		return failed(function, object, err)
+	}
+	return failed(function, object, run())
+}
+
+// called is call for one that has an answer, which is the zero value beside an error.
+func called[T any](n *Node, function, object string, run func() (T, error)) (T, error) {
+	var answer, none T
+	err := n.call(function, object, func() (err error) {
+		answer, err = run()
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}
+
+// closing runs a kernel call that closes a handle, which is possible whatever the state of the host.
+func (n *Node) closing(object string, run func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return failed("CloseHandle", object, run())
+}
+
+// control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles
+// on objects that are gone are invalid.
+func (n *Node) control(change func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer n.retireGone()
+	if err := n.repair(); err != nil {
+		return err
+	}
+	return change()
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+)
+
+// calls makes n flushes and returns, for each, whether it took effect and its error code.
+func calls(t *testing.T, s *faults.Set, n int) (done []bool, codes []win32.Errno) {
+	t.Helper()
+	for range n {
+		effect := false
+		err := s.Intercept(t.Context(), kernel.Call{Function: "Flush", Object: "x"},
+			func() error { effect = true; return nil })
+		code := win32.Errno(0)
+		errors.As(err, &code)
+		done, codes = append(done, effect), append(codes, code)
+	}
+	return done, codes
+}
+
+func add(t *testing.T, s *faults.Set, f faults.Fault) (uint64, <-chan struct{}) {
+	t.Helper()
+	id, reached, err := s.Add(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, reached
+}
+
+func TestFailures(t *testing.T) {
+	const e = win32.ERROR_NOT_READY
+	for name, test := range map[string]struct {
+		faults []faults.Fault
+		done   []bool
+		codes  []win32.Errno
+	}{
+		"none": {nil, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
+		"all": {[]faults.Fault{{Function: "Flush", Error: e}}, []bool{false, false, false, false},
+			[]win32.Errno{e, e, e, e}},
+		"some": {[]faults.Fault{{Function: "Flush", Error: e, Skip: 1, Times: 2}}, []bool{true, false, false, true},
+			[]win32.Errno{0, e, e, 0}},
+		"after": {[]faults.Fault{{Function: "Flush", Error: e, Times: 1, After: true}},
+			[]bool{true, true, true, true}, []win32.Errno{e, 0, 0, 0}},
+		"other function": {[]faults.Fault{{Function: "ReadAt", Error: e}}, []bool{true, true, true, true},
+			[]win32.Errno{0, 0, 0, 0}},
+		"other code": {[]faults.Fault{{Function: "Flush", Code: 1, Error: e}}, []bool{true, true, true, true},
+			[]win32.Errno{0, 0, 0, 0}},
+		"one after another": {
+			[]faults.Fault{{Function: "Flush", Error: e, Times: 1}, {Function: "Flush", Error: win32.ERROR_IO_DEVICE, Times: 1}},
+			[]bool{false, false, true, true},
+			[]win32.Errno{e, win32.ERROR_IO_DEVICE, 0, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := faults.New(nil)
+			for _, f := range test.faults {
+				add(t, s, f)
+			}
+			done, codes := calls(t, s, 4)
+			if d := cmp.Diff(test.done, done); d != "" {
+				t.Errorf("took effect: %s", d)
+			}
+			if d := cmp.Diff(test.codes, codes); d != "" {
+				t.Errorf("codes: %s", d)
+			}
+		})
+	}
+}
+
+func TestRealErrorPrecedesLaterFault(t *testing.T) {
+	s := faults.New(nil)
+	add(t, s, faults.Fault{Function: "Flush", Error: win32.ERROR_NOT_READY, After: true})
+	err := s.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return win32.ERROR_WRITE_PROTECT })
+	if !errors.Is(err, win32.ERROR_WRITE_PROTECT) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestImpossibleFaults(t *testing.T) {
+	s := faults.New(func() {})
+	for name, f := range map[string]faults.Fault{
+		"no function":      {Error: 1},
+		"unknown function": {Function: "SetVolumeMountPointX", Error: 1},
+		"close":            {Function: "Close", Error: 1},
+		"no effect":        {Function: "Flush"},
+		"two effects":      {Function: "Flush", Error: 1, Hang: true},
+		"negative skip":    {Function: "Flush", Error: 1, Skip: -1},
+		"negative times":   {Function: "Flush", Error: 1, Times: -1},
+		"negative delay":   {Function: "Flush", Delay: faults.Delay{Min: -1, Max: 1}},
+		"delay backwards":  {Function: "Flush", Delay: faults.Delay{Min: 2, Max: 1}},
+		"endless delay":    {Function: "Flush", Delay: faults.Delay{Max: 2 * time.Hour}},
+		"delay after":      {Function: "Flush", Delay: faults.Delay{Min: 1, Max: 2}, After: true},
+	} {
+		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, _, err := faults.New(nil).Add(faults.Fault{Function: "Flush", Crash: true}); !errors.Is(err, faults.ErrNoCrash) {
+		t.Errorf("a crash of a process that must not: got %v", err)
+	}
+	if list := s.List(); len(list) != 0 {
+		t.Errorf("got the faults %v", list)
+	}
+}
+
+func TestCrash(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		var events []string
+		s := faults.New(func() { events = append(events, "crash") })
+		add(t, s, faults.Fault{Function: "Flush", Skip: 1, Crash: true, After: after})
+		for range 2 {
+			_ = s.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error {
+				events = append(events, "effect")
+				return win32.ERROR_NOT_READY
+			})
+		}
+		want := []string{"effect", "crash"}
+		if after {
+			want = []string{"effect", "effect", "crash"}
+		}
+		if d := cmp.Diff(want, events); d != "" {
+			t.Errorf("after %v: %s", after, d)
+		}
+	}
+}
+
+func TestDelay(t *testing.T) {
+	for _, delay := range []faults.Delay{{Min: time.Second, Max: time.Second},
+		{Min: time.Second, Max: time.Minute}, {Max: time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := faults.New(nil)
+			add(t, s, faults.Fault{Function: "Flush", Delay: delay})
+			var took []time.Duration
+			for range 20 {
+				begin := time.Now()
+				calls(t, s, 1)
+				took = append(took, time.Since(begin))
+			}
+			least, most := slices.Min(took), slices.Max(took)
+			if least < delay.Min || most > delay.Max || (delay.Min != delay.Max) == (least == most) {
+				t.Errorf("%v: got %v", delay, took)
+			}
+		})
+	}
+}
+
+func TestHang(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(s *faults.Set, id uint64)
+		done []bool
+		code []win32.Errno
+	}{
+		"remove":  {func(s *faults.Set, id uint64) { s.Remove(id) }, []bool{true}, []win32.Errno{0}},
+		"release": {func(s *faults.Set, _ uint64) { s.Release() }, []bool{true}, []win32.Errno{0}},
+		"abort": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{false},
+			[]win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+		"abort after": {func(s *faults.Set, _ uint64) { s.Abort() }, []bool{true},
+			[]win32.Errno{win32.ERROR_OPERATION_ABORTED}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := faults.New(nil)
+				fault := faults.Fault{Function: "Flush", Times: 2, Hang: true, After: strings.HasSuffix(name, "after")}
+				id, reached := add(t, s, fault)
+				other, _ := add(t, s, faults.Fault{Function: "ReadAt", Error: 1})
+				for range 2 {
+					go func() {
+						done, codes := calls(t, s, 1)
+						if d := cmp.Diff(test.done, done) + cmp.Diff(test.code, codes); d != "" {
+							t.Error(d)
+						}
+					}()
+				}
+				<-reached
+				synctest.Wait()
+				want := []faults.Status{
+					{ID: id, Fault: fault, Disturbed: 2, Holding: 2},
+					{ID: other, Fault: faults.Fault{Function: "ReadAt", Error: 1}},
+				}
+				if d := cmp.Diff(want, s.List()); d != "" {
+					t.Error(d)
+				}
+				if done, _ := calls(t, s, 1); !done[0] {
+					t.Error("a third call was disturbed")
+				}
+				test.end(s, id)
+				synctest.Wait()
+				if left := len(s.List()); (name == "release") != (left == 0) || left > 1 {
+					t.Errorf("%d faults are left", left)
+				}
+				if s.Remove(id) {
+					t.Error("the fault was removed twice")
+				}
+			})
+		})
+	}
+}
+
+func TestSpentDelayLeavesTheList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := faults.New(nil)
+		add(t, s, faults.Fault{Function: "Flush", Times: 1, Delay: faults.Delay{Min: 1, Max: 1}})
+		calls(t, s, 1)
+		if list := s.List(); len(list) != 0 {
+			t.Errorf("got %v", list)
+		}
+	})
+}

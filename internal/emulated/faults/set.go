@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
+)
+
+// A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.
+type Set struct {
+	crash func()      // ends the process; nil: it may not crash
+	any   atomic.Bool // there may be faults; while there are none, a call takes no lock
+	paths []string    // of the API methods that are served
+
+	mu     sync.Mutex
+	lastID uint64
+	faults []*active
+}
+
+// active is a fault that was added.
+type active struct {
+	id       uint64
+	fault    Fault // as it was added
+	mask     methods.Mask
+	skip     int // how many calls still pass
+	left     int // how many are still disturbed, when Times is not 0
+	injected uint64
+	holding  uint64
+	reached  chan struct{} // closed when a call hangs for the first time
+	over     chan struct{} // closed when hanging or delayed calls may go on
+	aborted  bool          // those calls fail; set before over is closed
+}
+
+// Status is a fault and what it has done so far.
+type Status struct {
+	ID        uint64
+	Fault     Fault
+	Disturbed uint64 // calls that it applied to
+	Holding   uint64 // calls that wait now
+}
+
+// New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are
+// refused.
+func New(crash func()) *Set { return &Set{crash: crash} }
+
+// Add adds a fault. When several apply to a call, the oldest one takes it. The channel is closed when the first call
+// hangs. Errors: those of Fault.Check, ErrInvalid for a method that is not served, ErrNoCrash.
+func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
+	if err := f.Check(); err != nil {
+		return 0, nil, err
+	}
+	if f.Crash && s.crash == nil {
+		return 0, nil, ErrNoCrash
+	}
+	f.Function = functions.Named(f.Function)
+	mask, _ := methods.Parse(f.Method) // Check has parsed it before
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
+		return 0, nil, fmt.Errorf("%w: %q matches no method that is served%s", ErrInvalid, f.Method,
+			similar.Meant(f.Method, methods.Masks(s.paths)))
+	}
+	s.lastID++
+	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}),
+		over: make(chan struct{})}
+	s.faults = append(s.faults, a)
+	s.any.Store(true)
+	return a.id, a.reached, nil
+}
+
+// Serve sets the API methods that are served, by their paths on the wire. Faults for others are refused.
+func (s *Set) Serve(paths []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paths = slices.Clone(paths)
+}
+
+// Remove removes a fault, lets the calls that it holds go on, and reports whether there was one with that id.
+func (s *Set) Remove(id uint64) bool {
+	return s.end(false, func(a *active) bool { return a.id == id }) > 0
+}
+
+// Release removes all faults and lets the calls that they hold go on.
+func (s *Set) Release() { s.end(false, func(*active) bool { return true }) }
+
+// Abort makes the calls that are held fail with ERROR_OPERATION_ABORTED, and removes the faults that hold them.
+func (s *Set) Abort() { s.end(true, func(a *active) bool { return a.holding > 0 }) }
+
+func (s *Set) end(abort bool, which func(*active) bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.faults)
+	s.faults = slices.DeleteFunc(s.faults, func(a *active) bool {
+		if !which(a) {
+			return false
+		}
+		a.aborted = abort
+		close(a.over)
+		return true
+	})
+	s.any.Store(len(s.faults) > 0)
+	return before - len(s.faults)
+}
+
+// List returns the faults by id. A spent one is listed for as long as it holds calls.
+func (s *Set) List() []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Status, 0, len(s.faults))
+	for _, a := range s.faults {
+		list = append(list, Status{ID: a.id, Fault: a.fault, Disturbed: a.injected, Holding: a.holding})
+	}
+	return list
+}
+
+// Intercept is the kernel.Interceptor.
+func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
+	a := s.take(func(a *active) bool { return a.fault.matches(call) })
+	if a == nil {
+		return do()
+	}
+	if a.fault.Panic {
+		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
+	}
+	failed := func(code win32.Errno) error {
+		return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
+	}
+	return s.disturb(context.Background(), a, do, failed(win32.ERROR_OPERATION_ABORTED), failed(a.fault.Error))
+}
+
+// Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or
+// that of do. When it returns cut, the connection is to be closed without an answer.
+func (s *Set) Around(ctx context.Context, path string, do func() error) (cut bool, err error) {
+	a := s.take(func(a *active) bool { return a.mask.Match(path) })
+	if a == nil {
+		return false, do()
+	}
+	failed := a.fault.Status.Err()
+	switch {
+	case a.fault.Crash:
+		failed = status.Error(codes.Unavailable, "the agent crashed")
+	case a.fault.Cut:
+		failed = status.Error(codes.Unavailable, "the connection was cut")
+	}
+	return a.fault.Crash || a.fault.Cut, s.disturb(ctx, a, do,
+		status.Error(codes.Unavailable, "the call hung until the agent or its node stopped"), failed)
+}
+
+// disturb makes a call as a fault demands. It fails with aborted if Abort ends its wait, or with failed.
+func (s *Set) disturb(ctx context.Context, a *active, do func() error, aborted, failed error) (err error) {
+	f := a.fault
+	if f.After {
+		if err = do(); err != nil && !f.Crash && !f.Cut && !a.holds() {
+			return err
+		}
+	}
+	switch {
+	case a.holds():
+		if !s.hold(ctx, a) {
+			return aborted
+		}
+		if ctx.Err() != nil {
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		if !f.After {
+			err = do()
+		}
+		return err
+	case f.Crash:
+		s.crash()
+	}
+	return failed
+}
+
+// take finds the fault for a call and counts the call.
+func (s *Set) take(fits func(*active) bool) *active {
+	if !s.any.Load() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range s.faults {
+		if !fits(a) || a.spent() {
+			continue
+		}
+		if a.skip > 0 {
+			a.skip--
+			continue
+		}
+		if a.left > 0 {
+			a.left--
+		}
+		a.injected++
+		if a.holds() {
+			a.holding++
+		} else if a.spent() {
+			s.faults = slices.Delete(s.faults, i, i+1)
+			s.any.Store(len(s.faults) > 0)
+		}
+		return a
+	}
+	return nil
+}
+
+// spent reports whether no further call is disturbed.
+func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.injected > 0 }
+
+// holds reports whether the fault makes calls wait.
+func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
+
+// hold makes a call wait until its delay, the fault or the context is over. It reports false if the call was aborted.
+func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
+	var elapsed <-chan time.Time
+	if a.fault.Hang {
+		s.mu.Lock()
+		if !closed(a.reached) {
+			close(a.reached)
+		}
+		s.mu.Unlock()
+	} else {
+		timer := time.NewTimer(a.fault.Delay.draw())
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-a.over:
+	case <-elapsed:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.holding--
+	if a.holding == 0 && a.spent() {
+		s.faults = slices.DeleteFunc(s.faults, func(other *active) bool { return other == a })
+		s.any.Store(len(s.faults) > 0)
+	}
+	return !a.aborted
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the
+// handles that are open on them. The content of a volume that is dismounted or removed is retired; when the volume is
+// used again it gets a new one.
+type content struct {
+	node  *Node
+	id    guid.GUID // of a volume
+	share shareName // of a share on a file server, which has no id
+	path  string    // of the directory on the host
+
+	root  *os.Root
+	gone  error // why it was retired
+	opens []*fileHandle
+}
+
+// content returns the mounted content of a volume, and mounts it if needed. Owner, if not nil, may have locked the
+// volume.
+func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
+	if err := v.mounted(); err != nil {
+		return nil, err
+	}
+	if opens := v.disk.open[v.id]; opens != nil && opens.locked != nil && opens.locked != owner {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	return n.mount(content{id: v.id, path: v.disk.image.files(v.id)})
+}
+
+// mount returns the content of a directory. The first time it opens the directory, and makes it if needed.
+func (n *Node) mount(what content) (*content, error) {
+	if n.disks == nil {
+		return nil, errRebooted
+	}
+	if c := n.contents[what.path]; c != nil {
+		return c, nil
+	}
+	root, err := n.openContentDir(what.path)
+	if err != nil {
+		return nil, err
+	}
+	what.node, what.root = n, root
+	n.contents[what.path] = &what
+	return &what, nil
+}
+
+// openContentDir opens the directory of a content's files, and makes it if needed.
+func (n *Node) openContentDir(path string) (*os.Root, error) {
+	volumes, err := openVolumes(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer volumes.Close()
+	name := filepath.Base(path)
+	info, err := volumes.Lstat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = n.host.mkdirIn(volumes, name); err == nil {
+			info, err = volumes.Lstat(name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() { // a planted link could lead anywhere
+		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
+	}
+	return openDir(volumes, entry{name: name, info: info})
+}
+
+// openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused:
+// what the node removes would be anywhere.
+func openVolumes(path string) (*os.Root, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	problem := &DamagedStateError{path, "it is a link, or not a directory", "put the directory itself in its place"}
+	if !info.IsDir() {
+		return nil, problem
+	}
+	// of a pipe that took its place, this waits for no writer
+	dir, err := os.OpenRoot(path + string(os.PathSeparator) + ".")
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := dir.Stat("."); err != nil || !os.SameFile(info, opened) {
+		return nil, errors.Join(problem, dir.Close())
+	}
+	return dir, nil
+}
+
+// dismount retires the content of one volume.
+func (n *Node) dismount(id guid.GUID) {
+	n.retire(errDismounted, func(c *content) bool { return !c.isShare() && c.id == id })
+}
+
+// retire ends all use of the content and closes the host's directories: handles on it can only be closed.
+func (c *content) retire(why error) {
+	c.gone = why
+	_ = c.root.Close() // no data is lost: a directory handle holds none
+	for _, h := range c.opens {
+		h.closed = true
+		_ = h.release()
+	}
+	c.opens = nil
+}
+
+// filesOpen reports whether any file of the volume is open.
+func (n *Node) filesOpen(v *volume) bool {
+	c := n.contents[v.disk.image.files(v.id)]
+	return c != nil && len(c.opens) > 0
+}
+
+// pages reports whether Windows pages to a file of the volume.
+func (n *Node) pages(v *volume) bool {
+	if !v.formatted() {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(v.disk.image.files(v.id), "pagefile.sys"))
+	return err == nil
+}
+
+// shared checks an opening against the handles that are already open on the file, as Windows does: each side must share
+// the access that the other one wants.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
+func (c *content) shared(info os.FileInfo, access, share uint32) error {
+	wants := shareNeeded(access)
+	if wants == 0 {
+		return nil
+	}
+	for _, h := range c.opens {
+		theirs := shareNeeded(h.access)
+		if theirs != 0 && os.SameFile(h.info, info) && (wants&^h.share != 0 || theirs&^share != 0) {
+			return win32.ERROR_SHARING_VIOLATION
+		}
+	}
+	return nil
+}
+
+// shareNeeded returns what others must share to allow the access; attributes and synchronisation need nothing.
+func shareNeeded(access uint32) (share uint32) {
+	const appendData, execute = win32.FILE_ADD_SUBDIRECTORY, win32.FILE_TRAVERSE
+	if access&(readAccess|execute|genericAll) != 0 {
+		share |= win32.FILE_SHARE_READ
+	}
+	if access&(writeAccess|appendData|genericAll) != 0 {
+		share |= win32.FILE_SHARE_WRITE
+	}
+	if access&(win32.DELETE|genericAll) != 0 {
+		share |= win32.FILE_SHARE_DELETE
+	}
+	return share
+}
+
+func (c *content) drop(h *fileHandle) {
+	c.opens = slices.DeleteFunc(c.opens, func(o *fileHandle) bool { return o == h })
+}
+
+// usageDepth is how deep files may lie to count. Each level costs handles, and a workload makes as many as it likes.
+const usageDepth = 24
+
+// fileBytes returns the space that the files of a volume occupy in clusters of a size. It looks at all files each time,
+// because they change without the node's knowledge. Drivers ask for the statistics of every volume again and again, so
+// it releases the lock meanwhile. Links are not followed, and files that are deleted meanwhile do not count.
+func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
+	root, n := c.root, c.node
+	n.mu.Unlock()
+	used, err = bytesIn(root, cluster, usageDepth)
+	n.mu.Lock()
+	return used, errors.Join(c.gone, err)
+}
+
+func bytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
+	listErr := eachName(dir, func(name string) bool {
+		var more uint64
+		more, err = bytesOf(dir, name, cluster, depth)
+		used += more
+		return err == nil
+	})
+	if errors.Is(listErr, fs.ErrNotExist) {
+		listErr = nil
+	}
+	return used, errors.Join(listErr, err)
+}
+
+// bytesOf returns the space of one name in a directory, and of what is below it.
+func bytesOf(dir *os.Root, name string, cluster uint64, depth int) (uint64, error) {
+	info, err := dir.Lstat(name)
+	var below *os.Root
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return (uint64(info.Size()) + cluster - 1) / cluster * cluster, nil
+	case err == nil && info.IsDir() && depth > 1:
+		below, err = openDir(dir, entry{name: name, info: info})
+	}
+	// The latter: something else has taken the directory's place.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+		return 0, nil
+	}
+	if err != nil || below == nil {
+		return 0, err
+	}
+	used, err := bytesIn(below, cluster, depth-1)
+	return used, errors.Join(err, below.Close())
+}
+
+// keptFile is a copy of a file that is open for writing, as it was when its volume was flushed.
+type keptFile struct {
+	dir  *os.Root
+	name string
+}
+
+// keepWritten copies the files that are open for writing on a volume that is flushed. If the disk goes offline before
+// they are closed, the copies take their places: what was written later is lost. A Windows host replaces no open file.
+func (n *Node) keepWritten(v *volume) error {
+	c := n.contents[v.disk.image.files(v.id)]
+	if c == nil || runtime.GOOS == "windows" {
+		return nil
+	}
+	for _, h := range c.opens {
+		if h.self != nil || !h.has(writeAccess) {
+			continue
+		}
+		if err := errors.Join(h.dropKept(), h.keep()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *fileHandle) keep() error {
+	e, err := h.entry()
+	if err != nil {
+		return nil //nolint:nilerr // it has been deleted
+	}
+	host := h.content.node.host
+	path := filepath.Join(filepath.Dir(h.content.path), droppedPrefix+newImageName())
+	if err := host.mkdir(path); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	h.kept = &keptFile{dir, e.name}
+	return host.copyFile(h.parent, dir, e.name, e.info)
+}
+
+// loseUnflushed undoes, on a disk that goes offline, what was written to open files after the flush.
+func (d *disk) loseUnflushed() error {
+	var errs []error
+	for _, v := range d.volumes {
+		c := d.node.contents[d.image.files(v.id)]
+		if c == nil {
+			continue
+		}
+		for _, h := range c.opens {
+			if h.kept != nil && !h.deleted {
+				errs = append(errs, d.node.host.renameBetween(h.kept.dir, h.kept.name, h.parent, h.name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h *fileHandle) dropKept() error {
+	if h.kept == nil {
+		return nil
+	}
+	path := h.kept.dir.Name()
+	err := h.kept.dir.Close()
+	h.kept = nil
+	return errors.Join(err, h.content.node.host.removeAll(path))
+}

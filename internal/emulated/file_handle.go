@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// fileHandle is an open file or directory, or a reparse point opened as itself.
+type fileHandle struct {
+	content *content
+	object  string // the path by which it was opened
+	access  uint32
+	share   uint32
+
+	parent *os.Root // its directory; nil for the root directory of the volume
+	name   string   // in parent, as on the host
+	names  []string // from the root to it
+	info   os.FileInfo
+	self   *os.Root // of a directory
+
+	closed  bool
+	deleted bool
+	pending bool // to be deleted when no handle is open
+	kept    *keptFile
+	listing listing
+}
+
+func (h *fileHandle) Close() error {
+	return h.content.node.closing(h.object, h.close)
+}
+
+func (h *fileHandle) close() error {
+	h.content.drop(h)
+	if h.closed {
+		return nil
+	}
+	h.closed = true
+	return errors.Join(h.finishDeletion(), h.release())
+}
+
+// release closes the host's directories.
+func (h *fileHandle) release() error {
+	errs := []error{h.listing.close(), h.dropKept()}
+	if h.self != nil {
+		errs = append(errs, h.self.Close())
+	}
+	if h.parent != nil {
+		errs = append(errs, h.parent.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// using runs a function of the handle, perhaps one that changes a file, if the handle is usable.
+func (h *fileHandle) using(function string, change bool, f func() error) error {
+	return h.content.node.call(function, h.object, func() error {
+		if err := h.usable(change); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// usable fails for a handle that can only be closed, and for a change on a read-only volume.
+func (h *fileHandle) usable(change bool) error {
+	switch {
+	case h.content.gone != nil:
+		return h.content.gone
+	case h.closed:
+		return win32.ERROR_INVALID_HANDLE
+	case change && h.content.readOnly():
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return nil
+}
+
+// entry returns the file as it is now, which must be the one that was opened.
+func (h *fileHandle) entry() (entry, error) {
+	if h.parent == nil {
+		info, err := h.self.Stat(".")
+		return entry{info: info}, err
+	}
+	if h.deleted {
+		return entry{}, win32.ERROR_ACCESS_DENIED // STATUS_FILE_DELETED
+	}
+	info, err := h.parent.Lstat(h.name)
+	if err != nil {
+		return entry{}, err
+	}
+	if !os.SameFile(info, h.info) {
+		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved on the host
+	}
+	return inspect(h.parent, h.name, info)
+}
+
+// has reports whether the handle has one of the rights.
+func (h *fileHandle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }
+
+// deletable returns the entry of the handle, if the handle may delete it.
+func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
+	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err == nil && !evenReadOnly && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return e, err
+}
+
+// disposeAtClose marks the file for deletion when the last handle is closed. Until then it cannot be opened again.
+func (h *fileHandle) disposeAtClose(remove bool) error {
+	e, err := h.deletable(!remove)
+	if err != nil {
+		return err
+	}
+	if remove && e.isDir() && e.tag == 0 {
+		if err := checkEmpty(h.self); err != nil {
+			return err
+		}
+	}
+	h.pending = remove
+	return nil
+}
+
+// finishDeletion deletes a marked file when its last handle is being closed; otherwise a handle that is still open
+// takes the mark over.
+func (h *fileHandle) finishDeletion() error {
+	if !h.pending || h.deleted {
+		return nil
+	}
+	for _, other := range h.content.opens {
+		if other != h && os.SameFile(other.info, h.info) {
+			other.pending = true
+			return nil
+		}
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// remove deletes the file and frees its name.
+func (h *fileHandle) remove(e entry) error {
+	err := h.content.node.host.deleteEntry(h.parent, e)
+	if err != nil {
+		return err
+	}
+	h.deleted = true
+	return h.mountGone(e)
+}
+
+// posixDelete reports whether the file system frees a name while others have the file open.
+func (h *fileHandle) posixDelete() bool {
+	v, ok := h.content.node.volume(h.content.id)
+	return !ok || v.boot.fileSystem == "NTFS" // of a share: the server's file system
+}
+
+// dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
+// FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
+func (h *fileHandle) dispose(flags uint32) error {
+	switch {
+	case !h.posixDelete():
+		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
+	case !h.has(win32.DELETE):
+		return win32.ERROR_ACCESS_DENIED // even to change nothing
+	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
+		return nil
+	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
+		return win32.ERROR_NOT_SUPPORTED
+	}
+	e, err := h.deletable(flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE != 0)
+	if err != nil {
+		return err
+	}
+	return h.remove(e)
+}
+
+// Rename implements kernel.Handle. Like Windows it moves no directory below which anything is open.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
+func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
+	return h.using("NtSetInformationFile", true, func() error {
+		into, ok := dir.(*fileHandle)
+		switch {
+		case !ok:
+			return win32.ERROR_INVALID_HANDLE
+		case !isFileName(name):
+			return win32.ERROR_INVALID_NAME
+		case isReserved(name):
+			return win32.ERROR_ACCESS_DENIED
+		case into.content != h.content:
+			return win32.ERROR_NOT_SAME_DEVICE
+		}
+		return h.rename(into, name)
+	})
+}
+
+func (h *fileHandle) rename(into *fileHandle, name string) error {
+	e, err := h.deletable(true)
+	if err != nil {
+		return err
+	}
+	if err := into.usable(true); err != nil {
+		return err
+	}
+	if into.self == nil {
+		return win32.ERROR_INVALID_PARAMETER // not a directory
+	}
+	if err := isLink(into.self); err != nil {
+		return err
+	}
+	from, to := windowsNames(h.names), append(windowsNames(into.names), name)
+	below := func(o *fileHandle) bool { return isBelow(windowsNames(o.names), from) }
+	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, from) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	taken, err := lookup(into.self, name)
+	switch {
+	case err == nil && os.SameFile(taken.info, h.info) && e.name != hostName(name): // its own name, in another case
+	case err == nil:
+		return win32.ERROR_ALREADY_EXISTS
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	parent, err := into.self.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	err = h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name))
+	if err != nil {
+		return errors.Join(err, parent.Close())
+	}
+	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to))
+}
+
+// isBelow reports whether a path leads to something in a directory.
+func isBelow(names, dir []string) bool {
+	return len(names) > len(dir) && slices.EqualFunc(names[:len(dir)], dir, sameName)
+}
+
+// moved gives the handles that are open on a file its new place. It takes over the new parent.
+func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
+	for _, o := range h.content.opens {
+		if o.parent == nil || !os.SameFile(o.info, h.info) {
+			continue
+		}
+		own, openErr := parent.OpenRoot(".")
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue // the handle finds its file no more
+		}
+		err = errors.Join(err, o.parent.Close())
+		o.parent, o.name, o.names = own, names[len(names)-1], names
+	}
+	return errors.Join(err, parent.Close())
+}
+
+// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move.
+// Otherwise it goes on listing the old ones.
+func (h *fileHandle) mountsMoved(from, to []string) error {
+	inIt := func(m mountState) bool {
+		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))
+	}
+	n := h.content.node
+	if !n.state.Switches.MountManagerNotices || !slices.ContainsFunc(n.state.Mounts, inIt) {
+		return nil
+	}
+	return n.follow(func(s *state) {
+		for i, m := range s.Mounts {
+			if inIt(m) {
+				s.Mounts[i].Path = slices.Concat(to, m.Path[len(from):])
+			}
+		}
+	})
+}

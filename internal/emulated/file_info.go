@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+func (h *fileHandle) Information(class uint32, out []byte) error {
+	return h.using("GetFileInformationByHandleEx", false, func() error {
+		switch class {
+		case win32.FileBasicInfo:
+			return h.basic(out)
+		case win32.FileAttributeTagInfo:
+			return h.attributeTag(out)
+		case win32.FileStandardInfo:
+			return h.standard(out)
+		case win32.FileIdInfo:
+			return h.fileID(out)
+		case win32.FileFullDirectoryInfo:
+			return h.list(out, false)
+		case win32.FileFullDirectoryRestartInfo:
+			return h.list(out, true)
+		}
+		return win32.ERROR_INVALID_PARAMETER
+	})
+}
+
+// fill copies a structure of fixed size; GetFileInformationByHandleEx requires room for all of it.
+func fill(out, b []byte) error {
+	if len(out) < len(b) {
+		return win32.ERROR_BAD_LENGTH
+	}
+	copy(out, b)
+	return nil
+}
+
+// described returns the entry of a handle that may read attributes. Out must have room for size bytes, which is seen
+// before the rights are.
+func (h *fileHandle) described(out []byte, size int) (entry, error) {
+	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
+	if len(out) < size {
+		return entry{}, win32.ERROR_BAD_LENGTH
+	}
+	if !h.has(read) {
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	return h.entry()
+}
+
+// basic gives the host's time of modification for every time.
+func (h *fileHandle) basic(out []byte) error {
+	e, err := h.described(out, win32.SizeofFileBasic)
+	if err != nil {
+		return err
+	}
+	const since1601 = 11644473600 * 1e7 // of 1970, in units of 100 ns
+	time := e.info.ModTime().UnixNano()/100 + since1601
+	return fill(out, win32.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time, ChangeTime: time,
+		Attributes: e.attributes()}.Bytes())
+}
+
+// attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
+func (h *fileHandle) attributeTag(out []byte) error {
+	e, err := h.described(out, len(win32.FileAttributeTag{}.Bytes()))
+	switch {
+	case err != nil:
+		return err
+	case !h.content.knowsReparsePoints():
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	return fill(out, win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}.Bytes())
+}
+
+func (h *fileHandle) standard(out []byte) error {
+	s := win32.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
+	if h.deleted {
+		s.NumberOfLinks = 0
+		return fill(out, s.Bytes())
+	}
+	e, err := h.entry()
+	if err != nil {
+		return err
+	}
+	s.EndOfFile, s.AllocationSize = sizes(e.info)
+	return fill(out, s.Bytes())
+}
+
+// sizes returns the length of a file and the space that it takes; both are 0 for anything else.
+func sizes(info fs.FileInfo) (length, allocated int64) {
+	if !info.Mode().IsRegular() {
+		return 0, 0
+	}
+	return info.Size(), (info.Size() + clusterSize - 1) / clusterSize * clusterSize
+}
+
+func (h *fileHandle) fileID(out []byte) error {
+	id := win32.FileID{VolumeSerialNumber: h.content.share.serial()}
+	if !h.content.isShare() {
+		v, ok := h.content.node.volume(h.content.id)
+		if !ok {
+			return errVolumeGone
+		}
+		id.VolumeSerialNumber = v.boot.serial
+	}
+	if h.parent != nil {
+		id.ID = hostFileID(h.parent, h.name, h.info)
+	} else {
+		id.ID = hostFileID(h.self, ".", h.info)
+	}
+	return fill(out, id.Bytes())
+}
+
+// SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
+func (h *fileHandle) SetInformation(class uint32, in []byte) error {
+	return h.using("SetFileInformationByHandle", true, func() error {
+		switch class {
+		case win32.FileBasicInfo:
+			basic, err := win32.ParseFileBasic(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.setAttributes(basic.Attributes)
+		case win32.FileDispositionInfo:
+			remove, err := deviceside.ParseFileDisposition(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.disposeAtClose(remove)
+		case win32.FileDispositionInfoEx:
+			flags, err := deviceside.ParseFileDispositionEx(in)
+			if err != nil {
+				return win32.ERROR_BAD_LENGTH
+			}
+			return h.dispose(flags)
+		}
+		return win32.ERROR_INVALID_PARAMETER
+	})
+}
+
+// setAttributes makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. 0 leaves it as it is.
+func (h *fileHandle) setAttributes(attributes uint32) error {
+	if !h.has(win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	e, err := h.entry()
+	if err != nil || attributes == 0 || !e.info.Mode().IsRegular() {
+		return err
+	}
+	mode := e.info.Mode().Perm() &^ 0o222
+	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
+		mode |= 0o200
+	}
+	return h.content.node.host.change("chmod", filepath.Join(h.parent.Name(), h.name),
+		func() error { return h.parent.Chmod(h.name, mode) })
+}
+
+func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
+	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
+		final, err = h.finalPath(form)
+		return err
+	})
+	return final, err
+}
+
+func (h *fileHandle) finalPath(form uint32) (string, error) {
+	below := strings.Join(windowsNames(h.names), `\`)
+	if h.content.isShare() {
+		return h.content.share.finalPath(form, below)
+	}
+	switch form {
+	case win32.VOLUME_NAME_GUID:
+		return volumeName(h.content.id) + below, nil
+	case win32.VOLUME_NAME_NT:
+		v, ok := h.content.node.volume(h.content.id)
+		if !ok {
+			return "", errVolumeGone
+		}
+		return v.deviceName() + `\` + below, nil
+	case win32.VOLUME_NAME_DOS:
+		roots := h.content.node.state.pathNames(h.content.id, nil)
+		if len(roots) == 0 {
+			return "", win32.ERROR_PATH_NOT_FOUND
+		}
+		final := verbatimPrefix + roots[0] + below
+		if below == "" && len(roots[0]) > len(`C:\`) {
+			final = strings.TrimSuffix(final, `\`)
+		}
+		return final, nil
+	}
+	return "", win32.ERROR_INVALID_PARAMETER
+}
+
+// ReadAt implements kernel.Handle. It reads devices only.
+func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
+	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+// Flush implements kernel.Handle: the host decides when files reach its disk.
+func (h *fileHandle) Flush() error {
+	return h.using("FlushFileBuffers", false, func() error {
+		if !h.has(writeAccess) {
+			return win32.ERROR_ACCESS_DENIED
+		}
+		return nil
+	})
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// SystemWindowsDirectory implements kernel.Files.
+func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
+
+// OpenFile implements kernel.Files.
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (opened kernel.Handle, err error) {
+	object := name
+	if d, ok := dir.(*fileHandle); ok {
+		object = kernel.ObjectIn(d.object, name)
+	}
+	err = n.call("NtCreateFile", object, func() error {
+		h, err := n.openFile(dir, name, how)
+		if err == nil {
+			opened = h
+		}
+		return err
+	})
+	return opened, err
+}
+
+func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
+	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
+	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
+		return nil, win32.ERROR_INVALID_PARAMETER
+	}
+	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
+	noReparse := how.NoReparse && n.state.Switches.LinksRefused != LinksRefusedNever
+	if dir == nil {
+		p, err := n.parseAbsolute(name, noReparse)
+		if err != nil {
+			return nil, err
+		}
+		at, err := n.resolve(p, follow)
+		if err != nil {
+			return nil, err
+		}
+		if p.slash && at.entry != nil && !at.entry.isDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
+			at.close()
+			return nil, win32.ERROR_INVALID_NAME // a separator after the name of a file: STATUS_OBJECT_NAME_INVALID
+		}
+		if p.slash {
+			how.Options |= win32.FILE_DIRECTORY_FILE
+		}
+		return at.open(name, how)
+	}
+	parent, ok := dir.(*fileHandle)
+	if !ok || parent.content.node != n {
+		return nil, win32.ERROR_INVALID_HANDLE
+	}
+	names := strings.Split(name, `\`)
+	if len(names) > 1 && !how.NoReparse || slices.ContainsFunc(names, func(one string) bool { return !isFileName(one) }) {
+		return nil, win32.ERROR_INVALID_NAME
+	}
+	at, next, err := parent.below(ntPath{volume: parent.content.id, names: names, noReparse: noReparse}, follow)
+	if err != nil {
+		return nil, err
+	}
+	if next != nil { // a link, to be followed
+		if at, err = n.resolve(*next, true); err != nil {
+			return nil, err
+		}
+	}
+	return at.open(kernel.ObjectIn(parent.object, name), how)
+}
+
+// below returns the place of a path below an open directory, or as next the path to which a link leads.
+func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, err error) {
+	c := h.content
+	if c.isShare() { // a lost connection would be made again with the credentials of the moment
+		c.node.meet(c.share.server, c.share.share)
+	}
+	if err := h.usable(false); err != nil {
+		return nil, nil, err
+	}
+	if h.self == nil {
+		return nil, nil, win32.ERROR_INVALID_PARAMETER // not a directory
+	}
+	dir, err := h.self.OpenRoot(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	p.noLink = p.noReparse && c.node.state.Switches.LinksRefused == LinksRefusedEverywhere
+	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
+	if err = isLink(dir); err == nil {
+		next, err = at.descend(p, follow)
+	}
+	if err != nil || next != nil {
+		at.close()
+		return nil, next, err
+	}
+	return at, nil, nil
+}
+
+// isLink fails if a directory is a reparse point, below which nothing can be done.
+func isLink(dir *os.Root) error {
+	_, err := dir.Lstat(reservedPrefix)
+	switch {
+	case err == nil:
+		return win32.ERROR_CANT_ACCESS_FILE
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
+func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, err error) {
+	c := p.content
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir}
+	parent := p.dir
+	if p.dir == nil { // the root directory of the volume
+		info, err := c.root.Stat(".")
+		if err != nil {
+			return nil, err
+		}
+		parent, p.entry = c.root, &entry{name: ".", info: info}
+	}
+	e, err := p.find(how)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.isDir():
+		return nil, win32.ERROR_DIRECTORY
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.spec().ClosedRoot:
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	if e.unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	h.info = e.info
+	if p.dir != nil {
+		h.name, h.names = e.name, append(slices.Clone(p.above), e.name)
+	}
+	if e.isDir() {
+		if h.self, err = openDir(parent, e); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.admits(h); err != nil {
+		if h.self != nil {
+			_ = h.self.Close() // a directory handle holds no data
+		}
+		return nil, err
+	}
+	c.opens = append(c.opens, h)
+	return h, nil
+}
+
+// admits fails if a file cannot be opened in that way.
+func (c *content) admits(h *fileHandle) error {
+	if slices.ContainsFunc(c.opens, func(o *fileHandle) bool { return o.pending && os.SameFile(o.info, h.info) }) {
+		return win32.ERROR_DELETE_PENDING
+	}
+	return c.shared(h.info, h.access, h.share)
+}
+
+// find returns the entry at the place, and creates it if how asks for that.
+func (p *location) find(how kernel.OpenOptions) (entry, error) {
+	switch {
+	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
+		return entry{}, win32.ERROR_ALREADY_EXISTS
+	case p.entry != nil:
+		return *p.entry, nil
+	case how.Disposition == win32.FILE_OPEN:
+		return entry{}, fs.ErrNotExist
+	}
+	if isReserved(p.name) {
+		return entry{}, win32.ERROR_ACCESS_DENIED
+	}
+	if p.content.readOnly() {
+		return entry{}, win32.ERROR_WRITE_PROTECT
+	}
+	if err := p.content.room(); err != nil {
+		return entry{}, err
+	}
+	host := p.content.node.host
+	var err error
+	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
+		err = host.mkdirIn(p.dir, hostName(p.name))
+	} else {
+		err = host.createIn(p.dir, hostName(p.name))
+	}
+	if err == nil {
+		err = p.content.node.stamp(p.dir, hostName(p.name))
+	}
+	if err != nil {
+		return entry{}, err
+	}
+	return lookup(p.dir, p.name)
+}
+
+// readOnly reports whether the files are on a read-only volume.
+func (c *content) readOnly() bool {
+	v, ok := c.node.volume(c.id)
+	return ok && v.readOnly()
+}
+
+// room returns ERROR_DISK_FULL if the files in a volume's root directory leave no room on it. Others do not count here:
+// each new file would cost a walk.
+func (c *content) room() error {
+	v, ok := c.node.volume(c.id)
+	if !ok {
+		return nil
+	}
+	used, err := bytesIn(c.root, uint64(v.boot.clusterBytes), 1)
+	if err == nil && used+v.boot.metadataBytes() >= v.sizeBytes() {
+		err = win32.ERROR_DISK_FULL
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// maxReparse is how many links and mount points Windows follows in one path.
+// https://learn.microsoft.com/windows/win32/fileio/reparse-points
+const maxReparse = 63
+
+// location is the end of a path: a directory of a volume, and a name in it. The directory is open; the location's
+// holder closes it.
+type location struct {
+	content *content
+	dir     *os.Root // nil for the root directory itself
+	above   []string // host names from the root to dir
+	name    string   // as on Windows; "" for the root directory
+	entry   *entry   // nil while the name is missing
+}
+
+func (p *location) close() {
+	if p.dir != nil {
+		_ = p.dir.Close() // a directory handle holds no data
+	}
+}
+
+// names returns the names from the root of the volume to the place.
+func (p *location) names() []string {
+	if p.dir == nil {
+		return nil
+	}
+	if p.entry != nil {
+		return append(slices.Clone(p.above), p.entry.name)
+	}
+	return append(slices.Clone(p.above), hostName(p.name))
+}
+
+// hostPath returns the path of the place on the host.
+func (p *location) hostPath() string {
+	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
+}
+
+// resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
+// last name is not an error; a missing name before it is ERROR_PATH_NOT_FOUND.
+func (n *Node) resolve(p ntPath, follow bool) (*location, error) {
+	for followed := 0; ; followed++ {
+		if followed > maxReparse {
+			return nil, win32.ERROR_CANT_RESOLVE_FILENAME
+		}
+		at, next, err := n.walk(p, follow)
+		if err != nil || next == nil {
+			return at, err
+		}
+		p = *next
+	}
+}
+
+// walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
+// instead.
+func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err error) {
+	c, p, err := n.fileSystemOf(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.names) == 0 {
+		return &location{content: c}, nil, nil
+	}
+	p.noLink = p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere
+	dir, err := c.root.OpenRoot(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	at = &location{content: c, dir: dir}
+	if next, err = at.descend(p, follow); err != nil || next != nil {
+		at.close()
+		return nil, next, err
+	}
+	return at, nil, nil
+}
+
+// descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
+func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
+	for i, name := range path.names {
+		last := i == len(path.names)-1
+		e, err := lookup(p.dir, name)
+		if errors.Is(err, fs.ErrNotExist) && last {
+			p.name = name
+			return nil, nil
+		}
+		if err == nil && e.tag != 0 && last && path.noLink {
+			err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
+		}
+		if err == nil && e.tag != 0 && (!last || follow) {
+			return p.content.follow(p, e, path, i)
+		}
+		if err == nil && last {
+			p.name, p.entry = windowsName(e.name), &e
+			return nil, nil
+		}
+		if err == nil && !e.isDir() || errors.Is(err, fs.ErrNotExist) {
+			err = win32.ERROR_PATH_NOT_FOUND
+		}
+		if err == nil {
+			var child *os.Root
+			if child, err = openDir(p.dir, e); err == nil {
+				p.close()
+				p.dir, p.above = child, append(p.above, e.name)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// follow returns the path to which a reparse point, the i-th name of p, leads.
+func (c *content) follow(at *location, e entry, p ntPath, i int) (*ntPath, error) {
+	if c.isShare() {
+		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
+	}
+	r, err := e.reparse()
+	if err != nil {
+		return nil, err
+	}
+	var target ntPath
+	switch {
+	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
+		// also where links are refused: STATUS_IO_REPARSE_TAG_NOT_HANDLED comes first
+		return nil, win32.ERROR_CANT_ACCESS_FILE
+	case p.noReparse:
+		return nil, win32.ERROR_REPARSE_POINT_ENCOUNTERED
+	case r.Relative:
+		target, err = relativeTarget(ntPath{volume: c.id, names: windowsNames(at.above)}, r.SubstituteName)
+	default:
+		target, err = parseSubstitute(r.SubstituteName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	target.names = append(target.names, p.names[i+1:]...)
+	target.slash = p.slash
+	return &target, nil
+}
+
+// relativeTarget resolves the target of a relative link from the link's directory.
+func relativeTarget(dir ntPath, target string) (ntPath, error) {
+	if strings.HasPrefix(target, `\`) { // from the root of the volume
+		dir.names = nil
+	}
+	for _, name := range strings.Split(target, `\`) {
+		switch {
+		case name == "" || name == ".":
+		case name == "..":
+			if len(dir.names) == 0 {
+				return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
+			}
+			dir.names = dir.names[:len(dir.names)-1]
+		case !isFileName(name):
+			return ntPath{}, win32.ERROR_INVALID_NAME
+		default:
+			dir.names = append(dir.names, name)
+		}
+	}
+	return dir, nil
+}
+
+// volumeOf returns the volume at which a path starts.
+func (n *Node) volumeOf(p ntPath) (*volume, error) {
+	if p.unc {
+		return nil, win32.ERROR_BAD_NETPATH
+	}
+	id := p.volume
+	if p.letter != 0 {
+		l := n.state.letter(string(rune(p.letter)))
+		if l == nil {
+			return nil, win32.ERROR_PATH_NOT_FOUND
+		}
+		id = l.Volume
+	}
+	v, ok := n.volume(id)
+	if !ok {
+		return nil, win32.ERROR_PATH_NOT_FOUND
+	}
+	return v, nil
+}
+
+// HostPath returns the path on the host of a Windows path. Links and mount points are followed as for a process on the
+// node, even as the last name; the last name may be missing.
+func (n *Node) HostPath(winPath string) (string, error) {
+	return called(n, "CreateFileW", winPath, func() (string, error) {
+		at, err := n.lookUp(winPath, true)
+		if err != nil {
+			return "", err
+		}
+		defer at.close()
+		return at.hostPath(), nil
+	})
+}
+
+func (n *Node) lookUp(winPath string, follow bool) (*location, error) {
+	p, err := parseWin32(winPath)
+	if err != nil {
+		return nil, err
+	}
+	return n.resolve(p, follow)
+}
+
+// Readlink returns the target of a link or mount point, as shown to people. Anything else is
+// ERROR_NOT_A_REPARSE_POINT.
+func (n *Node) Readlink(winPath string) (string, error) {
+	return called(n, "FSCTL_GET_REPARSE_POINT", winPath, func() (string, error) { return n.readlink(winPath) })
+}
+
+func (n *Node) readlink(winPath string) (string, error) {
+	at, err := n.lookUp(winPath, false)
+	if err != nil {
+		return "", err
+	}
+	defer at.close()
+	switch {
+	case at.dir == nil || at.entry != nil && at.entry.tag == 0:
+		return "", win32.ERROR_NOT_A_REPARSE_POINT
+	case at.entry == nil:
+		return "", win32.ERROR_FILE_NOT_FOUND
+	}
+	r, err := at.entry.reparse()
+	switch {
+	case err != nil:
+		return "", err
+	case r.PrintName != "":
+		return r.PrintName, nil
+	case strings.HasPrefix(r.SubstituteName, ntPrefix+"Volume{"):
+		return verbatimPrefix + strings.TrimPrefix(r.SubstituteName, ntPrefix), nil
+	case r.SubstituteName != "":
+		return strings.TrimPrefix(r.SubstituteName, ntPrefix), nil
+	}
+	return "", win32.ERROR_CANT_ACCESS_FILE
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpt
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"unicode/utf16"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+)
+
+// Block is a run of bytes and its place on the medium.
+type Block struct {
+	Offset int64
+	Data   []byte
+}
+
+// rawHeader is a header on the medium.
+type rawHeader struct {
+	Signature                            [8]byte
+	Revision, Size, CRC, _               uint32
+	Self, Other, FirstUsable, LastUsable uint64
+	DiskID                               guid.GUID
+	Array                                uint64 // the first sector of the entry array
+	Slots, EntrySize, ArrayCRC           uint32
+}
+
+// rawEntry is an entry of the array.
+type rawEntry struct {
+	Type, ID                guid.GUID
+	First, Last, Attributes uint64
+	Name                    [nameUnits]uint16
+}
+
+const (
+	signature     = "EFI PART"
+	revision      = 0x00010000
+	headerSize    = 92
+	offsetCRC     = 16
+	mbrTypeGPT    = 0xEE
+	mbrEntry      = 446
+	bootSignature = 510
+)
+
+// Encode returns the blocks of the table: the protective MBR with the primary header and array, and the backup array
+// with its header. Boot code in the MBR is lost.
+func (t *Table) Encode() []Block {
+	sector := int64(t.SectorSize)
+	array := t.encodeArray()
+	backupLBA := t.Sectors - 1
+	backupArrayLBA := backupLBA - t.arraySectors()
+
+	front := make([]byte, sector*2+int64(len(array)))
+	t.protectiveMBR(front[:512])
+	copy(front[sector:], t.header(array, 1, backupLBA, 2))
+	copy(front[sector*2:], array)
+
+	backup := make([]byte, int64(len(array))+sector)
+	copy(backup, array)
+	copy(backup[len(array):], t.header(array, backupLBA, 1, backupArrayLBA))
+	return []Block{{0, front}, {int64(backupArrayLBA) * sector, backup}}
+}
+
+// BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup
+// when the medium becomes larger.
+func (t *Table) BackupBlock() Block {
+	first := t.Sectors - 1 - t.arraySectors()
+	return Block{int64(first) * int64(t.SectorSize), make([]byte, (t.arraySectors()+1)*uint64(t.SectorSize))}
+}
+
+func (t *Table) protectiveMBR(b []byte) {
+	e := b[mbrEntry:]
+	e[1], e[2], e[3] = 0x00, 0x02, 0x00 // first sector as cylinder, head, sector
+	e[4] = mbrTypeGPT
+	e[5], e[6], e[7] = 0xFF, 0xFF, 0xFF
+	binary.LittleEndian.PutUint32(e[8:], 1)
+	binary.LittleEndian.PutUint32(e[12:], uint32(min(t.Sectors-1, 0xFFFFFFFF)))
+	b[bootSignature], b[bootSignature+1] = 0x55, 0xAA
+}
+
+// header returns the header that is in the sector self.
+func (t *Table) header(array []byte, self, other, arrayLBA uint64) []byte {
+	h := rawHeader{
+		Signature: [8]byte([]byte(signature)), Revision: revision, Size: headerSize, Self: self, Other: other,
+		FirstUsable: t.FirstUsable, LastUsable: t.LastUsable, DiskID: t.DiskID, Array: arrayLBA,
+		Slots: uint32(t.Slots), EntrySize: entrySize, ArrayCRC: crc32.ChecksumIEEE(array[:t.Slots*entrySize]),
+	}
+	h.CRC = crc32.ChecksumIEEE(cstruct.Encode(h)) // computed while the field itself is zero
+	return cstruct.Encode(h)
+}
+
+// encodeArray returns the entry array, padded to whole sectors.
+func (t *Table) encodeArray() []byte {
+	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
+	for _, p := range t.Partitions {
+		e := rawEntry{Type: p.Type, ID: p.ID, First: p.First, Last: p.Last, Attributes: p.Attributes}
+		copy(e.Name[:], utf16.Encode([]rune(p.Name)))
+		copy(b[p.Slot*entrySize:], cstruct.Encode(e))
+	}
+	return b
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+const portalAddress = "192.0.2.10"
+
+func portalConnected(t *testing.T, n *Node, connected bool) {
+	t.Helper()
+	must(t, n.SetISCSIPortal(portalAddress, DefaultISCSIPort, connected))
+}
+
+func TestPortalCutOff(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	portalConnected(t, n, false)
+	portalConnected(t, n, false)
+	wantCode(t, "discovery", n.RefreshISCSISendTargetPortal("", anyPort, thePortal()), win32.ISDSC_CONNECTION_FAILED)
+	_, err := n.LoginISCSITarget(openLogin())
+	wantCode(t, "login", err, win32.ISDSC_CONNECTION_FAILED)
+	portalConnected(t, n, true)
+	portalConnected(t, n, true)
+	logIn(t, n, openLogin())
+	if err := n.SetISCSIPortal("192.0.2.11", DefaultISCSIPort, false); !errors.Is(err, ErrNoSuchISCSI) {
+		t.Errorf("an unknown portal: got %v", err)
+	}
+}
+
+func TestSessionOutlivesShortOutage(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	stoppedClock(t, n)
+	discovered(t, n)
+	id := logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime - 1})
+	portalConnected(t, n, true)
+	setClock(t, n, ClockChange{Advance: time.Hour})
+	if s := sessionsNow(t, n); len(s) != 1 || s[0].ID != id || !sessionAndDisk(t, n) {
+		t.Errorf("got %v", s)
+	}
+}
+
+func TestLongOutageTakesTheDisks(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	stoppedClock(t, n)
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	h := openDevice(t, n, lunDrive, win32.GENERIC_READ)
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	if len(n.diskList()) != 3 {
+		t.Error("the disk is still there")
+	}
+	_, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_LENGTH_INFO, nil, make([]byte, 8))
+	wantCode(t, "the open disk", err, errVolumeGone)
+	portalConnected(t, n, true)
+	if !sessionAndDisk(t, n) {
+		t.Error("the session did not come back")
+	}
+}
+
+// The initiator goes on trying to reconnect a session whose disks are gone: it can be listed, asked for devices and
+// ended. After a logout it does not come back.
+func TestLostSessions(t *testing.T) {
+	for mode, want := range map[string]string{
+		LostSessionsDisconnected: "1 sessions, 0 connections, 0 devices",
+		LostSessionsConnected:    "1 sessions, 1 connections, 0 devices",
+		LostSessionsUnlisted:     "0 sessions",
+	} {
+		n := openNode(t, t.TempDir(), Options{})
+		stoppedClock(t, n)
+		must(t, n.SetSwitch("lostSessions", mode))
+		discovered(t, n)
+		id := logIn(t, n, openLogin())
+		portalConnected(t, n, false)
+		if got := len(sessionsNow(t, n)[0].Connections); got != b2i(mode != LostSessionsDisconnected) {
+			t.Errorf("%s: %d connections at the beginning of the outage", mode, got)
+		}
+		setClock(t, n, ClockChange{Advance: holdTime})
+		got := "0 sessions"
+		if s := sessionsNow(t, n); len(s) > 0 {
+			_, count, err := n.DevicesForISCSISession(s[0].ID)
+			must(t, err)
+			got = fmt.Sprintf("%d sessions, %d connections, %d devices", len(s), len(s[0].Connections), count)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", mode, got, want)
+		}
+		if mode == LostSessionsUnlisted {
+			wantCode(t, "logging out", n.LogoutISCSITarget(id), win32.ISDSC_INVALID_SESSION_ID)
+			continue
+		}
+		_, err := n.LoginISCSITarget(openLogin())
+		wantCode(t, "logging in", err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN)
+		must(t, n.LogoutISCSITarget(id))
+		portalConnected(t, n, true)
+		if sessionAndDisk(t, n) {
+			t.Errorf("%s: the session came back after its logout", mode)
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// An outage that ends by the clock takes effect at the next query, without SetClock.
+func TestOutageEndsByItself(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	must(t, n.update(func(s *state) { s.ISCSI.Outages[0].Since = s.Clock.now().Add(-holdTime) }))
+	before := len(n.diskList())
+	paths, err := n.DiskInterfaces()
+	must(t, err)
+	if len(paths) != before-1 {
+		t.Errorf("got %d of %d disks", len(paths), before)
+	}
+}
+
+func TestRebootForgetsLostSessions(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	must(t, n.LogInISCSITargetForGood(chapLogin("chap-secret-123")))
+	portalConnected(t, n, false)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	must(t, n.Reboot())
+	if s := sessionsNow(t, n); len(s) != 0 {
+		t.Errorf("sessions without a portal: %v", s)
+	}
+	portalConnected(t, n, true)
+	if s := sessionsNow(t, n); len(s) != 1 || s[0].TargetName != iqnChap {
+		t.Errorf("got %v, want the persistent session alone", s)
+	}
+}
+
+func TestDropISCSISession(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	logIn(t, n, openLogin())
+	must(t, n.DropISCSISession(iqnOpen))
+	if sessionAndDisk(t, n) {
+		t.Error("the session is still there")
+	}
+	logIn(t, n, openLogin())
+	portalConnected(t, n, false)
+	stoppedClock(t, n)
+	setClock(t, n, ClockChange{Advance: holdTime})
+	if got := sessionsNow(t, n); len(got) != 1 {
+		t.Errorf("sessions %v", got)
+	}
+	must(t, n.DropISCSISession(iqnOpen))
+	portalConnected(t, n, true)
+	if err := n.DropISCSISession(iqnOpen); !errors.Is(err, ErrNoSuchISCSI) {
+		t.Errorf("again: got %v", err)
+	}
+	logIn(t, n, openLogin())
+}
+
+// The attributes of a disk stay with its address, for whichever disk is there after the next login.
+func TestAttributesStayWithTheAddress(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{})
+	discovered(t, n)
+	for i, login := range []kernel.ISCSILogin{openLogin(), openLogin(), chapLogin("chap-secret-123")} {
+		id := logIn(t, n, login)
+		d := n.disks[3]
+		if known := i > 0; d.record.Offline == known || d.record.ReadOnly == known {
+			t.Errorf("login %d: offline %v, read-only %v", i, d.record.Offline, d.record.ReadOnly)
+		}
+		must(t, d.setAttributes(false, false))
+		must(t, n.LogoutISCSITarget(id))
+	}
+}

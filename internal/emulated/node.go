@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// Node is an emulated Windows node. It is safe for concurrent use.
+type Node struct {
+	dir  string
+	host *host
+	lock *os.File
+
+	mu       sync.Mutex          // guards what follows, and the state directory; see call
+	state    state               // as in node.json; changed by update
+	disks    map[uint32]*disk    // nil: the node is closed, or half restored
+	contents map[string]*content // by the directory of the files
+	boot     int                 // counts reboots; device handles of earlier boots are invalid
+	steps    map[string]int      // queries that found a service pending, by its folded name
+	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
+	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
+
+	privileges map[string]bool // enabled by the agent's process
+
+	hasty   bool          // calls take no time, whatever the switch timing
+	retimed chan struct{} // closed when waits may be over; nil while no call waits
+
+	unmapped int // contacts with file servers without a mapping
+
+	restoring bool // the node is about to be what is in restoringDir
+}
+
+var _ kernel.Kernel = (*Node)(nil)
+
+// Close releases the state directory. Open handles are invalid afterwards.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return errors.Join(n.putDown(), n.lock.Close())
+}
+
+// putDown ends the use of everything that is open.
+func (n *Node) putDown() error {
+	n.boot++
+	n.retire(errRebooted, func(*content) bool { return true })
+	var errs []error
+	for _, d := range n.disks {
+		errs = append(errs, d.image.file.Close())
+	}
+	n.disks = nil
+	return errors.Join(errs...)
+}
+
+// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest
+// when the next call begins.
+func (n *Node) update(change func(*state)) error {
+	if n.disks == nil {
+		return errRebooted
+	}
+	next := n.state.clone()
+	change(&next)
+	if err := n.host.saveState(n.dir, next); err != nil {
+		return err
+	}
+	n.state = next
+	return nil
+}
+
+// follow changes the state to what directories and images show already. While node.json cannot be written, that is left
+// to repair or the next start.
+func (n *Node) follow(change func(*state)) error {
+	next := n.state.clone()
+	change(&next)
+	n.state = next
+	return n.host.saveState(n.dir, next)
+}
+
+// diskList returns the attached disks that are installed, by number.
+func (n *Node) diskList() []*disk {
+	list := make([]*disk, 0, len(n.disks))
+	for _, d := range n.disks {
+		if d.installing == installed {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b *disk) int { return int(a.number) - int(b.number) })
+	return list
+}
+
+// volumeList returns all current volumes, by disk and partition.
+func (n *Node) volumeList() []*volume {
+	var list []*volume
+	for _, d := range n.diskList() {
+		for _, v := range d.volumes {
+			if d.arriving(v.id) <= 0 {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// volume returns the current volume with the GUID.
+func (n *Node) volume(id guid.GUID) (*volume, bool) {
+	for _, d := range n.disks {
+		if v, ok := d.volume(id); ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// volumeWith is like volume, but fails with ERROR_FILE_NOT_FOUND.
+func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
+	if v, ok := n.volume(id); ok {
+		return v, nil
+	}
+	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
+// retireGone retires the contents of volumes that are gone or have changed, and of shares that are out of reach.
+func (n *Node) retireGone() {
+	n.retire(errShareGone, func(c *content) bool {
+		return c.isShare() && n.state.SMB.connectable(c.share.server, c.share.share) != nil
+	})
+	n.retire(errVolumeGone, func(c *content) bool {
+		v, ok := n.volume(c.id)
+		return !c.isShare() && (!ok || !v.formatted())
+	})
+}
+
+// retire retires the contents that a function selects.
+func (n *Node) retire(why error, which func(*content) bool) {
+	for path, c := range n.contents {
+		if which(c) {
+			c.retire(why)
+			delete(n.contents, path)
+		}
+	}
+}
+
+// CanReboot fails if the host does not let the node save its state and read it again: a reboot would not come back.
+func (n *Node) CanReboot() error {
+	return n.control(func() error {
+		err := n.host.saveState(n.dir, n.state)
+		if err == nil {
+			_, err = loadState(n.dir)
+		}
+		return err
+	})
+}
+
+// Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
+// stay.
+func (n *Node) Reboot() error {
+	return n.control(func() error {
+		n.boot++
+		n.hasty = false
+		clear(n.privileges)
+		n.retire(errRebooted, func(*content) bool { return true })
+		if len(n.state.SMB.Mappings) > 0 {
+			if err := n.update(func(s *state) { s.SMB.reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
+				return err
+			}
+		}
+		for _, d := range n.disks {
+			clear(d.open)
+			clear(d.lengths)
+			clear(d.arrivals)
+			d.knownSize, d.growRefusals, d.installing = d.image.size, 0, installed
+			if err := d.refresh(); err != nil {
+				return err
+			}
+		}
+		clear(n.online)
+		if err := n.bootServices(); err != nil {
+			return err
+		}
+		if err := n.rebootISCSI(); err != nil {
+			return err
+		}
+		return n.repairMounts()
+	})
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+)
+
+// stateFormat is the version of node.json that this program writes and reads.
+const stateFormat = 3
+
+const stateFile = "node.json"
+
+// maxStateBytes is far more than the largest node needs.
+const maxStateBytes = 64 << 20
+
+// state is the content of node.json. It is changed only as a whole, by Node.update.
+type state struct {
+	Switches     Switches      `json:"switches"`
+	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []diskState   `json:"disks"`
+	Letters      []letterState `json:"letters"`
+	Mounts       []mountState  `json:"mounts"`
+	Services     services      `json:"services"`
+	SMB          smbState      `json:"smb"`
+	ISCSI        iscsiState    `json:"iscsi"`
+	Clock        clockState    `json:"clock,omitzero"`
+	Changes      []change      `json:"changes,omitempty"` // of disks, that are due
+
+	Adapters  []AdapterSpec `json:"adapters,omitempty"`
+	PageFiles []string      `json:"pageFiles,omitempty"`
+	DumpFile  string        `json:"dumpFile,omitempty"`
+	BootImage string        `json:"bootImage,omitempty"` // of the disk that Windows boots from
+}
+
+// letterState is a drive letter of the mount manager.
+type letterState struct {
+	Letter string    `json:"letter"` // one upper-case letter
+	Volume guid.GUID `json:"volume"`
+}
+
+// mountState is the mount manager's record of a mount point: a directory of the host volume at which a volume is
+// mounted.
+type mountState struct {
+	Volume guid.GUID `json:"volume"`
+	Host   guid.GUID `json:"host"`
+	Path   []string  `json:"path"`
+}
+
+func (s state) clone() state {
+	cloneLists(reflect.ValueOf(&s).Elem())
+	return s
+}
+
+// cloneLists gives a struct, and those in it, lists of their own.
+func cloneLists(v reflect.Value) {
+	for i := range v.NumField() {
+		switch field := v.Field(i); {
+		case field.Kind() == reflect.Struct:
+			cloneLists(field)
+		case field.Kind() == reflect.Slice && !field.IsNil():
+			field.Set(reflect.AppendSlice(reflect.MakeSlice(field.Type(), 0, field.Len()), field))
+		}
+	}
+}
+
+// disk returns the record of the disk that has the image, nil if there is none.
+func (s *state) disk(image string) *diskState {
+	return find(s.Disks, func(r *diskState) bool { return r.Image == image })
+}
+
+// letter returns the drive letter of a name in any case, nil if no volume has it.
+func (s *state) letter(name string) *letterState {
+	return find(s.Letters, func(l *letterState) bool { return strings.EqualFold(l.Letter, name) })
+}
+
+// envelope is a file with a checksum over the compacted text of what it holds.
+type envelope struct {
+	Format int             `json:"format"`
+	SHA256 string          `json:"sha256"`
+	Node   json.RawMessage `json:"node"`
+}
+
+// encodeState returns the text of node.json.
+func encodeState(s state) ([]byte, error) {
+	node, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(node)
+	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
+	return append(text, '\n'), err
+}
+
+func decodeState(text []byte) (s state, err error) {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return s, fmt.Errorf("it is not complete JSON: %w", err)
+	}
+	if e.Format != stateFormat {
+		return s, fmt.Errorf("it has format %d, made by %s program; this one reads format %d", e.Format,
+			map[bool]string{true: "a newer", false: "an older"}[e.Format > stateFormat], stateFormat)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, e.Node); err != nil {
+		return s, fmt.Errorf("it is empty: %w", err)
+	}
+	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != e.SHA256 {
+		return s, errors.New("its checksum is wrong")
+	}
+	if err := json.Unmarshal(e.Node, &s); err != nil {
+		return s, fmt.Errorf("its content is of another kind: %w", err)
+	}
+	return s, s.check()
+}
+
+// readOwn reads a file that the node made. A missing file is os.ErrNotExist, one that is not as the node made it a
+// *DamagedStateError.
+func readOwn(file string, most int64, advice string, decode func(text []byte) error) error {
+	text, err := plainfile.Read(file, most)
+	if err != nil && !errors.Is(err, plainfile.ErrNotRegular) && !errors.Is(err, plainfile.ErrTooLong) {
+		return err
+	}
+	if err == nil {
+		err = decode(text)
+	}
+	if err == nil {
+		return nil
+	}
+	problem := err.Error()
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		problem = failed.Err.Error()
+	}
+	return &DamagedStateError{file, problem, advice}
+}
+
+// check refuses a state that would mislead the rest of the program.
+func (s *state) check() error {
+	if err := s.Switches.check(); err != nil {
+		return fmt.Errorf("switches: %w", err)
+	}
+	numbers, images := map[uint32]bool{}, map[string]bool{}
+	for _, d := range s.Disks {
+		switch {
+		case !isImageName(d.Image):
+			return fmt.Errorf("disk %d has the image name %q", d.Number, d.Image)
+		case numbers[d.Number] || images[d.Image]:
+			return fmt.Errorf("disk %d or its image appears twice", d.Number)
+		case d.SectorSize != 512 && d.SectorSize != 4096:
+			return fmt.Errorf("disk %d has sectors of %d bytes", d.Number, d.SectorSize)
+		case d.Bundle != "" && !filepath.IsAbs(d.Bundle) && !filepath.IsLocal(d.Bundle):
+			return fmt.Errorf("disk %d has the bundle %q", d.Number, d.Bundle)
+		}
+		numbers[d.Number], images[d.Image] = true, true
+	}
+	if err := errors.Join(s.Services.check(), s.SMB.check(), s.ISCSI.check()); err != nil {
+		return err
+	}
+	for _, l := range s.Letters {
+		if len(l.Letter) != 1 || l.Letter[0] < 'A' || l.Letter[0] > 'Z' {
+			return fmt.Errorf("drive letter %q", l.Letter)
+		}
+	}
+	return nil
+}
+
+// isImageName reports whether a name has the form of newImageName: lower-case hexadecimal digits.
+func isImageName(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8 && strings.ToLower(name) == name
+}
+
+func (h *host) saveState(dir string, s state) error {
+	text, err := encodeState(s)
+	if err != nil {
+		return err
+	}
+	return h.writeFile(filepath.Join(dir, stateFile), text)
+}
+
+// loadState reads node.json. A missing file is os.ErrNotExist, any other error a *DamagedStateError.
+func loadState(dir string) (s state, err error) {
+	err = readOwn(filepath.Join(dir, stateFile), maxStateBytes,
+		"restore the file from a copy, run the program that wrote it, or start with an empty state directory",
+		func(text []byte) (err error) {
+			s, err = decodeState(text)
+			return err
+		})
+	if err != nil {
+		return state{}, err
+	}
+	return s, nil
+}

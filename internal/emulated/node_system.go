@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
+func (n *Node) SystemFirmwareTable(provider, _ uint32) ([]byte, error) {
+	if provider != kernel.ProviderSMBIOS {
+		return nil, failed("GetSystemFirmwareTable", "", win32.ERROR_INVALID_FUNCTION)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return smbios(n.state.SystemSerial), nil
+}
+
+func smbios(serial string) []byte {
+	system := win32.SMBIOSStructure{
+		Type: 1, Handle: 1, Strings: []string{"csi-proxy", "Emulated Windows node"},
+		// Manufacturer 1, product 2, version none, serial number none; UUID not set; wake-up type unknown.
+		Data: append([]byte{1, 2, 0, 0}, append(make([]byte, 16), 2, 0, 0)...),
+	}
+	if strings.TrimSpace(serial) != "" {
+		system.Data[3] = 3
+		system.Strings = append(system.Strings, serial)
+	}
+	bios := win32.SMBIOSStructure{
+		Type: 0, Strings: []string{"csi-proxy"},
+		// Vendor 1; version, start segment, release date and ROM size none; characteristics not supported.
+		Data: []byte{1, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0},
+	}
+	return deviceside.SMBIOS(win32.SMBIOS{MajorVersion: 3, MinorVersion: 7,
+		Structures: []win32.SMBIOSStructure{bios, system}})
+}
+
+// The privileges of the agent's process that the node knows; the agent asks for no others. As in the token of
+// LocalSystem or of an administrator, they are there and not enabled.
+//
+// https://learn.microsoft.com/windows/win32/services/localsystem-account
+const (
+	createSymbolicLink = "SeCreateSymbolicLinkPrivilege"
+	loadDriver         = "SeLoadDriverPrivilege"
+	manageVolume       = "SeManageVolumePrivilege"
+)
+
+// lacksNone is the answer of the switch lacksPrivileges for a process that has them all.
+const lacksNone = "none"
+
+func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver, manageVolume} }
+
+// lacksPrivilege reports whether the process does not have a privilege.
+func (s Switches) lacksPrivilege(privilege string) bool {
+	return slices.Contains(strings.Split(s.LacksPrivileges, ","), privilege)
+}
+
+func (s Switches) checkPrivileges() error {
+	if s.LacksPrivileges == "" || s.LacksPrivileges == lacksNone {
+		return nil
+	}
+	for name := range strings.SplitSeq(s.LacksPrivileges, ",") {
+		if !slices.Contains(knownPrivileges(), name) {
+			return fmt.Errorf("lacksPrivileges names %q, not %s or one of %s", name, lacksNone,
+				strings.Join(knownPrivileges(), ", "))
+		}
+	}
+	return nil
+}
+
+// EnablePrivilege implements kernel.Privileges. The process that the node knows is the agent; a reboot ends it.
+func (n *Node) EnablePrivilege(name string) error {
+	return n.call("AdjustTokenPrivileges", name, func() error {
+		switch {
+		case !slices.Contains(knownPrivileges(), name):
+			return win32.ERROR_NO_SUCH_PRIVILEGE
+		case n.state.Switches.lacksPrivilege(name):
+			return win32.ERROR_NOT_ALL_ASSIGNED
+		}
+		n.privileges[name] = true
+		return nil
+	})
+}
+
+// privileged fails unless a privilege is enabled.
+func (n *Node) privileged(name string, otherwise win32.Errno) error {
+	if !n.privileges[name] || n.state.Switches.lacksPrivilege(name) {
+		return otherwise
+	}
+	return nil
+}
+
+// RegistryStrings implements kernel.Registry for the values that say which disks Windows needs.
+func (n *Node) RegistryStrings(key, value string) ([]string, error) {
+	name := key + `\` + value
+	return called(n, "RegQueryValueExW", name, func() ([]string, error) { return n.registry(strings.ToLower(name)), nil })
+}
+
+func (n *Node) registry(name string) []string {
+	const control = `system\currentcontrolset\control\`
+	switch name {
+	case `system\setup\systempartition`:
+		return n.systemPartition()
+	case control + `session manager\memory management\pagingfiles`:
+		return prefixed("", n.state.PageFiles, " 0 0")
+	case control + `session manager\memory management\existingpagefiles`:
+		return prefixed(`\??\`, n.state.PageFiles, "")
+	case control + `crashcontrol\dumpfile`:
+		return []string{`C:\Windows\MEMORY.DMP`}
+	case control + `crashcontrol\dedicateddumpfile`:
+		if n.state.DumpFile != "" {
+			return []string{n.state.DumpFile}
+		}
+	}
+	return nil
+}
+
+func prefixed(before string, texts []string, after string) []string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, before+text+after)
+	}
+	return all
+}
+
+// systemPartition returns the device of the partition that Windows boots from.
+func (n *Node) systemPartition() []string {
+	if n.state.Switches.SystemPartitionUnknown {
+		return nil
+	}
+	for _, d := range n.diskList() {
+		if d.record.Image != n.state.BootImage {
+			continue
+		}
+		for _, p := range d.layout.driveLayout().Partitions {
+			if p.Type == win32.PartitionEFISystem || p.Boot {
+				return []string{fmt.Sprintf(`\Device\HarddiskVolume%d`, volumeNumber(d.number, p.Number))}
+			}
+		}
+	}
+	return nil
+}
+
+// volumeNumber returns the number in the device name of a volume. Windows numbers volumes as they arrive.
+func volumeNumber(disk, partition uint32) uint32 { return disk<<8 + partition }
+
+// deviceName returns the volume's name in the object manager.
+func (v *volume) deviceName() string {
+	return fmt.Sprintf(`%sHarddiskVolume%d`, devicePrefix, volumeNumber(v.disk.number, v.number))
+}
+
+// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
+// or \\?\globalroot\device\harddiskN\partitionN.
+func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
+	if letter, ok := cutAround(name, `\\.\`, ":"); ok {
+		if l := n.state.letter(letter); l != nil {
+			return l.Volume, true
+		}
+	}
+	number, numbered := cutNumber(name, `\\?\globalroot\device\harddiskvolume`)
+	for _, v := range n.volumeList() {
+		if numbered && volumeNumber(v.disk.number, v.number) == number ||
+			!numbered && name == fmt.Sprintf(`\\?\globalroot\device\harddisk%d\partition%d`, v.disk.number, v.number) {
+			return v.id, true
+		}
+	}
+	return guid.GUID{}, false
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+)
+
+// A method makes a call of the admin endpoint with a request as JSON.
+type method func(ctx context.Context, request []byte) (proto.Message, error)
+
+// methods returns the methods that the page's buttons call, with the fields that they set. None names a file of the
+// host.
+func methods(c *adminclient.Client) map[string]method {
+	return map[string]method{
+		"AttachDisk":          unary(c.AttachDisk, "sizeBytes", "serialNumber", "busType", "offline", "formatted"),
+		"DetachDisk":          unary(c.DetachDisk, "diskNumber"),
+		"GrowDisk":            unary(c.GrowDisk, "diskNumber", "sizeBytes"),
+		"SetDiskState":        unary(c.SetDiskState, "diskNumber", "online"),
+		"SetDiskReadOnly":     unary(c.SetDiskReadOnly, "diskNumber", "readOnly"),
+		"SetSMBServerState":   unary(c.SetSMBServerState, "server", "running"),
+		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
+		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
+		"SetClock":            unary(c.SetClock, "advance", "stopped"),
+		"RemoveFault":         unary(c.RemoveFault, "id"),
+		"Reboot":              unary(c.Reboot),
+	}
+}
+
+// unary returns a method that refuses requests with other fields than these.
+func unary[Q any, M interface {
+	*Q
+	proto.Message
+}, R proto.Message](call func(context.Context, M, ...grpc.CallOption) (R, error), fields ...string,
+) method {
+	return func(ctx context.Context, text []byte) (proto.Message, error) {
+		request := M(new(Q))
+		if err := protojson.Unmarshal(text, request); err != nil {
+			return nil, err
+		}
+		var refusal error
+		request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+			if !slices.Contains(fields, f.JSONName()) {
+				refusal = status.Errorf(codes.PermissionDenied, "the page does not set %s; use csi-proxyctl node", f.JSONName())
+			}
+			return refusal == nil
+		})
+		if refusal != nil {
+			return nil, refusal
+		}
+		return call(ctx, request)
+	}
+}
+
+func (p *page) serveCall(r *http.Request) (any, error) {
+	call := p.methods[r.PathValue("method")]
+	if call == nil {
+		return nil, status.Error(codes.PermissionDenied, "the page does not call "+r.PathValue("method"))
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	response, err := call(r.Context(), text)
+	if err != nil {
+		return nil, err
+	}
+	text, err = protojson.Marshal(response)
+	return json.RawMessage(text), err
+}
+
+// changing serves a change, unless the page only looks.
+func (p *page) changing(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return answering(func(r *http.Request) (any, error) {
+		if p.config.Admin == nil {
+			return nil, status.Error(codes.PermissionDenied, "this page only looks: the agent was started with -ui-read-only")
+		}
+		return serve(r)
+	})
+}
+
+// serveReattach attaches a disk again that was pulled out, by the name of its bundle: a page names no path of the host.
+func (p *page) serveReattach(r *http.Request) (any, error) {
+	var wanted struct{ Name string }
+	if err := readJSON(r, &wanted); err != nil {
+		return nil, err
+	}
+	disks, err := p.config.Harness.Node.DetachedDisks()
+	i := slices.IndexFunc(disks, func(d emulated.DetachedDisk) bool { return filepath.Base(d.Bundle) == wanted.Name })
+	if i < 0 && err == nil {
+		err = status.Error(codes.NotFound, "no disk that was pulled out has this name; load the page again")
+	}
+	if i < 0 {
+		return nil, err
+	}
+	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
+	return map[string]uint32{"diskNumber": attached.GetDiskNumber()}, err
+}
+
+// newFault is a fault that the page adds.
+type newFault struct {
+	Function, ControlCode, Object, Method string
+	Skip, Times                           uint32
+	faulttext.Effect
+}
+
+func (p *page) serveFault(r *http.Request) (any, error) {
+	var n newFault
+	err := readJSON(r, &n)
+	f := &api.Fault{Function: n.Function, Object: n.Object, Method: n.Method, Skip: n.Skip, Times: n.Times}
+	if err == nil {
+		err = n.Set(f)
+	}
+	if err == nil && n.ControlCode != "" {
+		f.ControlCode, err = win32.ParseControlCode(n.ControlCode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	added, err := p.config.Admin.AddFault(r.Context(), &api.AddFaultRequest{Fault: f})
+	return map[string]uint64{"id": added.GetId()}, err
+}
+
+func readJSON(r *http.Request, to any) error {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(to)
+}
+
+// answering serves what a function returns as JSON: a value, or an error for people.
+func answering(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		value, err := serve(r)
+		if err != nil {
+			code := http.StatusBadRequest
+			switch status.Code(err) {
+			case codes.PermissionDenied:
+				code = http.StatusForbidden
+			case codes.Unavailable:
+				code = http.StatusServiceUnavailable
+			default:
+			}
+			w.WriteHeader(code)
+			value = map[string]string{"error": adminclient.Explain(err).Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value) // a browser that went away needs no answer
+	}
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// everyKey has each key of a scenario file, with a value other than the default.
+const everyKey = `
+smbiosSerial: "1"
+switches:
+  attributesVersion: 16
+  createDiskClears: true
+  offlineDisksReadOnly: true
+  clonesNeedWritable: false
+  detachNeedsOffline: true
+  zeroedDiskIsMBR: true
+  msr: Delayed
+  msrAfterReads: 7
+  growPartitionRefreshes: true
+  growPartition: delayed
+  volumeLengthDelayed: true
+  volumesArriveLate: true
+  automountOff: true
+  providerLate: 41003
+  offlineVolumesRefuseAll: true
+  disksInstallLate: true
+  extendOneSectorLess: true
+  lacksPrivileges: SeLoadDriverPrivilege
+  mountPointCallsShareDelete: true
+  mountPointCallsDelete: true
+  mountManagerNotices: true
+  mappingsOutliveReboot: false
+  mappingStatusDelayed: true
+  emptyRootNotFound: false
+  linksRefused: never
+  lostSessions: connected
+  sanPolicy: OfflineAll
+  timing: windows
+  nvmeLUNsNumbered: true
+  identifiersApart: true
+  systemPartitionUnknown: true
+systemDisk:
+  size: 32 GiB
+  serial: s0
+  identifiers: [{type: vendor, utf8: ä, association: target}]
+  busType: NVMe
+  model: Made for Tests
+  adapter: 1
+  bus: 2
+  target: 3
+  lun: 4
+  sectorSize: 4096
+disks:
+  - size: 1.5GiB
+    lun: 0
+  - size: 67108864
+    serial: s2
+    identifiers:
+      - {type: naa, hex: 6000C29a}
+      - {type: t10, ascii: Google  disk}
+    busType: sas
+    adapter: 5
+    bus: 6
+    target: 7
+    sectorSize: 512
+    offline: true
+    readOnly: true
+    protected: true
+    content: formatted
+    fileSystem: exfat
+  - size: 256MiB
+    content: formatted
+    table: mbr
+    boot: true
+    letter: E
+adapters: [{adapter: 9, busType: sas}]
+pageFiles: ['E:\pagefile.sys']
+dumpFile: 'E:\dump.sys'
+directories: ['C:\a\b', '\c']
+services:
+  - name: a
+    displayName: A
+    start: disabled
+    dependencies: [b, +group]
+    unstoppable: true
+    pendingQueries: 3
+    startExitCode: 1066
+    startServiceExitCode: 5
+  - {name: b, running: true}
+smbUsers:
+  - {name: u, domains: [D], password: pw}
+smbServers:
+  - name: fs
+    shares: [{name: one, users: [U], closedRoot: true, size: 8MiB, quota: 4MiB}, {name: two}]
+    encryption: false
+iscsiPortals:
+  - address: 192.0.2.1
+    port: 3261
+    advertises: 10.0.0.1
+    targets:
+      - name: iqn.2026-01.t:1
+        username: user
+        secret: secret-secret
+        mutualSecret: mutual-secret
+        pendingQueries: 1
+        luns: [{lun: 3, size: 4MiB, serial: l, identifiers: [{type: eui64, hex: "00"}]}]
+  - address: 192.0.2.2
+`
+
+func TestScenarioFileSetsEveryKey(t *testing.T) {
+	got, err := ParseScenario("every.yaml", []byte(everyKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Scenario{
+		SystemSerial: "1",
+		Switches: Switches{
+			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
+			DetachNeedsOffline: true,
+			MSR:                MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true, AutomountOff: true,
+			ProviderLate:            ProviderLateOffline,
+			OfflineVolumesRefuseAll: true, DisksInstallLate: true,
+			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
+			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true,
+			LinksRefused: LinksRefusedNever, Timing: TimingWindows,
+			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
+			MountPointCallsDelete: true, MappingStatusDelayed: true,
+		},
+		SystemDisk: DiskSpec{
+			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,
+			Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
+			Identifiers: []win32.StorageIdentifier{{
+				CodeSet: win32.StorageIdCodeSetUtf8, Type: win32.StorageIdTypeVendorSpecific,
+				Association: win32.StorageIdAssocTarget, Identifier: []byte("ä"),
+			}},
+		},
+		Disks: []DiskSpec{
+			{SizeBytes: 3 << 29},
+			{
+				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
+				SectorSize: 512, Offline: true, ReadOnly: true, Protected: true, Formatted: true, FileSystem: fileSystemExFAT,
+				Identifiers: []win32.StorageIdentifier{
+					{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
+						Identifier: []byte{0x60, 0, 0xC2, 0x9A}},
+					{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId, Identifier: []byte("Google  disk")},
+				},
+			},
+			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: tableMBR, Boot: true, Letter: "E"},
+		},
+		Adapters:    []AdapterSpec{{9, win32.BusTypeSas}},
+		PageFiles:   []string{`E:\pagefile.sys`},
+		DumpFile:    `E:\dump.sys`,
+		Directories: append(DefaultScenario().Directories, `C:\a\b`, `\c`),
+		Services: []ServiceSpec{
+			{
+				Name: "a", DisplayName: "A", StartType: win32.SERVICE_DISABLED,
+				Dependencies: []string{"b", "+group"}, Unstoppable: true,
+				PendingQueries: 3, StartExitCode: 1066, StartServiceExitCode: 5,
+			},
+			{Name: "b", StartType: win32.SERVICE_AUTO_START, Running: true},
+		},
+		SMBUsers: []SMBUserSpec{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
+		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
+			SizeBytes: 8 << 20, QuotaBytes: 4 << 20},
+			{Name: "two"}}, NoEncryption: true}},
+		ISCSI: []ISCSIPortalSpec{
+			{At: portalName{"192.0.2.1", 3261}, Advertises: "10.0.0.1", Targets: []ISCSITargetSpec{{
+				Name: "iqn.2026-01.t:1", Username: "user", Secret: "secret-secret",
+				MutualSecret: "mutual-secret", PendingQueries: 1,
+				LUNs: []ISCSILUNSpec{{
+					LUN: 3, SizeBytes: 4 << 20, SerialNumber: "l",
+					Identifiers: []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeEUI64,
+						Identifier: []byte{0}}},
+				}},
+			}}},
+			{At: portalName{"192.0.2.2", 3260}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for mapping, keys := range fileKeys() {
+		for _, key := range keys {
+			if !strings.Contains(everyKey, key+":") {
+				t.Errorf("this test does not set %s of %s", key, mapping)
+			}
+		}
+	}
+	// A node can be made of it, and the formatted disk has its volume once it is online.
+	n := openNode(t, t.TempDir(), Options{Scenario: &got})
+	must(t, n.SetDiskOnline(2, true))
+	d := n.disks[2]
+	if list := d.volumes; len(list) != 1 || !list[0].formatted() {
+		t.Errorf("volumes of the formatted disk: %+v", list)
+	}
+}
+
+// fileKeys returns the keys of each mapping of a scenario file, by its Go type.
+func fileKeys() map[string][]string {
+	all := map[string][]string{}
+	var collect func(t reflect.Type)
+	collect = func(t reflect.Type) {
+		for t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || all[t.String()] != nil || len(strictyaml.Fields(t)) == 0 {
+			return
+		}
+		all[t.String()] = strictyaml.Fields(t)
+		for f := range t.Fields() {
+			collect(f.Type)
+		}
+	}
+	collect(reflect.TypeFor[Scenario]())
+	collect(reflect.TypeFor[serviceFile]())
+	collect(reflect.TypeFor[identifierFile]())
+	return all
+}
+
+func TestScenarioFileLeavesTheDefaults(t *testing.T) {
+	got, err := ParseScenario("x", []byte("smbiosSerial: other\nsystemDisk: {serial: x}\nswitches: {msr: never}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DefaultScenario()
+	want.SystemSerial, want.SystemDisk.SerialNumber, want.Switches.MSR = "other", "x", MSRNever
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, err = ParseScenario("x", []byte("disks: []\niscsiPortals: []\n"))
+	if err != nil || len(got.Disks) != 0 || len(got.ISCSI) != 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestScenarioErrorsSayTheLine(t *testing.T) {
+	disk := func(keys string) string { return "disks:\n- size: 1GiB\n  " + keys }
+	target := func(keys string) string {
+		return "iscsiPortals:\n- address: a\n  targets:\n  - name: t\n    " + keys
+	}
+	tests := []struct{ name, text, want string }{
+		{"empty", "", "f: it is empty"},
+		{"comment", "# nothing\n", "f: it is empty"},
+		{"null", "\n~\n", "f:2: it has no value; give one or leave it out"},
+		{"list", "- a\n", "f:1: it must be a mapping of fields to values"},
+		{"two documents", "disks: []\n---\ndisks: []\n", "f:2: a second document begins; the file must be a single one"},
+		{"syntax", "disks:\n  - size: 1GiB\n serial: x\n", "f:3: it is not YAML; a text that begins with a special character needs quotes"},
+		{"no list's end", "disks: [\n\n", "f:3: it is not YAML; a text that begins with a special character needs quotes"},
+		{"tab", "disks:\n\t- size: 1GiB\n", "f:2: it is not YAML"},
+		{"unknown key", "disk: []\n", "f:1: disk: there is no such field; did you mean disks?"},
+		{"unknown key inside", disk("offlin: true"), "f:3: disks[0].offlin: there is no such field; did you mean offline?"},
+		{"key twice", disk("size: 2GiB"), "f:3: disks[0].size: the field appears twice"},
+		{"required key", "disks:\n- size: 1GiB\n- serial: x\n",
+			`f:3: disks[1]: invalid disk: a size of 0 bytes is not whole sectors from 4 MiB to 16 TiB`},
+		{"list for a text", disk("serial: [1]"), "f:3: disks[0].serial: it must be a text"},
+		{"text for a number", disk("lun: one"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"number too large", disk("lun: 256"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"negative number", disk("lun: -1"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"fraction", disk("lun: 1.0"), "f:3: disks[0].lun: it must be a whole number from 0 to 255"},
+		{"text for true", disk("offline: 'true'"), "f:3: disks[0].offline: it must be true or false"},
+		{"no value", disk("serial:"), "f:3: disks[0].serial: it has no value; give one or leave it out"},
+		{"mapping for a list", "disks: {}", "f:1: disks: it must be a list"},
+		{"no size", "disks:\n- size: 1 GB\n",
+			`f:2: disks[0].size: it is "1 GB"; it must be bytes, or a text such as 10GiB, at most 16TiB`},
+		{"mapping for a size", "disks:\n- size: {}\n",
+			"f:2: disks[0].size: it must be a text"},
+		{"size of a half sector", "disks:\n- size: 10000001\n",
+			`f:2: disks[0]: invalid disk: a size of 10000001 bytes is not whole sectors from 4 MiB to 16 TiB`},
+		{"word", disk("busType: floppy"), `f:3: disks[0].busType: it is "floppy"; it must be one of scsi, ata`},
+		{"sectors", disk("sectorSize: 1024"), `f:2: disks[0]: invalid disk: sectors of 1024 bytes, not 512 or 4096`},
+		{"address twice", "disks:\n- {size: 1GiB, lun: 1}\n- {size: 1GiB, lun: 1}\n",
+			`f:3: disks[1]: invalid disk: adapter 0, bus 0, target 0, LUN 1 is taken`},
+		{"address of the system disk", "systemDisk: {adapter: 0}\ndisks:\n- {size: 1GiB, lun: 0}\n",
+			`f:3: disks[0]: invalid disk: adapter 0, bus 0, target 0, LUN 0 is taken`},
+		{"too small for a volume", "disks:\n- {size: 32MiB, content: formatted}\n",
+			`f:2: disks[0]: invalid disk: only a new disk of at least 64 MiB can be formatted`},
+		{"system disk offline", "systemDisk: {offline: true}",
+			`f:1: systemDisk: offline, readOnly, protected, content, boot and letter cannot be set for the system disk`},
+		{"identifier without content", disk("identifiers: [{type: naa}]"),
+			"f:3: disks[0].identifiers[0]: an identifier needs exactly one of ascii, utf8 and hex"},
+		{"identifier with two", disk("identifiers: [{type: naa, hex: aa, ascii: a}]"),
+			"f:3: disks[0].identifiers[0]: an identifier needs exactly one of ascii, utf8 and hex"},
+		{"odd hexadecimal", disk("identifiers: [{type: naa, hex: abc}]"), "f:3: disks[0].identifiers[0]: hex must be pairs of hexadecimal digits"},
+		{"not ASCII", disk("identifiers: [{type: t10, ascii: ä}]"), "f:3: disks[0].identifiers[0]: ascii is not ASCII; use utf8"},
+		{"control character", disk(`serial: "a\u0001"`),
+			`f:2: disks[0]: invalid disk: the serial number must be at most 255 printable ASCII characters`},
+		{"model of a SCSI disk", disk("model: x"), "f:2: disks[0]: invalid disk: a model needs busType: nvme"},
+		{"long model", disk("model: '" + strings.Repeat("x", 41) + "'\n  busType: nvme"),
+			"f:2: disks[0]: invalid disk: the model must be at most 40 printable ASCII characters"},
+		{"anchor", disk("serial: &a x"), "f:3: disks[0].serial: it is an anchor or alias (& or *), which is not supported; a text needs quotes"},
+		{"switches", "switches:\n  attributesVersion: 17\n", "f:1: switches: attributesVersion is 17, not 16 or 40"},
+		{"word of a switch", "switches:\n  msr: later\n",
+			`f:2: switches.msr: it is "later"; it must be one of immediate, delayed, late, never`},
+		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n",
+			`f:3: directories[1]: directory "D:\\a" is not on drive C`},
+		{"directory on a share", "directories: ['\\\\fs\\share']",
+			`f:1: directories[0]: path "\\fs\share": is a network path; not an absolute Windows path`},
+		{"service twice", "services:\n- name: a\n- name: A\n", `f:3: services[1]: service A appears twice`},
+		{"services in a circle", "services:\n- {name: a, dependencies: [b]}\n- {name: b, dependencies: [a]}\n",
+			`f:2: services[0]: service a depends on itself`},
+		{"directory by its short name", "directories: ['C:\\PROGRA~1']", `f:1: directories[0]: path "C:\PROGRA~1": `},
+		{"directory above", "directories: ['C:\\a\\..\\b']", `f:1: directories[0]: path "C:\a\..\b": has a ".." component`},
+		{"directory's stream", "directories: ['C:\\a:b']", `f:1: directories[0]: path "C:\a:b": `},
+		{"share of an unknown user", "smbServers:\n- name: a\n  shares: [{name: s, users: [x]}]\n",
+			`f:3: smbServers[0].shares[0]: invalid file server or account: there is no account "x"`},
+		{"server's name", "smbServers:\n- name: a\\b\n",
+			`f:2: smbServers[0]: invalid file server or account: file server "a\\b" has no valid name, or appears twice`},
+		{"account twice", "smbUsers:\n- {name: a, password: p}\n- {name: A, password: p}\n",
+			`f:3: smbUsers[1]: invalid file server or account: account "A" has no name, or appears twice`},
+		{"portal twice", "iscsiPortals:\n- address: a\n- {address: A, port: 3260}\n",
+			`f:3: iscsiPortals[1]: portal A port 3260 appears twice`},
+		{"target in upper case", "iscsiPortals:\n- address: a\n  targets: [{name: T}]\n",
+			`f:3: iscsiPortals[0].targets[0]: the name "T" must be in lower case and without blanks`},
+		{"target twice", "iscsiPortals:\n- address: a\n  targets:\n  - name: t\n  - name: t\n",
+			`f:5: iscsiPortals[0].targets[1]: target t appears twice`},
+		{"secret without a user", target("secret: secret-secret"),
+			`f:4: iscsiPortals[0].targets[0]: a username needs a secret, and a secret a username`},
+		{"LUN twice", target("luns: [{size: 4MiB}, {size: 4MiB}]"),
+			`f:5: iscsiPortals[0].targets[0].luns[1]: LUN 0 appears twice`},
+		{"LUN too small", target("luns: [{size: 1MiB}]"),
+			`f:5: iscsiPortals[0].targets[0].luns[0]: invalid disk: a size of 1048576 bytes is not whole sectors from 4 MiB to 16 TiB`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := ParseScenario("f", []byte(test.text))
+			var placed *strictyaml.Error
+			if !errors.As(err, &placed) || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// Whatever is wrong with a secret, the error contains nothing of it.
+func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
+	for _, secret := range []string{
+		"12345678901234", "*hunter2hunter2", "&hunter2hunter2", "hunter2", "[hunter2hunter2]", "{hunter2hunter2: 1}",
+		"!hunter2 x", "%hunter2hunter2", "@hunter2hunter2", "`hunter2hunter2`",
+		`"hunter2\hunter2"`, `"hunter2`, "'hunter2", "hunter2: hunter2", "!!float hunter2hunter2", "!!binary hunter2",
+		"\"hunter2\\u0001\"", "2026-01-02",
+	} {
+		for _, text := range []string{
+			"smbUsers:\n- name: u\n  password: " + secret + "\n",
+			"iscsiPortals:\n- address: a\n  targets:\n  - name: t\n    username: u\n    secret: " + secret + "\n",
+		} {
+			_, err := ParseScenario("f", []byte(text))
+			if err == nil {
+				continue // it is a valid text after all
+			}
+			if plain := strings.Trim(secret, "*&[]{}!%@`'\": "); strings.Contains(err.Error(), plain) ||
+				strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	}
+}
+
+func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "azure")
+	must(t, os.WriteFile(file, []byte("smbiosSerial: mine\n"), 0o600))
+	if s, err := LoadScenario(file); err != nil || s.SystemSerial != "mine" {
+		t.Errorf("a file called like a profile: got %q, %v", s.SystemSerial, err)
+	}
+	must(t, os.WriteFile(file, []byte(strings.Repeat("#", strictyaml.MaxBytes+1)), 0o600))
+	if _, err := LoadScenario(file); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		t.Errorf("a large file: got %v", err)
+	}
+	if _, err := LoadScenario(file + ".yaml"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: got %v", err)
+	}
+	want := []string{"aws-ebs-nvme", "aws-ebs-xen", "azure", "azure-gen1", "azure-nvme", "gce-pd-nvme", "gce-pd-scsi", "vsphere"}
+	if diff := cmp.Diff(want, Profiles()); diff != "" {
+		t.Errorf("profiles (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttachFormattedDisk(t *testing.T) {
+	n := newNode(t, nil)
+	for _, sector := range []uint32{512, 4096} {
+		number, err := n.AttachDisk(DiskSpec{SizeBytes: minFormattedBytes, SectorSize: sector, LUNAuto: true, Formatted: true})
+		must(t, err)
+		d := n.disks[number]
+		list := d.volumes
+		if len(list) != 1 || !list[0].formatted() || list[0].length != 48<<20-1<<20 {
+			t.Fatalf("sectors of %d bytes: volumes %+v", sector, list)
+		}
+		if _, err := n.content(list[0], nil); err != nil {
+			t.Errorf("sectors of %d bytes: the volume is not mounted: %v", sector, err)
+		}
+	}
+	if _, err := n.AttachDisk(DiskSpec{ImagePath: os.DevNull, SizeBytes: 1 << 30, Formatted: true}); !errors.Is(err, ErrInvalidSpec) {
+		t.Errorf("an image to be formatted: got %v", err)
+	}
+}
+
+// The lists of the page have the keys of the decoder, and its list of profiles is complete.
+func TestScenarioKeysAreDocumented(t *testing.T) {
+	const page, begin, end = "../../docs/emulated-node.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
+	text, err := os.ReadFile(page)
+	must(t, err)
+	head, rest, _ := strings.Cut(string(text), begin)
+	tables, tail, _ := strings.Cut(rest, end)
+	documented := map[string][]string{}
+	title := ""
+	for _, line := range strings.Split(tables, "\n") {
+		if next, ok := strings.CutPrefix(line, "### "); ok {
+			title = next
+		} else if row, ok := strings.CutPrefix(line, "- "); ok {
+			keys, _, _ := strings.Cut(row, ":")
+			for _, key := range strings.Split(keys, ", ") {
+				documented[title] = append(documented[title], strings.Trim(key, "`"))
+			}
+		}
+	}
+	known := fileKeys()
+	want := map[string][]string{}
+	for title, goType := range map[string]string{
+		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "DiskSpec", "identifiers[], of disks and logical units": "identifierFile",
+		"adapters[]": "AdapterSpec", "services[]": "serviceFile", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
+		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
+	} {
+		want[title] = known["emulated."+goType]
+	}
+	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
+	if diff := cmp.Diff(want, documented, sorted); diff != "" {
+		t.Errorf("%s (-decoder +page):\n%s", page, diff)
+	}
+	for _, name := range Profiles() {
+		if !strings.Contains(head+tail, "| `"+name+"` |") {
+			t.Errorf("%s does not have the profile %s", page, name)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1B": 1, "10GiB": 10 << 30, "10 GiB": 10 << 30, "10Gi": 10 << 30, "1.5KiB": 1536, "16TiB": 16 << 40, "512Mi": 512 << 20,
+		"": 0, "1": 0, "GiB": 0, ".5GiB": 0, "-1GiB": 0, "1GB": 0, "1gib": 0, "16.1TiB": 0, "17TiB": 0, "0GiB": 0, "1.1B": 0, "1..5GiB": 0,
+		"1  GiB": 0, "10000000000000000000000000B": 0, "99999999999999999999TiB": 0, "1e3MiB": 0, "1/2GiB": 0, "1GiB ": 0,
+	} {
+		if got, ok := parseSize(text); got != want || ok != (want > 0) {
+			t.Errorf("%q: got %d, %v, want %d", text, got, ok, want)
+		}
+	}
+}
+
+func FuzzParseSize(f *testing.F) {
+	for _, text := range []string{"1.5GiB", "10 Mi", "16TiB", "4096B", "1..5GiB", "0.0000000001TiB"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, ok := parseSize(text)
+		if !ok {
+			return
+		}
+		if n < 1 || n > maxDiskBytes {
+			t.Errorf("%q is %d bytes", text, n)
+		}
+		if again, ok := parseSize(fmt.Sprintf("%dB", n)); !ok || again != n {
+			t.Errorf("%q is %d bytes, which are read as %d, %v", text, n, again, ok)
+		}
+		digits := text[:strings.LastIndexAny(text, "0123456789.")+1]
+		if _, ok := new(big.Rat).SetString(digits); !ok {
+			t.Errorf("%q is taken for a number", digits)
+		}
+	})
+}
+
+func FuzzParseScenario(f *testing.F) {
+	f.Add([]byte(everyKey))
+	for _, name := range Profiles() {
+		text, err := profileFiles.ReadFile("profiles/" + name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("disks: &a [*a]\n"))
+	f.Add([]byte("disks:\n- {size: 1GiB, content: formatted}\n---\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseScenario("f", text)
+		var placed *strictyaml.Error
+		switch {
+		case err == nil: // a node can be made of any scenario that is accepted
+			if err := s.Check(); err != nil {
+				t.Errorf("%q is accepted: %v", text, err)
+			}
+		case !errors.As(err, &placed):
+			t.Errorf("%q: got a %T", text, err)
+		case placed.Line < 0 || placed.Line > 1+slices.Max([]int{strings.Count(string(text), "\n"), strings.Count(string(text), "\r"), len(text)}):
+			t.Errorf("%q has no line %d", text, placed.Line)
+		}
+	})
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// The types of values that a scenario file writes differently from Go.
+
+// Size is a number of bytes, in a file a number or a text with a unit.
+type Size int64
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *Size) UnmarshalYAML(decode func(any) error) error {
+	var text string
+	var number uint64
+	if decode(&number) == nil {
+		text = fmt.Sprintf("%dB", number)
+	} else if err := decode(&text); err != nil {
+		return err
+	}
+	bytes, ok := parseSize(text)
+	if !ok {
+		return fmt.Errorf("it is %q; it must be bytes, or a text such as 10GiB, at most 16TiB", text)
+	}
+	*s = Size(bytes)
+	return nil
+}
+
+// parseSize parses a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. The result must
+// be whole bytes, from 1 to maxDiskBytes.
+func parseSize(text string) (int64, bool) {
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end <= 0 || end > 20 || text[0] == '.' {
+		return 0, false
+	}
+	shift, ok := map[string]int{"B": 0, "KiB": 10, "Ki": 10, "MiB": 20, "Mi": 20, "GiB": 30, "Gi": 30, "TiB": 40,
+		"Ti": 40}[strings.TrimPrefix(text[end:], " ")]
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseFloat(text[:end], 64)
+	bytes := math.Ldexp(number, shift) // exact
+	if err != nil || bytes != math.Trunc(bytes) || bytes <= 0 || bytes > maxDiskBytes {
+		return 0, false
+	}
+	return int64(bytes), true
+}
+
+// wordOf returns the index of a word, in any case, among the allowed ones.
+func wordOf(word string, allowed ...string) (int, error) {
+	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
+	if i < 0 {
+		return 0, fmt.Errorf("it is %q; it must be one of %s", word, strings.Join(allowed, ", "))
+	}
+	return i, nil
+}
+
+// decodeWord reads a word, in any case, whose index among the allowed ones is the value.
+func decodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...string) error {
+	var word string
+	if err := decode(&word); err != nil {
+		return err
+	}
+	i, err := wordOf(word, allowed...)
+	*to = T(i)
+	return err
+}
+
+// BusType is a value of STORAGE_BUS_TYPE.
+type BusType uint32
+
+// Parse sets the bus type from a name, in any case and without the prefix BusType.
+func (b *BusType) Parse(name string) error {
+	return at(b.UnmarshalYAML(func(into any) error { *into.(*string) = name; return nil }), "busType")
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (b *BusType) UnmarshalYAML(decode func(any) error) error {
+	var i uint8
+	err := decodeWord(&i, decode, "scsi", "ata", "fibre", "usb", "raid", "iscsi", "sas", "sata", "virtual",
+		"filebackedvirtual", "spaces", "nvme")
+	*b = []BusType{win32.BusTypeScsi, win32.BusTypeAta, win32.BusTypeFibre, win32.BusTypeUsb, win32.BusTypeRAID,
+		win32.BusTypeiScsi, win32.BusTypeSas, win32.BusTypeSata, win32.BusTypeVirtual, win32.BusTypeFileBackedVirtual,
+		win32.BusTypeSpaces, win32.BusTypeNvme}[i]
+	return err
+}
+
+// Formatted is the content of a new disk: raw or formatted.
+type Formatted bool
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
+	var i uint8
+	err := decodeWord(&i, decode, "raw", "formatted")
+	*f = i == 1
+	return err
+}
+
+// FileSystem is what the volume of a formatted disk has: ntfs or exfat.
+type FileSystem uint8
+
+const (
+	fileSystemNTFS FileSystem = iota
+	fileSystemExFAT
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (f *FileSystem) UnmarshalYAML(decode func(any) error) error {
+	return decodeWord(f, decode, "NTFS", "exFAT")
+}
+
+// Table is the partition table of a disk that is made with partitions: gpt or mbr.
+type Table uint8
+
+const (
+	tableGPT Table = iota
+	tableMBR
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (t *Table) UnmarshalYAML(decode func(any) error) error {
+	return decodeWord(t, decode, "gpt", "mbr")
+}
+
+// serviceFile is a service in a file, where the start type is a name.
+type serviceFile struct {
+	Rest  plainService `yaml:",inline"`
+	Start startType    `yaml:"start"`
+}
+
+type (
+	plainService ServiceSpec
+	startType    uint32
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
+	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
+	err := decode(&file)
+	*s = ServiceSpec(file.Rest)
+	s.StartType = uint32(file.Start)
+	return err
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *startType) UnmarshalYAML(decode func(any) error) error {
+	// SERVICE_BOOT_START and so on, from 0
+	return decodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler. The codes are numbers without quotes, too.
+func (p *ProviderLate) UnmarshalYAML(decode func(any) error) error {
+	var code uint32
+	if decode(&code) == nil {
+		*p = ProviderLate(fmt.Sprint(code))
+		return nil
+	}
+	return decode((*string)(p))
+}
+
+// Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
+type Identifiers []win32.StorageIdentifier
+
+// identifierFile is an identifier in a file, with its bytes in one of three forms.
+type identifierFile struct {
+	Type        string `yaml:"type"`
+	Association string `yaml:"association"`
+	ASCII       string `yaml:"ascii"`
+	UTF8        string `yaml:"utf8"`
+	Hex         string `yaml:"hex"`
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (ids *Identifiers) UnmarshalYAML(decode func(any) error) error {
+	var file []identifierFile
+	if err := decode(&file); err != nil {
+		return err
+	}
+	*ids = make(Identifiers, len(file))
+	for i, one := range file {
+		if err := one.read(&(*ids)[i]); err != nil {
+			return at(err, i)
+		}
+	}
+	return nil
+}
+
+func (f *identifierFile) read(id *win32.StorageIdentifier) (err error) {
+	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
+	kind, err := wordOf(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
+	if err != nil {
+		return at(err, "type")
+	}
+	association, err := wordOf(cmp.Or(f.Association, "device"), "device", "port", "target")
+	if err != nil {
+		return at(err, "association")
+	}
+	id.Type, id.Association = uint32(kind), uint32(association) // indices
+	given := 0
+	for _, form := range []struct {
+		text    string
+		codeSet uint32
+	}{{f.ASCII, win32.StorageIdCodeSetAscii}, {f.UTF8, win32.StorageIdCodeSetUtf8},
+		{f.Hex, win32.StorageIdCodeSetBinary}} {
+		if form.text != "" {
+			id.CodeSet, id.Identifier = form.codeSet, []byte(form.text)
+			given++
+		}
+	}
+	if given != 1 {
+		return errors.New("an identifier needs exactly one of ascii, utf8 and hex")
+	}
+	switch id.CodeSet {
+	case win32.StorageIdCodeSetAscii:
+		if strings.ContainsFunc(f.ASCII, func(r rune) bool { return r > '~' }) {
+			return errors.New("ascii is not ASCII; use utf8")
+		}
+	case win32.StorageIdCodeSetBinary:
+		if id.Identifier, err = hex.DecodeString(f.Hex); err != nil {
+			return errors.New("hex must be pairs of hexadecimal digits")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// mostQueries is how many queries can find a service or a login pending: a caller that waits gives up long before.
+const mostQueries = 1000
+
+// ServiceSpec is a service of the node.
+type ServiceSpec struct {
+	Name        string `yaml:"name" json:"name"`
+	DisplayName string `yaml:"displayName" json:"displayName"` // empty: the name
+	StartType   uint32 `yaml:"-" json:"startType"`             // win32.SERVICE_AUTO_START and so on
+	// services, or load order groups with a leading +, of which there are none here
+	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"`
+	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
+	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
+
+	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
+	// Without queries the service makes no progress.
+	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
+
+	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
+	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
+
+	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
+	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
+	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
+	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
+}
+
+// NodeService is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it
+// starts over.
+type NodeService struct {
+	ServiceSpec
+	State           uint32    `json:"state"`
+	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
+	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
+	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
+}
+
+// neverStarted is the exit code of a service that was not started since the node's start.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
+const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
+
+// serviceStates returns the services of a new node.
+func serviceStates(specs []ServiceSpec) services {
+	var states services
+	for _, spec := range specs {
+		s := NodeService{ServiceSpec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
+		if s.DisplayName == "" {
+			s.DisplayName = s.Name
+		}
+		if s.Running {
+			s.State, s.ExitCode = win32.SERVICE_RUNNING, 0
+		}
+		s.Running = false // State replaces it in node.json
+		states = append(states, s)
+	}
+	return states
+}
+
+// services is all services of the node; the zero value has none.
+type services []NodeService
+
+// find returns the service of a name in any case, nil if there is none.
+func (all services) find(name string) *NodeService {
+	return find(all, func(s *NodeService) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
+}
+
+// dependencies returns the existing services on which s depends directly. If one is missing, Windows refuses to start
+// s.
+func (all services) dependencies(s *NodeService) (dependencies []*NodeService, missing bool) {
+	for _, name := range s.Dependencies {
+		if strings.HasPrefix(name, "+") {
+			continue
+		}
+		if d := all.find(name); d != nil {
+			dependencies = append(dependencies, d)
+		} else {
+			missing = true
+		}
+	}
+	return dependencies, missing
+}
+
+// above returns the services that depend on s, directly or not, each before those on which it depends itself.
+func (all services) above(s *NodeService) (found []*NodeService) {
+	seen := map[*NodeService]bool{}
+	var visit func(s *NodeService)
+	visit = func(s *NodeService) {
+		for i := range all {
+			d := &all[i]
+			if dependencies, _ := all.dependencies(d); seen[d] || !slices.Contains(dependencies, s) {
+				continue
+			}
+			seen[d] = true
+			visit(d)
+			found = append(found, d)
+		}
+	}
+	visit(s)
+	return found
+}
+
+// dependents returns the services above s that are not stopped.
+func (all services) dependents(s *NodeService) []*NodeService {
+	return slices.DeleteFunc(all.above(s), func(d *NodeService) bool { return d.State == win32.SERVICE_STOPPED })
+}
+
+// check refuses services that the rest of the code could not work with.
+func (all services) check() error {
+	for i := range all {
+		if err := all.checkOne(&all[i]); err != nil {
+			return at(err, "services", i)
+		}
+	}
+	return nil
+}
+
+func (all services) checkOne(s *NodeService) error {
+	switch {
+	case !isServiceName(s.Name):
+		return fmt.Errorf("a service has the name %q", s.Name)
+	case all.find(s.Name) != s:
+		return fmt.Errorf("service %s appears twice", s.Name)
+	case s.StartType > win32.SERVICE_DISABLED:
+		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
+	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
+		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
+	case s.PendingQueries < 0 || s.PendingQueries > mostQueries:
+		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, mostQueries)
+	case s.PendingTime < 0 || s.PendingTime > 24*time.Hour:
+		return fmt.Errorf("service %s: it can be pending for at most 24 hours", s.Name)
+	case slices.Contains(all.above(s), s):
+		return fmt.Errorf("service %s depends on itself", s.Name)
+	}
+	return nil
+}
+
+// isServiceName reports whether a name is valid: 1 to 256 characters without slashes (CreateServiceW).
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
+func isServiceName(name string) bool {
+	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
+}

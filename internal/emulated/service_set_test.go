@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestSetService(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
+		ServiceSpec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
+		ServiceSpec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
+	)})
+	must(t, n.SetService("BASE", ServiceChange{State: ptr[uint32](stopped)}))
+	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
+		t.Errorf("got %d, and above %d", b, a)
+	}
+	must(t, n.SetService("base", ServiceChange{State: ptr[uint32](starting), PendingQueries: ptr(2),
+		StartType: ptr[uint32](win32.SERVICE_DISABLED)}))
+	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
+		t.Error(d)
+	}
+	must(t, n.Reboot())
+	all := n.Services()
+	if base := all[0]; base.State != stopped || base.StartType != win32.SERVICE_DISABLED || base.PendingQueries != 2 {
+		t.Errorf("base: %+v", base)
+	}
+	if above := all[1]; above.State != stopped || above.StartType != win32.SERVICE_AUTO_START {
+		t.Errorf("above: %+v", above)
+	}
+	if err := n.SetService("none", ServiceChange{}); !errors.Is(err, ErrNoSuchService) {
+		t.Errorf("got %v", err)
+	}
+	for name, c := range map[string]ServiceChange{
+		"state": {State: ptr[uint32](8)}, "no state": {State: ptr[uint32](0)}, "start": {StartType: ptr[uint32](5)},
+		"queries": {PendingQueries: ptr(-1)}, "time": {PendingTime: ptr(25 * time.Hour)},
+	} {
+		if err := n.SetService("base", c); !errors.Is(err, ErrInvalidService) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

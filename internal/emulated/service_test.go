@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// withServices returns the scenario of a small node with only these services.
+func withServices(specs ...ServiceSpec) *Scenario {
+	s := smallScenario()
+	s.Services = specs
+	return s
+}
+
+func queryService(t *testing.T, n *Node, name string) kernel.Service {
+	t.Helper()
+	s, err := n.QueryService(name)
+	must(t, err)
+	return s
+}
+
+func dependents(t *testing.T, n *Node, name string) []string {
+	t.Helper()
+	names, err := n.DependentServices(name)
+	must(t, err)
+	return names
+}
+
+// states returns the states that a number of queries see.
+func states(t *testing.T, n *Node, name string, queries int) (seen []uint32) {
+	t.Helper()
+	for range queries {
+		seen = append(seen, queryService(t, n, name).State)
+	}
+	return seen
+}
+
+const (
+	stopped  = win32.SERVICE_STOPPED
+	starting = win32.SERVICE_START_PENDING
+	stopping = win32.SERVICE_STOP_PENDING
+	running  = win32.SERVICE_RUNNING
+)
+
+func TestDefaultServices(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	for name, want := range map[string]kernel.Service{
+		"LanmanWorkstation": {StartType: 2, State: running, Accepted: 1, ProcessID: 1000},
+		"msiscsi":           {DisplayName: "MSiSCSI", StartType: 2, State: running, Accepted: 1, ProcessID: 1004},
+		"W32Time":           {StartType: 2, State: running, Accepted: 1, ProcessID: 1008},
+		"csi-dependent":     {StartType: 2, State: running, Accepted: 1, ProcessID: 1012, Dependencies: []string{"MSiSCSI"}},
+		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped, ExitCode: neverStarted},
+	} {
+		if want.DisplayName == "" {
+			want.DisplayName = name
+		}
+		if diff := cmp.Diff(queryService(t, n, name), want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+func TestServiceStartsAndStops(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	must(t, n.StartService("spooler"))
+	wantCode(t, "a second start", n.StartService("Spooler"), win32.ERROR_SERVICE_ALREADY_RUNNING)
+	wantCode(t, "a stop meanwhile", n.StopService("Spooler"), win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
+	first := queryService(t, n, "Spooler")
+	if first.CheckPoint != 1 || first.WaitHint == 0 || first.Accepted != 0 || first.ProcessID == 0 {
+		t.Errorf("pending: %+v", first)
+	}
+	if diff := cmp.Diff(states(t, n, "Spooler", 4), []uint32{starting, starting, running, running}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	must(t, n.StopService("Spooler"))
+	wantCode(t, "a start meanwhile", n.StartService("Spooler"), win32.ERROR_SERVICE_ALREADY_RUNNING)
+	if diff := cmp.Diff(states(t, n, "Spooler", 5), []uint32{stopping, stopping, stopping, stopped, stopped}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	wantCode(t, "a second stop", n.StopService("Spooler"), win32.ERROR_SERVICE_NOT_ACTIVE)
+}
+
+func TestServiceFailures(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
+		ServiceSpec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
+		ServiceSpec{Name: "above-disabled", Dependencies: []string{"disabled"}},
+		ServiceSpec{Name: "orphan", Dependencies: []string{"+group", "nowhere"}},
+		ServiceSpec{Name: "kept", Running: true, Unstoppable: true},
+		ServiceSpec{Name: "base", Running: true},
+		ServiceSpec{Name: "above", Running: true, Dependencies: []string{"BASE", "+group"}},
+	)})
+	for name, c := range map[string]struct {
+		err  error
+		want win32.Errno
+	}{
+		"start disabled":          {n.StartService("disabled"), win32.ERROR_SERVICE_DISABLED},
+		"start above disabled":    {n.StartService("above-disabled"), win32.ERROR_SERVICE_DEPENDENCY_FAIL},
+		"start without what it's": {n.StartService("orphan"), win32.ERROR_SERVICE_DEPENDENCY_DELETED},
+		"stop unstoppable":        {n.StopService("kept"), win32.ERROR_INVALID_SERVICE_CONTROL},
+		"stop below a running":    {n.StopService("base"), win32.ERROR_DEPENDENT_SERVICES_RUNNING},
+		"start unknown":           {n.StartService("nobody"), win32.ERROR_SERVICE_DOES_NOT_EXIST},
+		"stop unknown":            {n.StopService("nobody"), win32.ERROR_SERVICE_DOES_NOT_EXIST},
+		"start nameless":          {n.StartService(""), win32.ERROR_INVALID_NAME},
+		"stop slash":              {n.StopService(`a\b`), win32.ERROR_INVALID_NAME},
+		"start too long a name":   {n.StartService(strings.Repeat("x", 257)), win32.ERROR_INVALID_NAME},
+	} {
+		wantCode(t, name, c.err, c.want)
+	}
+	_, err := n.QueryService("nobody")
+	wantCode(t, "query unknown", err, win32.ERROR_SERVICE_DOES_NOT_EXIST)
+	_, err = n.DependentServices("nobody")
+	wantCode(t, "dependents of unknown", err, win32.ERROR_SERVICE_DOES_NOT_EXIST)
+}
+
+func TestDependentServices(t *testing.T) {
+	diamond := withServices(
+		ServiceSpec{Name: "top", Running: true, Dependencies: []string{"left", "right"}, PendingQueries: 1},
+		ServiceSpec{Name: "base", Running: true, PendingQueries: 1},
+		ServiceSpec{Name: "left", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
+		ServiceSpec{Name: "right", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
+		ServiceSpec{Name: "idle", Dependencies: []string{"base"}},
+		ServiceSpec{Name: "other", Running: true},
+	)
+	n := openNode(t, t.TempDir(), Options{Scenario: diamond})
+	names := dependents(t, n, "BASE")
+	if diff := cmp.Diff(names, []string{"top", "left", "right"}); diff != "" {
+		t.Errorf("dependents (-got +want):\n%s", diff)
+	}
+	for _, name := range append(names, "base") {
+		must(t, n.StopService(name))
+		states(t, n, name, 2)
+	}
+	// A start also starts the services that are needed, and the service itself last.
+	must(t, n.StartService("top"))
+	if diff := cmp.Diff(states(t, n, "top", 1), []uint32{starting}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	for queryService(t, n, "top").State == starting {
+	}
+	for _, name := range []string{"base", "left", "right", "top"} {
+		if diff := cmp.Diff(states(t, n, name, 1), []uint32{running}); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+	if got := dependents(t, n, "top"); len(got) != 0 {
+		t.Errorf("dependents of a service without dependents: %q", got)
+	}
+}
+
+func TestServiceThatStopsAgain(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
+		ServiceSpec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR),
+			StartServiceExitCode: 42},
+		ServiceSpec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
+	)})
+	must(t, n.StartService("above"))
+	if diff := cmp.Diff(states(t, n, "above", 2), []uint32{starting, stopped}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	if s := queryService(t, n, "broken"); s.ExitCode != 1066 || s.ServiceExitCode != 42 || s.ProcessID != 0 {
+		t.Errorf("broken: %+v", s)
+	}
+	if s := queryService(t, n, "above"); s.ExitCode != 1068 {
+		t.Errorf("above: %+v", s)
+	}
+}
+
+// A pending service is still pending after a death, and gets there.
+func TestPendingServiceSurvivesDeath(t *testing.T) {
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	must(t, n.StartService("Spooler"))
+	must(t, n.StopService("W32Time"))
+	states(t, n, "Spooler", 2)
+	must(t, n.Close())
+	n = openNode(t, dir, Options{})
+	if diff := cmp.Diff(states(t, n, "Spooler", 4), []uint32{starting, starting, starting, running}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	if now := states(t, n, "W32Time", 1); now[0] == running {
+		t.Error("a service that was stopping runs")
+	}
+}
+
+func TestServicesAfterReboot(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
+		ServiceSpec{Name: "auto", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"needed"}},
+		ServiceSpec{Name: "needed", StartType: win32.SERVICE_DEMAND_START},
+		ServiceSpec{Name: "manual", StartType: win32.SERVICE_DEMAND_START, Running: true},
+		ServiceSpec{Name: "broken", StartType: win32.SERVICE_AUTO_START, StartExitCode: 5},
+		ServiceSpec{Name: "above-broken", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"broken"}},
+		ServiceSpec{Name: "disabled", StartType: win32.SERVICE_DISABLED, Running: true},
+		ServiceSpec{Name: "slow", StartType: win32.SERVICE_AUTO_START, PendingQueries: 9},
+	)})
+	must(t, n.StartService("slow"))
+	must(t, n.Reboot())
+	got := map[string]string{}
+	for _, s := range n.state.Services {
+		got[s.Name] = fmt.Sprint(s.State, " ", s.ExitCode)
+	}
+	want := map[string]string{
+		"auto": "4 0", "needed": "4 0", "manual": "1 1077", "broken": "1 5", "above-broken": "1 1068",
+		"disabled": "1 1077", "slow": "4 0",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("state and exit code (-got +want):\n%s", diff)
+	}
+}
+
+func TestImpossibleServices(t *testing.T) {
+	for want, specs := range map[string][]ServiceSpec{
+		`name ""`:    {{}},
+		"twice":      {{Name: "a"}, {Name: "A"}},
+		"start type": {{Name: "a", StartType: 5}},
+		"on itself": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}},
+			{Name: "c", Dependencies: []string{"A"}}},
+	} {
+		_, err := Open(t.TempDir(), Options{Scenario: withServices(specs...)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func TestConcurrentServiceControl(t *testing.T) {
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{Scenario: smallScenario()})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 30 {
+				_ = n.StartService("csi-dependent")
+				_, _ = n.QueryService("csi-dependent")
+				_, _ = n.DependentServices("MSiSCSI")
+				_ = n.StopService("csi-dependent")
+				_ = n.StopService("MSiSCSI")
+			}
+		})
+	}
+	wg.Wait()
+	want := slices.Clone(n.state.Services)
+	must(t, n.Close())
+	n = openNode(t, dir, Options{})
+	if diff := cmp.Diff(n.state.Services, want); diff != "" {
+		t.Errorf("after a new start (-got +want):\n%s", diff)
+	}
+}
+
+func TestFirmware(t *testing.T) {
+	for serial, want := range map[string]string{"EMU-0000-0001": "EMU-0000-0001",
+		"VMware-42 29 ": "VMware-42 29", " ": ""} {
+		s := smallScenario()
+		s.SystemSerial = serial
+		n := openNode(t, t.TempDir(), Options{Scenario: s})
+		raw, err := n.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+		must(t, err)
+		table, err := win32.ParseSMBIOS(raw)
+		if got := table.SystemSerialNumber(); err != nil || got != want {
+			t.Errorf("serial %q: got %q, %v, want %q", serial, got, err, want)
+		}
+		_, err = n.SystemFirmwareTable(0x41435049, 0)
+		wantCode(t, "another provider", err, win32.ERROR_INVALID_FUNCTION)
+	}
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+const emulatedShare = `\\fs.emulated\share`
+
+// smbNode opens a node with two file servers; the second cannot encrypt.
+func smbNode(t *testing.T) *Node {
+	t.Helper()
+	s := DefaultScenario()
+	s.SMBServers = append(s.SMBServers, SMBServerSpec{
+		Name: "old.emulated", Shares: []SMBShareSpec{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
+		NoEncryption: true,
+	})
+	s.SMBUsers = append(s.SMBUsers, SMBUserSpec{Name: "admin", Password: "admin-password"})
+	n, err := Open(t.TempDir(), Options{Scenario: &s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+func openShare(n *Node, path string) (kernel.Handle, error) {
+	return n.OpenFile(nil, `\\?\UNC`+path[1:], kernel.OpenOptions{
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN,
+		Options: win32.FILE_DIRECTORY_FILE,
+	})
+}
+
+func shareCode(n *Node, path string) error {
+	h, err := openShare(n, path)
+	if err == nil {
+		_ = h.Close()
+	}
+	return err
+}
+
+func TestCreateSMBGlobalMapping(t *testing.T) {
+	n := smbNode(t)
+	if err := n.CreateSMBGlobalMapping(`\\OLD.emulated\SHARE`, "csi", kernel.Secret("csi-password"), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, path, user, password string
+		privacy                    bool
+		want                       win32.Errno
+	}{
+		{"malformed", `\fs.emulated\share`, "csi", "csi-password", false, win32.ERROR_INVALID_PARAMETER},
+		{"a folder in a share", emulatedShare + `\sub`, "csi", "csi-password", false, win32.ERROR_INVALID_PARAMETER},
+		{"no such server", `\\none\share`, "csi", "csi-password", false, win32.ERROR_BAD_NETPATH},
+		{"no such share", `\\fs.emulated\none`, "csi", "csi-password", false, win32.ERROR_BAD_NET_NAME},
+		{"wrong password", emulatedShare, "csi", "wrong", false, win32.ERROR_INVALID_PASSWORD},
+		{"no such user", emulatedShare, "nobody", "csi-password", false, win32.ERROR_LOGON_FAILURE},
+		{"no such domain", emulatedShare, `NONE\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
+		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_GEN_FAILURE},
+		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"the server by another", `\\old.emulated\admins`, "admin", "admin-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"the same account by another name", `\\old.emulated\admins`, `AZURE\csi`, "csi-password", false,
+			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
+		{"not allowed", `\\old.emulated\admins`, "csi", "csi-password", false, win32.ERROR_ACCESS_DENIED},
+		{"not encrypting", `\\old.emulated\admins`, "csi", "csi-password", true, win32.ERROR_NOT_SUPPORTED},
+		{"encrypting", emulatedShare, `azure\CSI`, "csi-password", true, 0},
+	} {
+		err := n.CreateSMBGlobalMapping(c.path, c.user, kernel.Secret(c.password), c.privacy)
+		wantCode(t, c.name, err, c.want)
+	}
+	got, err := n.SMBGlobalMappings()
+	want := []kernel.SMBGlobalMapping{{RemotePath: `\\OLD.emulated\SHARE`}, {RemotePath: emulatedShare}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("mappings: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A session gives full access while server, account and mapping stay as they were, and none otherwise.
+func TestSessions(t *testing.T) {
+	n := smbNode(t)
+	wantCode(t, "not mapped", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
+	wantCode(t, "no such server", shareCode(n, `\\none\share`), win32.ERROR_BAD_NETPATH)
+	wantCode(t, "no share", shareCode(n, `\\fs.emulated`), win32.ERROR_BAD_NET_NAME)
+	mapIt := func(password string) {
+		t.Helper()
+		if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret(password), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mapIt("csi-password")
+	wantCode(t, "mapped", shareCode(n, `\\FS.EMULATED\SHARE\`), 0)
+	wantCode(t, "the other share", shareCode(n, `\\fs.emulated\other`), win32.ERROR_LOGON_FAILURE)
+
+	for _, c := range []struct {
+		name      string
+		end, back func() error
+		gone      win32.Errno
+		status    uint32
+	}{
+		{
+			"password", func() error { return n.SetSMBPassword(`EMULATED\csi`, "new") },
+			func() error { return n.SetSMBPassword("csi", "csi-password") },
+			win32.ERROR_LOGON_FAILURE, win32.SMB_MAPPING_OK,
+		},
+		{
+			"server", func() error { return n.StopSMBServer("fs.emulated") },
+			func() error { return n.StartSMBServer("FS.emulated") },
+			win32.ERROR_BAD_NETPATH, win32.SMB_MAPPING_DISCONNECTED,
+		},
+		{
+			"mapping", func() error { return n.RemoveSMBGlobalMapping(`\\FS.emulated\share`) },
+			func() error { mapIt("csi-password"); return nil },
+			win32.ERROR_LOGON_FAILURE, 99,
+		},
+	} {
+		h, err := openShare(n, emulatedShare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
+			win32.ERROR_NETNAME_DELETED)
+		wantCode(t, c.name+": opening", shareCode(n, emulatedShare), c.gone)
+		for _, m := range smbMappings(t, n) {
+			if m.Status != c.status {
+				t.Errorf("%s: status %d, want %d", c.name, m.Status, c.status)
+			}
+		}
+		if err := c.back(); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, c.name+": afterwards", shareCode(n, emulatedShare), 0)
+		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
+			win32.ERROR_NETNAME_DELETED)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wantCode(t, "no such mapping", n.RemoveSMBGlobalMapping(`\\fs.emulated\other`), win32.ERROR_NOT_CONNECTED)
+	for _, err := range []error{n.SetSMBPassword("nobody", "x"), n.StopSMBServer("none"), n.StartSMBServer("none")} {
+		if !errors.Is(err, ErrNoSuchSMB) {
+			t.Errorf("got %v, want %v", err, ErrNoSuchSMB)
+		}
+	}
+}
+
+func smbMappings(t *testing.T, n *Node) []kernel.SMBGlobalMapping {
+	t.Helper()
+	mappings, err := n.SMBGlobalMappings()
+	must(t, err)
+	return mappings
+}
+
+func TestSMBStateSurvives(t *testing.T) {
+	dir := t.TempDir()
+	n, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.SetSMBPassword("csi", "changed"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil || strings.Contains(string(text), "changed") || strings.Contains(string(text), "csi-password") {
+		t.Errorf("node.json contains a password, or cannot be read: %v", err)
+	}
+	if n, err = Open(dir, Options{}); err != nil { // as after the death of the process
+		t.Fatal(err)
+	}
+	defer n.Close() //nolint:errcheck // nothing follows
+	wantCode(t, "the mapping after a new start", shareCode(n, emulatedShare), 0)
+	// After a reboot the mapping is there without its credentials, or gone.
+	must(t, n.Reboot())
+	if mappings := smbMappings(t, n); len(mappings) != 1 || mappings[0].Status != win32.SMB_MAPPING_DISCONNECTED {
+		t.Errorf("mappings after a reboot: %v", mappings)
+	}
+	wantCode(t, "the mapping without its credentials", shareCode(n, emulatedShare), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "mapping over it", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true),
+		win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+	must(t, n.RemoveSMBGlobalMapping(emulatedShare))
+	must(t, n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true))
+	wantCode(t, "the mapping made again", shareCode(n, emulatedShare), 0)
+	must(t, n.SetSwitch("mappingsOutliveReboot", "false"))
+	must(t, n.Reboot())
+	if mappings := smbMappings(t, n); len(mappings) != 0 {
+		t.Errorf("mappings after a reboot: %v", mappings)
+	}
+	if n.SMBContactsWithoutMapping() != 0 {
+		t.Error("the file server met the node without a mapping")
+	}
+	wantCode(t, "without a mapping", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
+	if n.SMBContactsWithoutMapping() != 1 {
+		t.Error("the file server did not count")
+	}
+	wantCode(t, "the old password", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true),
+		win32.ERROR_INVALID_PASSWORD)
+}
+
+func TestFilesOnShares(t *testing.T) {
+	n := smbNode(t)
+	if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true); err != nil {
+		t.Fatal(err)
+	}
+	root, err := openShare(n, emulatedShare+`\`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	dir, err := n.OpenFile(root, "Dir", kernel.OpenOptions{
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE, Share: 7,
+		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if _, err := os.Stat(filepath.Join(n.dir, "shares", "fs.emulated", "share", "Dir")); err != nil {
+		t.Error(err)
+	}
+	if final, err := dir.FinalPath(win32.VOLUME_NAME_DOS); err != nil || final != `\\?\UNC\fs.emulated\share\Dir` {
+		t.Errorf("final path: %q, %v", final, err)
+	}
+	_, err = dir.FinalPath(win32.VOLUME_NAME_GUID)
+	wantCode(t, "final path with a volume", err, win32.ERROR_PATH_NOT_FOUND)
+	ids := map[string]bool{}
+	for _, h := range []kernel.Handle{root, dir} {
+		id := make([]byte, 24)
+		if err := h.Information(win32.FileIdInfo, id); err != nil {
+			t.Fatal(err)
+		}
+		ids[string(id)] = true
+	}
+	if len(ids) != 2 {
+		t.Error("two directories have one identity")
+	}
+	// Volumes cannot be mounted on shares; links there are not followed.
+	volumes, err := n.VolumeNames()
+	must(t, err)
+	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]),
+		win32.ERROR_INVALID_PARAMETER)
+	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\Windows`,
+		PrintName: `C:\Windows`}
+	if _, err := dir.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "a link on the share", shareCode(n, emulatedShare+`\Dir`), win32.ERROR_SYMLINK_CLASS_DISABLED)
+	wantCode(t, "below it", shareCode(n, emulatedShare+`\Dir\System32`), win32.ERROR_SYMLINK_CLASS_DISABLED)
+	wantCode(t, "deleting it", dir.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(3)), 0)
+	wantCode(t, "afterwards", shareCode(n, emulatedShare+`\Dir`), win32.ERROR_FILE_NOT_FOUND)
+
+	path, err := n.HostPath(`\\fs.emulated\SHARE\new`)
+	if want := filepath.Join(n.dir, "shares", "fs.emulated", "share", "new"); err != nil || path != want {
+		t.Errorf("host path: %q, %v, want %q", path, err, want)
+	}
+}
+
+func TestInvalidSMBScenarios(t *testing.T) {
+	for name, change := range map[string]func(*Scenario){
+		"a server twice":  func(s *Scenario) { s.SMBServers = append(s.SMBServers, SMBServerSpec{Name: "FS.Emulated"}) },
+		"a server's name": func(s *Scenario) { s.SMBServers[0].Name = `..` },
+		"a share twice":   func(s *Scenario) { s.SMBServers[0].Shares[1].Name = "SHARE" },
+		"a share's name":  func(s *Scenario) { s.SMBServers[0].Shares[1].Name = `a\..\..\b` },
+		"a nameless user": func(s *Scenario) { s.SMBUsers[0].Name = "" },
+	} {
+		s := DefaultScenario()
+		change(&s)
+		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, ErrInvalidSMB) {
+			t.Errorf("%s: got %v", name, err)
+			_ = n
+		}
+	}
+}
+
+// TestServersNameIsADomain: a file server knows its accounts under its own name, and under no other server's.
+func TestServersNameIsADomain(t *testing.T) {
+	n := smbNode(t)
+	wantCode(t, "another server's name", mapShare(n, emulatedShare, `old.emulated\csi`, "csi-password"),
+		win32.ERROR_LOGON_FAILURE)
+	must(t, mapShare(n, emulatedShare, `FS.emulated\csi`, "csi-password"))
+	h, err := openShare(n, emulatedShare)
+	must(t, err)
+	must(t, h.Close())
+}

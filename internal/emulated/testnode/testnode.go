@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testnode is csiproxytest for this repository's own tests, which may look inside: it adds the agent, the
+// emulated node, and faults in kernel calls by the names of package win32.
+package testnode
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+)
+
+// Node is a running agent on the default emulated node.
+type Node struct {
+	*csiproxytest.Node
+	Agent    *emulation.Agent
+	Emulated *emulated.Node
+	Faults   *Faults
+	StateDir string
+}
+
+// Options change the node from the default one.
+type Options struct {
+	// StateDir is where the node lives; empty: a new temporary directory.
+	StateDir string
+	// Emulated are the emulated node's options.
+	Emulated emulated.Options
+	// WorkingDirs are allowed besides kubelet's directory.
+	WorkingDirs []string
+	// PlainSMB does not ask for encryption on SMB mappings.
+	PlainSMB bool
+	// EraseOnFormat lets FormatVolume erase files.
+	EraseOnFormat bool
+	// ProtectedServices are those that no caller may stop; see agent.Config.
+	ProtectedServices []string
+	// Metrics makes the agent count; see agent.Agent.Metrics.
+	Metrics bool
+	// KernelHistograms is agent.Config's.
+	KernelHistograms bool
+	// Limits bound what clients cost; see agent.Config.
+	Limits limits.Limits
+	// CallTimeout limits the duration of every call; see agent.Config.
+	CallTimeout time.Duration
+	// Policy decides what clients may do; see agent.Config.
+	Policy *policy.Policy
+	// Audit is told of every call; see agent.Config.
+	Audit server.Record
+}
+
+// Start starts the agent and stops it when the test ends.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	if o.StateDir == "" {
+		o.StateDir = ShortDir(t)
+	}
+	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
+	var err error
+	n.Agent, err = emulation.Start(t.Context(),
+		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
+			Interceptor: kernel.Chain(n.Faults.observe, recorder(t)), PipePrefix: "test-" + rand.Text() + "-",
+			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+			EraseOnFormat:     o.EraseOnFormat,
+			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics,
+			KernelHistograms: o.KernelHistograms, Limits: o.Limits, CallTimeout: o.CallTimeout,
+			Policy: o.Policy, Audit: o.Audit,
+		}})
+	if err != nil {
+		t.Fatalf("starting the agent: %v", err)
+	}
+	n.Emulated, n.Faults.set = n.Agent.Harness.Node, n.Agent.Harness.Faults
+	n.Node = csiproxytest.FromAgent(t, n.Agent)
+	return n
+}
+
+// Reboot reboots the node; the clients are new ones afterwards, as a driver's would be.
+func (n *Node) Reboot() {
+	n.Node.Reboot()
+	n.Reconnect()
+}
+
+// Admin connects to the node's admin endpoint, until the test ends.
+func (n *Node) Admin(t testing.TB) *adminclient.Client {
+	t.Helper()
+	client, err := adminclient.DialPath(t.Context(), n.Agent.Path(adminserver.EndpointName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// ShortDir returns a temporary directory whose path is short enough for unix sockets, whatever the test is called.
+func ShortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Fault is one disturbance of the calls of one kernel function.
+type Fault = faults.Fault
+
+// Faults disturbs a node's kernel calls and remembers them, also those of a node that reboots.
+type Faults struct {
+	set *faults.Set // the agent's
+
+	mu       sync.Mutex
+	observed []kernel.Call
+}
+
+// Add begins a disturbance. It panics for one that could never happen, as that is a mistake in the test.
+func (f *Faults) Add(fault Fault) { f.add(fault) }
+
+// Hang makes the next call of a function wait until release is called; reached is closed when the call arrives.
+func (f *Faults) Hang(function string) (reached <-chan struct{}, release func()) {
+	return f.add(Fault{Function: function, Times: 1, Hang: true})
+}
+
+// HangAll makes all calls of a function wait until release is called; reached is closed when the first call arrives.
+func (f *Faults) HangAll(function string) (reached <-chan struct{}, release func()) {
+	return f.add(Fault{Function: function, Hang: true})
+}
+
+func (f *Faults) add(fault Fault) (reached <-chan struct{}, end func()) {
+	id, reached, err := f.set.Add(fault)
+	if err != nil {
+		panic(err) //nolint:forbidigo // no test can continue after this
+	}
+	return reached, func() { f.set.Remove(id) }
+}
+
+// Release ends all disturbances and lets hanging calls go on.
+func (f *Faults) Release() { f.set.Release() }
+
+// Calls returns the kernel calls since the last call of Calls.
+func (f *Faults) Calls() []kernel.Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.observed
+	f.observed = nil
+	return calls
+}
+
+// observe is the kernel.Interceptor that records the calls.
+func (f *Faults) observe(_ context.Context, call kernel.Call, do func() error) error {
+	f.mu.Lock()
+	f.observed = append(f.observed, call)
+	f.mu.Unlock()
+	return do()
+}

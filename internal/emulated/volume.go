@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"strings"
+	"time"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
+// the disk makes new ones.
+type volume struct {
+	disk           *disk
+	id             guid.GUID
+	number         uint32 // of the partition
+	offset, length int64
+	efi            bool
+	boot           bootSector
+}
+
+// formatted reports whether Windows would mount the volume.
+func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
+
+// name returns the volume name: \\?\Volume{GUID}\.
+func (v *volume) name() string { return volumeName(v.id) }
+
+func volumeName(id guid.GUID) string { return `\\?\Volume{` + id.String() + `}\` }
+
+// sizeBytes returns the size of the file system, in whole clusters.
+func (v *volume) sizeBytes() uint64 {
+	return v.boot.clusters() * uint64(v.boot.clusterBytes)
+}
+
+// offline reports whether Windows left the volume offline at its arrival: automount is off, and nothing has brought it
+// online or given it a drive letter or a mount point.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
+func (v *volume) offline() bool {
+	n := v.disk.node
+	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] &&
+		len(n.state.pathNames(v.id, nil)) == 0
+}
+
+// arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate, by the node's clock.
+const arrivalTime = 100 * time.Millisecond
+
+// arriving returns the time until a volume of the disk arrives, 0 or less if it has.
+func (d *disk) arriving(id guid.GUID) time.Duration {
+	return d.arrivals[id].Sub(d.node.state.Clock.now())
+}
+
+// knownLength is the length that a volume had before it grew, and how many calls still find it.
+type knownLength struct {
+	length int64
+	calls  int
+}
+
+// knownLength returns the length as the volume knows it.
+func (v *volume) knownLength() int64 {
+	if k := v.disk.lengths[v.id]; k != nil && k.calls > 0 {
+		k.calls--
+		return k.length
+	}
+	return v.length
+}
+
+// mounted returns nil, or Windows' error for a volume without the file system that a call needs.
+func (v *volume) mounted() error {
+	if v.offline() {
+		return win32.ERROR_NOT_READY
+	}
+	if !v.formatted() {
+		return win32.ERROR_UNRECOGNIZED_VOLUME
+	}
+	return nil
+}
+
+// readOnly reports whether writes to the volume fail with ERROR_WRITE_PROTECT.
+func (v *volume) readOnly() bool { return v.disk.record.ReadOnly || v.disk.record.Protected }
+
+// VolumeInformation implements kernel.Volumes.
+func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
+	return called(n, "GetVolumeInformationW", root, func() (string, error) {
+		v, err := n.rootVolume(root)
+		if err != nil {
+			return "", err
+		}
+		return v.boot.fileSystem, v.mounted()
+	})
+}
+
+// rootVolume returns the volume of a root directory: a volume name, a drive, or a mount point. A missing one is
+// ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
+func (n *Node) rootVolume(root string) (*volume, error) {
+	if id, ok := parseVolumeName(root); ok {
+		return n.volumeWith(id)
+	}
+	p, err := mountPoint(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.names) == 0 {
+		return n.volumeOf(p)
+	}
+	at, err := n.resolve(p, true)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	if at.dir != nil {
+		return nil, win32.ERROR_DIR_NOT_ROOT // as OpenJDK's WindowsFileStore knows it from Windows
+	}
+	return n.volumeOf(ntPath{volume: at.content.id})
+}
+
+// DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it accepts any directory.
+func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
+	err = n.call("GetDiskFreeSpaceExW", root, func() error {
+		v, err := n.volumeOfDirectory(root)
+		if err == nil {
+			total, free, err = n.space(v, nil)
+		}
+		return err
+	})
+	return total, free, err
+}
+
+func (n *Node) volumeOfDirectory(path string) (*volume, error) {
+	if id, ok := parseVolumeName(path); ok {
+		return n.volumeWith(id) // space checks whether it is mounted
+	}
+	p, err := parseWin32(path)
+	if err != nil {
+		return nil, err
+	}
+	at, err := n.resolve(p, true)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	switch {
+	case at.dir != nil && at.entry == nil:
+		return nil, win32.ERROR_FILE_NOT_FOUND
+	case at.dir != nil && !at.entry.isDir():
+		return nil, win32.ERROR_DIRECTORY
+	}
+	return n.volumeOf(ntPath{volume: at.content.id})
+}
+
+// space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
+// may have locked the volume.
+func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err error) {
+	c, err := n.content(v, owner)
+	if err != nil {
+		return 0, 0, err
+	}
+	used, err := c.fileBytes(uint64(v.boot.clusterBytes))
+	used += v.boot.metadataBytes()
+	total = v.sizeBytes()
+	return total, total - min(used, total), err
+}
+
+// FormatVolume implements kernel.Volumes. A volume in use is dismounted first, as with Force.
+func (n *Node) FormatVolume(volumeName, fileSystem string) error {
+	return n.call("MSFT_Volume.Format", volumeName, func() error { return n.format(volumeName, fileSystem) })
+}
+
+func (n *Node) format(name, fileSystem string) error {
+	if !strings.EqualFold(fileSystem, "NTFS") {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	id, ok := parseVolumeName(name)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return err
+	}
+	if err := v.disk.noticed(); err != nil {
+		return err
+	}
+	if v.offline() {
+		return win32.ERROR_NOT_READY
+	}
+	d, opens := v.disk, v.disk.open[id]
+	if d.record.System || opens != nil && opens.locked != nil {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	n.dismount(id)
+	if err := d.writable(); err != nil {
+		return err
+	}
+	if v.length < minVolumeBytes {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	return d.commit(change{Blocks: newNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
+}
+
+// extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
+func (v *volume) extend(in []byte) error {
+	sectors, err := parsed(deviceside.ParseExtendVolume(in))
+	if err != nil {
+		return err
+	}
+	if v.knownLength() < v.length {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	d := v.disk
+	// Which control codes want this privilege of the caller is documented for none of them but FSCTL_SET_REPARSE_POINT.
+	if err := d.node.privileged(manageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
+		return err
+	}
+	switch {
+	case d.writable() != nil:
+		return d.writable()
+	case !v.formatted():
+		return nil // a raw volume is as large as its partition
+	case v.boot.fileSystem != "NTFS":
+		return win32.ERROR_INVALID_FUNCTION
+	}
+	if !d.node.state.Switches.ExtendOneSectorLess {
+		sectors-- // for the backup boot sector
+	}
+	return v.extendTo(sectors)
+}
+
+// extendTo makes an NTFS so many sectors large, without the backup boot sector.
+func (v *volume) extendTo(sectors int64) error {
+	d := v.disk
+	room := v.length/d.sectorSize() - 1
+	cluster := int64(v.boot.clusterBytes / v.boot.bytesPerSector)
+	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	blocks, err := v.grownNTFS(sectors)
+	if err != nil {
+		return err
+	}
+	return d.commit(change{Blocks: blocks})
+}

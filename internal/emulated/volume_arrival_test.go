@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// IOCTL_DISK_ARE_VOLUMES_READY returns when the volume is there. After a reboot, volumes are not late.
+func TestVolumesThatArriveLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t, func(s *Switches) { s.VolumesArriveLate = true })
+		volumes := func() int {
+			names, err := n.VolumeNames()
+			must(t, err)
+			return len(names)
+		}
+		ready := func() time.Duration {
+			began := time.Now()
+			control(t, openDevice(t, n, oneDrive, win32.GENERIC_READ), win32.IOCTL_DISK_ARE_VOLUMES_READY, nil)
+			return time.Since(began)
+		}
+		before := volumes()
+		if before == 0 || ready() != 0 {
+			t.Fatalf("%d volumes at the start, or a wait for those of a blank disk", before)
+		}
+		name := partition(t, n, oneDrive)
+		_, err := n.OpenDevice(strings.TrimSuffix(name, `\`), 0)
+		wantCode(t, "opening", err, win32.ERROR_FILE_NOT_FOUND)
+		if volumes() != before {
+			t.Error("the volume is there at once")
+		}
+		if took := ready(); took != arrivalTime || volumes() != before+1 {
+			t.Errorf("%d volumes after %v", volumes(), took)
+		}
+		must(t, n.SetDiskOnline(1, false))
+		must(t, n.SetDiskOnline(1, true))
+		if volumes() != before {
+			t.Error("the volume is there when its disk comes online")
+		}
+		must(t, n.Reboot())
+		if volumes() != before+1 || ready() != 0 {
+			t.Error("the volume is not there after a reboot")
+		}
+		_, err = openDevice(t, n, oneDrive, 0).DeviceIoControl(win32.IOCTL_DISK_ARE_VOLUMES_READY, nil, nil)
+		wantCode(t, "without the right to read", err, win32.ERROR_ACCESS_DENIED)
+	})
+}
+
+// With a stopped clock the volume does not arrive; a waiting call notices that the clock moves or the agent stops.
+func TestVolumesArriveOnTheNodesClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, end := range map[string]func(n *Node){
+			"the clock moves": func(n *Node) {
+				_, err := n.SetClock(ClockChange{Advance: arrivalTime})
+				must(t, err)
+			},
+			"the agent stops": func(n *Node) { n.Hasten(true) },
+		} {
+			n := newNode(t, func(s *Switches) { s.VolumesArriveLate = true })
+			stopped := true
+			_, err := n.SetClock(ClockChange{Stopped: &stopped})
+			must(t, err)
+			partition(t, n, oneDrive)
+			h := openDevice(t, n, oneDrive, win32.GENERIC_READ)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				control(t, h, win32.IOCTL_DISK_ARE_VOLUMES_READY, nil)
+			}()
+			time.Sleep(time.Hour)
+			select {
+			case <-done:
+				t.Errorf("%s: the volume arrived", name)
+			default:
+			}
+			end(n)
+			<-done
+		}
+	})
+}
+
+// An offline volume refuses all control codes, or those that read and write it. The name of its partition opens it,
+// too.
+func TestOfflineVolumeRefusals(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		n := newNode(t, func(s *Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, all })
+		partition(t, n, oneDrive)
+		layout := layoutOf(t, n, 1)
+		if last := layout.Partitions[len(layout.Partitions)-1].Number; last != 2 {
+			t.Fatalf("the data partition is %d", last)
+		}
+		const name = `\\?\GLOBALROOT\Device\Harddisk1\Partition2`
+		h := openDevice(t, n, name, win32.GENERIC_READ|win32.GENERIC_WRITE)
+		ask := func(when string, want ...win32.Errno) {
+			t.Helper()
+			for i, code := range []uint32{
+				win32.IOCTL_VOLUME_IS_OFFLINE, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
+				win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, win32.IOCTL_DISK_GET_LENGTH_INFO,
+			} {
+				_, err := h.DeviceIoControl(code, nil, make([]byte, 64))
+				wantCode(t, when+": "+win32.ControlCodeName(code), err, want[i])
+			}
+		}
+		if all {
+			ask("offline", win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY)
+		} else {
+			ask("offline", 0, 0, 0, win32.ERROR_NOT_READY)
+		}
+		control(t, h, win32.IOCTL_VOLUME_ONLINE, nil)
+		ask("online", win32.ERROR_GEN_FAILURE, 0, 0, 0)
+		for _, other := range []string{`1\Partition3`, `3\Partition2`, `1\Partition`} {
+			_, err := n.OpenDevice(`\\?\GLOBALROOT\Device\Harddisk`+other, 0)
+			wantCode(t, other, err, win32.ERROR_FILE_NOT_FOUND)
+		}
+	}
+}

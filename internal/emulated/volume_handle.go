@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// volumeHandle is a volume opened as a device.
+type volumeHandle struct {
+	device
+	disk *disk
+	id   guid.GUID
+}
+
+func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return nil, err
+	}
+	h := &volumeHandle{device: base, disk: v.disk, id: id}
+	opens := h.opens()
+	if opens.locked != nil {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	opens.count++
+	return h, nil
+}
+
+// opens returns the handles that have the volume open.
+func (h *volumeHandle) opens() *volumeOpens {
+	opens := h.disk.open[h.id]
+	if opens == nil {
+		opens = &volumeOpens{}
+		h.disk.open[h.id] = opens
+	}
+	return opens
+}
+
+// Close implements kernel.Handle. A lock ends with its handle.
+func (h *volumeHandle) Close() error {
+	return h.node.closing(h.object, func() error {
+		h.close()
+		return nil
+	})
+}
+
+func (h *volumeHandle) close() {
+	opens := h.disk.open[h.id]
+	if h.closed || opens == nil {
+		return
+	}
+	h.closed = true
+	if opens.locked == h {
+		opens.locked = nil
+	}
+	if opens.count--; opens.count == 0 {
+		delete(h.disk.open, h.id)
+	}
+}
+
+// volume returns the handle's volume as it is now.
+func (h *volumeHandle) volume() (*volume, error) {
+	v, ok := h.disk.volume(h.id)
+	if !ok {
+		return nil, errVolumeGone
+	}
+	return v, nil
+}
+
+// DeviceIoControl implements kernel.Handle with the volume's and the file system's control codes.
+func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		v, err := h.volume()
+		if err != nil {
+			return 0, err
+		}
+		if code != win32.IOCTL_VOLUME_ONLINE && h.node.state.Switches.OfflineVolumesRefuseAll && v.offline() {
+			return 0, win32.ERROR_NOT_READY
+		}
+		switch code {
+		case win32.IOCTL_VOLUME_IS_OFFLINE:
+			if !v.offline() {
+				return 0, win32.ERROR_GEN_FAILURE // the page: STATUS_UNSUCCESSFUL
+			}
+			return 0, nil
+		case win32.IOCTL_VOLUME_ONLINE:
+			h.node.online[h.id] = true
+			return 0, nil
+		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
+			return v.extents(out)
+		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
+			return put(out, win32.StorageDeviceNumber{
+				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
+			}.Bytes())
+		}
+		if v.offline() {
+			return 0, win32.ERROR_NOT_READY
+		}
+		switch code {
+		case win32.IOCTL_DISK_GET_LENGTH_INFO:
+			return put(out, win32.LengthInformation{Length: v.knownLength()}.Bytes())
+		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
+			return h.ntfsData(v, out)
+		case win32.FSCTL_IS_VOLUME_MOUNTED:
+			return 0, v.mounted()
+		case win32.FSCTL_LOCK_VOLUME:
+			return 0, h.lock(v)
+		case win32.FSCTL_UNLOCK_VOLUME:
+			return 0, h.unlock()
+		case win32.FSCTL_DISMOUNT_VOLUME:
+			h.node.dismount(h.id)
+			return 0, nil
+		case win32.FSCTL_EXTEND_VOLUME:
+			return 0, v.extend(in)
+		case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
+			return h.disk.query(code, in, out)
+		}
+		return 0, win32.ERROR_INVALID_FUNCTION
+	})
+}
+
+// extents returns only the count if the extent does not fit.
+func (v *volume) extents(out []byte) (int, error) {
+	b := deviceside.VolumeDiskExtents(
+		win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}})
+	const header = 8
+	if len(out) < header {
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	if len(out) < len(b) {
+		return copy(out, b[:header]), win32.ERROR_MORE_DATA
+	}
+	return copy(out, b), nil
+}
+
+func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
+	if err := v.mounted(); err != nil {
+		return 0, err
+	}
+	if v.boot.fileSystem != "NTFS" {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	_, free, err := h.node.space(v, h)
+	if err != nil {
+		return 0, err
+	}
+	return put(out, win32.NTFSVolumeData{
+		SerialNumber: int64(v.boot.serial), NumberSectors: int64(v.boot.sectors),
+		TotalClusters: int64(v.boot.clusters()), FreeClusters: int64(free / uint64(v.boot.clusterBytes)),
+		BytesPerSector: v.boot.bytesPerSector, BytesPerCluster: v.boot.clusterBytes,
+		BytesPerFileRecordSegment: max(1024, v.boot.bytesPerSector), MftStartLCN: int64(v.boot.mftCluster), Mft2StartLCN: 2,
+	}.Bytes())
+}
+
+// lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows
+// itself.
+func (h *volumeHandle) lock(v *volume) error {
+	opens := h.opens()
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(v) ||
+		v.disk.record.System || h.node.pages(v) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	opens.locked = h // from here on no file can be opened
+	return nil
+}
+
+func (h *volumeHandle) unlock() error {
+	opens := h.opens()
+	if opens.locked != h {
+		return win32.ERROR_NOT_LOCKED
+	}
+	opens.locked = nil
+	return nil
+}
+
+// ReadAt implements kernel.Handle: the partition's bytes.
+func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
+	return h.read(p, offset, func() (span, error) {
+		v, err := h.volume()
+		if err != nil {
+			return span{}, err
+		}
+		if v.offline() {
+			return span{}, win32.ERROR_NOT_READY
+		}
+		return span{v.disk, v.offset, v.length}, nil
+	})
+}
+
+// Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
+// the node's own writes are there already. Later writes to open files may be lost.
+func (h *volumeHandle) Flush() error {
+	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
+		v, err := h.volume()
+		switch {
+		case err != nil:
+			return 0, err
+		case h.access&writeAccess == 0:
+			return 0, win32.ERROR_ACCESS_DENIED
+		case v.offline():
+			return 0, win32.ERROR_NOT_READY
+		case v.readOnly():
+			return 0, win32.ERROR_WRITE_PROTECT
+		}
+		return 0, h.node.keepWritten(v)
+	})
+	return err
+}

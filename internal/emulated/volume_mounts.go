@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+)
+
+// SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
+// ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
+func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
+	return n.call("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
+}
+
+func (n *Node) setMountPoint(path, name string) error {
+	p, err := mountPoint(path)
+	if err != nil {
+		return err
+	}
+	id, ok := parseVolumeName(name)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	v, err := n.volumeWith(id)
+	if err != nil {
+		return err
+	}
+	if v.mounted() == nil { // the host has the directory of what is mounted
+		if _, err := n.mount(content{id: v.id, path: v.disk.image.files(v.id)}); err != nil {
+			return err
+		}
+	}
+	if len(p.names) == 0 {
+		return n.setLetter(p, id)
+	}
+	const onShare = win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
+	if p.unc {
+		return onShare
+	}
+	h, err := n.openToChange(p, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	if h.content.isShare() {
+		return onShare
+	}
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	e, err := h.changingReparse()
+	if err != nil {
+		return err
+	}
+	if e.tag != 0 {
+		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	if err := checkEmpty(h.self); err != nil {
+		return err
+	}
+	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
+	// record would never be found.
+	record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
+	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
+		return err
+	}
+	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
+	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
+	err = n.host.setReparse(h.self, r, 0)
+	if err != nil {
+		err = errors.Join(err, h.forgetMount())
+	}
+	return err
+}
+
+// dropMount removes the record of the place, whatever its volume.
+func (s *state) dropMount(at mountState) {
+	s.Mounts = slices.DeleteFunc(s.Mounts, at.samePlace)
+}
+
+func (s *state) hasMount(at mountState) bool { return slices.ContainsFunc(s.Mounts, at.samePlace) }
+
+func (m mountState) samePlace(o mountState) bool {
+	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, sameName)
+}
+
+func (n *Node) setLetter(p ntPath, id guid.GUID) error {
+	if p.letter == 0 {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	letter := string(rune(p.letter))
+	if n.state.letter(letter) != nil {
+		return win32.ERROR_DIR_NOT_EMPTY
+	}
+	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
+}
+
+// DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is
+// not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
+func (n *Node) DeleteVolumeMountPoint(path string) error {
+	return n.call("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
+}
+
+func (n *Node) deleteMountPoint(path string) error {
+	p, err := mountPoint(path)
+	if err != nil {
+		return err
+	}
+	if len(p.names) == 0 {
+		return n.deleteLetter(p)
+	}
+	h, err := n.openToChange(p, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	id, err := h.mountedVolume()
+	if err != nil {
+		return err
+	}
+	if _, err := n.volumeWith(id); err != nil {
+		return err
+	}
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	if _, err := h.changingReparse(); err != nil {
+		return err
+	}
+	if err := n.host.clearReparse(h.self); err != nil {
+		return err
+	}
+	return h.forgetMount()
+}
+
+// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back.
+func (h *fileHandle) mountGone(was entry) error {
+	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
+		return nil
+	}
+	return h.forgetMount()
+}
+
+// forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
+func (h *fileHandle) forgetMount() error {
+	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
+	if !h.content.node.state.hasMount(record) {
+		return nil
+	}
+	return h.content.node.follow(func(s *state) { s.dropMount(record) })
+}
+
+func (n *Node) deleteLetter(p ntPath) error {
+	v, err := n.volumeOf(p)
+	switch {
+	case err != nil:
+		return win32.ERROR_FILE_NOT_FOUND
+	case p.letter == 0:
+		return win32.ERROR_INVALID_PARAMETER
+	case v.disk.record.System:
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return n.update(func(s *state) {
+		s.Letters = slices.DeleteFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.letter)) })
+	})
+}
+
+// VolumeNames implements kernel.Volumes.
+func (n *Node) VolumeNames() ([]string, error) {
+	return called(n, "FindFirstVolumeW", "", func() (names []string, err error) {
+		for _, v := range n.volumeList() {
+			names = append(names, v.name())
+		}
+		return names, nil
+	})
+}
+
+// VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
+func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
+	return called(n, "GetVolumePathNamesForVolumeNameW", volumeName, func() ([]string, error) {
+		id, ok := parseVolumeName(volumeName)
+		if !ok {
+			return nil, win32.ERROR_INVALID_NAME
+		}
+		_, err := n.volumeWith(id)
+		return n.state.pathNames(id, nil), err
+	})
+}
+
+// pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point
+// is a name of the volume that it lies on plus its path there. Visited ends the search where volumes are mounted in a
+// circle.
+func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
+	if slices.Contains(visited, id) {
+		return nil
+	}
+	visited = append(slices.Clone(visited), id)
+	var names []string
+	for _, l := range s.Letters {
+		if l.Volume == id {
+			names = append(names, l.Letter+`:\`)
+		}
+	}
+	for _, m := range s.Mounts {
+		if m.Volume != id {
+			continue
+		}
+		for _, host := range s.pathNames(m.Host, visited) {
+			names = append(names, host+strings.Join(m.Path, `\`)+`\`)
+		}
+	}
+	return names
+}
+
+// mountPoint parses the path of a mount point, which must end in a separator.
+func mountPoint(path string) (ntPath, error) {
+	if !strings.HasSuffix(path, `\`) {
+		return ntPath{}, win32.ERROR_INVALID_NAME
+	}
+	return parseWin32(path)
+}
+
+// VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
+// ERROR_INVALID_PARAMETER, a volume that is gone ERROR_FILE_NOT_FOUND.
+func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
+	return called(n, "GetVolumeNameForVolumeMountPointW", path, func() (string, error) { return n.volumeNameFor(path) })
+}
+
+func (n *Node) volumeNameFor(path string) (string, error) {
+	p, err := mountPoint(path)
+	if err != nil {
+		return "", err
+	}
+	if len(p.names) == 0 {
+		v, err := n.volumeOf(p)
+		if err != nil {
+			return "", err
+		}
+		return v.name(), nil
+	}
+	id, err := n.mountedAt(p, path)
+	if err != nil {
+		return "", err
+	}
+	_, err = n.volumeWith(id)
+	return volumeName(id), err
+}
+
+const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
+
+// openToChange opens a directory as the functions do that make and remove mount points.
+func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
+	access, share := uint32(win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES), uint32(shareAll)
+	if n.state.Switches.MountPointCallsDelete {
+		access |= win32.DELETE
+	}
+	if !n.state.Switches.MountPointCallsShareDelete {
+		share &^= win32.FILE_SHARE_DELETE
+	}
+	return n.openMountPoint(p, path, access, share)
+}
+
+// openMountPoint opens a directory or reparse point, but not the reparse point's target.
+func (n *Node) openMountPoint(p ntPath, path string, access, share uint32) (*fileHandle, error) {
+	at, err := n.resolve(p, false)
+	if err != nil {
+		return nil, err
+	}
+	return at.open(path, kernel.OpenOptions{
+		Access: access, Share: share,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
+	})
+}
+
+// mountedAt returns the volume that is mounted at a directory.
+func (n *Node) mountedAt(p ntPath, path string) (guid.GUID, error) {
+	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	return h.mountedVolume()
+}
+
+// mountedVolume returns the volume that is mounted at an open directory.
+func (h *fileHandle) mountedVolume() (guid.GUID, error) {
+	e, err := h.entry()
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	if e.tag == 0 {
+		return guid.GUID{}, win32.ERROR_NOT_A_REPARSE_POINT
+	}
+	r, err := e.reparse()
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	p, err := parseSubstitute(r.SubstituteName)
+	if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.volume == (guid.GUID{}) || len(p.names) > 0 {
+		return guid.GUID{}, win32.ERROR_INVALID_PARAMETER
+	}
+	return p.volume, nil
+}
+
+// isStale reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
+// a directory on a volume that is absent, nor when the host cannot open it.
+func (n *Node) isStale(m mountState) bool {
+	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
+		return false
+	}
+	id, err := n.mountedAt(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`))
+	if err != nil {
+		return isNoMountPoint(err)
+	}
+	return id != m.Volume
+}
+
+// isNoMountPoint reports whether an error of looking for a mount point means that there is none.
+func isNoMountPoint(err error) bool {
+	switch code(err) {
+	case win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_NOT_A_REPARSE_POINT,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE:
+		return true
+	}
+	return false
+}
+
+// repairMounts drops stale records, as Windows' mount manager does when it starts. It makes records and directories
+// agree after a death between their changes.
+func (n *Node) repairMounts() error {
+	stale := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isStale(m) })
+	if len(stale) == 0 {
+		return nil
+	}
+	return n.update(func(s *state) {
+		for _, m := range stale {
+			s.dropMount(m)
+		}
+	})
+}
+
+// mountManager is the open mount manager as a device.
+type mountManager struct{ device }
+
+func (h *mountManager) DeviceIoControl(code uint32, in, _ []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		if code != win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED {
+			return 0, win32.ERROR_INVALID_FUNCTION
+		}
+		gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
+		if err != nil {
+			return 0, err
+		}
+		return 0, h.node.forgetMountAt(gone.Path)
+	})
+}
+
+// forgetMountAt drops the record of a mount point that its remover tells the mount manager of.
+func (n *Node) forgetMountAt(path string) error {
+	rest, ok := strings.CutPrefix(path, `\DosDevices\`)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	p, err := parseObject(rest)
+	if err != nil {
+		return err
+	}
+	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	return h.forgetMount()
+}
