@@ -187,8 +187,9 @@ func (d *Disk) GetDiskStats(ctx context.Context, request *GetDiskStatsRequest) (
 
 // SetDiskState brings a disk online or takes it offline; if it is in that
 // state already, nothing is done. Bringing it online also makes it writable,
-// and returns only when its volumes can be listed. Taking it offline needs no
-// volume to be mounted, and does not wait for open files.
+// and returns only when its volumes can be listed. Taking it offline
+// flushes its volumes first, also those in use, and does not wait for open
+// files.
 //
 // A disk that becomes writable while it is online and mounted is mounted anew by
 // Windows: files that are open on it may be lost.

@@ -175,9 +175,9 @@ func (f *Filesystem) Rmdir(ctx context.Context, request *RmdirRequest) (*RmdirRe
 // missing path is NOT_FOUND; a working directory itself is
 // FAILED_PRECONDITION.
 //
-// A path that is a link or a mount point itself is LINK_REFUSED. A program with
-// rights on the directory above can put one in the place of a directory, and
-// the call would empty what it leads to. So a volume is emptied through a
+// A path that is a link or a mount point itself is FAILED_PRECONDITION, with
+// the reason LINK_REFUSED. A program with rights on the directory above can put
+// one in the place of a directory, and the call would empty what it leads to. So a volume is emptied through a
 // directory in it, or by FormatVolume of an agent with -erase-on-format.
 func (f *Filesystem) RmdirContents(ctx context.Context, request *RmdirContentsRequest) (*RmdirContentsResponse, error) {
 	host, err := f.within(ctx, "RmdirContents", request.Path)

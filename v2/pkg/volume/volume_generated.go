@@ -62,7 +62,7 @@ type ListVolumesOnDiskRequest struct {
 
 // ListVolumesOnDiskResponse holds the volumes that were found.
 type ListVolumesOnDiskResponse struct {
-	// Ids of the volumes; at least one, data volumes first.
+	// Ids of the volumes, data volumes first.
 	VolumeIDs []string
 }
 

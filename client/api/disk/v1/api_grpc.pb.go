@@ -61,7 +61,9 @@ type DiskClient interface {
 	//
 	// A disk without partitions that is not blank fails with FAILED_PRECONDITION
 	// and the error says what was found on it. Blank means that there is no
-	// partition table and that the first and the last MiB hold only zeros.
+	// partition table and that what is read holds only zeros: 4 MiB at either end,
+	// the places of file systems' second copies, and 64 samples of 64 KiB over the
+	// whole disk. A large disk with a few old raw files can be taken for blank.
 	PartitionDisk(ctx context.Context, in *PartitionDiskRequest, opts ...grpc.CallOption) (*PartitionDiskResponse, error)
 	// Rescan makes Windows look for disks that came or went and for disks that
 	// changed size. It returns when the result is visible to the other methods. A
@@ -77,8 +79,9 @@ type DiskClient interface {
 	GetDiskStats(ctx context.Context, in *GetDiskStatsRequest, opts ...grpc.CallOption) (*GetDiskStatsResponse, error)
 	// SetDiskState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
-	// and returns only when its volumes can be listed. Taking it offline needs no
-	// volume to be mounted, and does not wait for open files.
+	// and returns only when its volumes can be listed. Taking it offline
+	// flushes its volumes first, also those in use, and does not wait for open
+	// files.
 	//
 	// A disk that becomes writable while it is online and mounted is mounted anew by
 	// Windows: files that are open on it may be lost.
@@ -199,7 +202,9 @@ type DiskServer interface {
 	//
 	// A disk without partitions that is not blank fails with FAILED_PRECONDITION
 	// and the error says what was found on it. Blank means that there is no
-	// partition table and that the first and the last MiB hold only zeros.
+	// partition table and that what is read holds only zeros: 4 MiB at either end,
+	// the places of file systems' second copies, and 64 samples of 64 KiB over the
+	// whole disk. A large disk with a few old raw files can be taken for blank.
 	PartitionDisk(context.Context, *PartitionDiskRequest) (*PartitionDiskResponse, error)
 	// Rescan makes Windows look for disks that came or went and for disks that
 	// changed size. It returns when the result is visible to the other methods. A
@@ -215,8 +220,9 @@ type DiskServer interface {
 	GetDiskStats(context.Context, *GetDiskStatsRequest) (*GetDiskStatsResponse, error)
 	// SetDiskState brings a disk online or takes it offline; if it is in that
 	// state already, nothing is done. Bringing it online also makes it writable,
-	// and returns only when its volumes can be listed. Taking it offline needs no
-	// volume to be mounted, and does not wait for open files.
+	// and returns only when its volumes can be listed. Taking it offline
+	// flushes its volumes first, also those in use, and does not wait for open
+	// files.
 	//
 	// A disk that becomes writable while it is online and mounted is mounted anew by
 	// Windows: files that are open on it may be lost.

@@ -70,9 +70,9 @@ type FilesystemClient interface {
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
 	//
-	// A path that is a link or a mount point itself is LINK_REFUSED. A program with
-	// rights on the directory above can put one in the place of a directory, and
-	// the call would empty what it leads to. So a volume is emptied through a
+	// A path that is a link or a mount point itself is FAILED_PRECONDITION, with
+	// the reason LINK_REFUSED. A program with rights on the directory above can put
+	// one in the place of a directory, and the call would empty what it leads to. So a volume is emptied through a
 	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(ctx context.Context, in *RmdirContentsRequest, opts ...grpc.CallOption) (*RmdirContentsResponse, error)
 	// CreateSymlink makes a directory link at target_path that points to
@@ -199,9 +199,9 @@ type FilesystemServer interface {
 	// missing path is NOT_FOUND; a working directory itself is
 	// FAILED_PRECONDITION.
 	//
-	// A path that is a link or a mount point itself is LINK_REFUSED. A program with
-	// rights on the directory above can put one in the place of a directory, and
-	// the call would empty what it leads to. So a volume is emptied through a
+	// A path that is a link or a mount point itself is FAILED_PRECONDITION, with
+	// the reason LINK_REFUSED. A program with rights on the directory above can put
+	// one in the place of a directory, and the call would empty what it leads to. So a volume is emptied through a
 	// directory in it, or by FormatVolume of an agent with -erase-on-format.
 	RmdirContents(context.Context, *RmdirContentsRequest) (*RmdirContentsResponse, error)
 	// CreateSymlink makes a directory link at target_path that points to

@@ -77,9 +77,9 @@ type IscsiClient interface {
 	// success, whatever credentials come. The connection lasts until
 	// DisconnectTarget or a reboot.
 	//
-	// The logical units arrive as disks that are offline and read-only, at once
-	// or a few seconds later; v1.Disk.PartitionDisk and v1.Disk.SetDiskState
-	// bring them online and make them writable.
+	// The logical units arrive as disks, at once or a few seconds later. A disk
+	// that is new to the node is offline and read-only; v1.Disk.PartitionDisk and
+	// v1.Disk.SetDiskState bring it online and make it writable.
 	//
 	// A target that no discovery has found is NOT_FOUND. A target that wants CHAP
 	// and gets none, that refuses the name or the secret, or that does not prove
@@ -231,9 +231,9 @@ type IscsiServer interface {
 	// success, whatever credentials come. The connection lasts until
 	// DisconnectTarget or a reboot.
 	//
-	// The logical units arrive as disks that are offline and read-only, at once
-	// or a few seconds later; v1.Disk.PartitionDisk and v1.Disk.SetDiskState
-	// bring them online and make them writable.
+	// The logical units arrive as disks, at once or a few seconds later. A disk
+	// that is new to the node is offline and read-only; v1.Disk.PartitionDisk and
+	// v1.Disk.SetDiskState bring it online and make it writable.
 	//
 	// A target that no discovery has found is NOT_FOUND. A target that wants CHAP
 	// and gets none, that refuses the name or the secret, or that does not prove

@@ -59,7 +59,7 @@ type SmbClient interface {
 	// same link already there is success.
 	//
 	// The share must be one of a file server: an administrative share such as C$,
-	// a pipe, WebDAV, and this machine as localhost or a loopback address are
+	// a pipe, WebDAV, and this machine, whatever its name, are
 	// INVALID_ARGUMENT.
 	//
 	// Nothing is mapped if local_path can't be used: it follows the rules of
@@ -150,7 +150,7 @@ type SmbServer interface {
 	// same link already there is success.
 	//
 	// The share must be one of a file server: an administrative share such as C$,
-	// a pipe, WebDAV, and this machine as localhost or a loopback address are
+	// a pipe, WebDAV, and this machine, whatever its name, are
 	// INVALID_ARGUMENT.
 	//
 	// Nothing is mapped if local_path can't be used: it follows the rules of

@@ -72,7 +72,7 @@ func (x *ListVolumesOnDiskRequest) GetDiskId() string {
 // ListVolumesOnDiskResponse holds the volumes that were found.
 type ListVolumesOnDiskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Ids of the volumes; at least one, data volumes first.
+	// Ids of the volumes, data volumes first.
 	VolumeIds     []string `protobuf:"bytes,1,rep,name=volume_ids,json=volumeIds,proto3" json:"volume_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

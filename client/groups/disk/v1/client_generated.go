@@ -68,7 +68,9 @@ func (w *Client) ListDiskLocations(context context.Context, request *v1.ListDisk
 //
 // A disk without partitions that is not blank fails with FAILED_PRECONDITION
 // and the error says what was found on it. Blank means that there is no
-// partition table and that the first and the last MiB hold only zeros.
+// partition table and that what is read holds only zeros: 4 MiB at either end,
+// the places of file systems' second copies, and 64 samples of 64 KiB over the
+// whole disk. A large disk with a few old raw files can be taken for blank.
 func (w *Client) PartitionDisk(context context.Context, request *v1.PartitionDiskRequest, opts ...grpc.CallOption) (*v1.PartitionDiskResponse, error) {
 	return w.stub.PartitionDisk(context, request, opts...)
 }
@@ -96,8 +98,9 @@ func (w *Client) GetDiskStats(context context.Context, request *v1.GetDiskStatsR
 
 // SetDiskState brings a disk online or takes it offline; if it is in that
 // state already, nothing is done. Bringing it online also makes it writable,
-// and returns only when its volumes can be listed. Taking it offline needs no
-// volume to be mounted, and does not wait for open files.
+// and returns only when its volumes can be listed. Taking it offline
+// flushes its volumes first, also those in use, and does not wait for open
+// files.
 //
 // A disk that becomes writable while it is online and mounted is mounted anew by
 // Windows: files that are open on it may be lost.

@@ -79,9 +79,9 @@ func (w *Client) Rmdir(context context.Context, request *v2alpha1.RmdirRequest, 
 // missing path is NOT_FOUND; a working directory itself is
 // FAILED_PRECONDITION.
 //
-// A path that is a link or a mount point itself is LINK_REFUSED. A program with
-// rights on the directory above can put one in the place of a directory, and
-// the call would empty what it leads to. So a volume is emptied through a
+// A path that is a link or a mount point itself is FAILED_PRECONDITION, with
+// the reason LINK_REFUSED. A program with rights on the directory above can put
+// one in the place of a directory, and the call would empty what it leads to. So a volume is emptied through a
 // directory in it, or by FormatVolume of an agent with -erase-on-format.
 func (w *Client) RmdirContents(context context.Context, request *v2alpha1.RmdirContentsRequest, opts ...grpc.CallOption) (*v2alpha1.RmdirContentsResponse, error) {
 	return w.stub.RmdirContents(context, request, opts...)

@@ -63,7 +63,7 @@ func (w *Client) Close() error {
 // same link already there is success.
 //
 // The share must be one of a file server: an administrative share such as C$,
-// a pipe, WebDAV, and this machine as localhost or a loopback address are
+// a pipe, WebDAV, and this machine, whatever its name, are
 // INVALID_ARGUMENT.
 //
 // Nothing is mapped if local_path can't be used: it follows the rules of

@@ -93,7 +93,9 @@ func call[Q, R any](d DiskAPI, method func(diskv1.DiskClient, context.Context, *
 //
 // A disk without partitions that is not blank fails with FAILED_PRECONDITION
 // and the error says what was found on it. Blank means that there is no
-// partition table and that the first and the last MiB hold only zeros.
+// partition table and that what is read holds only zeros: 4 MiB at either end,
+// the places of file systems' second copies, and 64 samples of 64 KiB over the
+// whole disk. A large disk with a few old raw files can be taken for blank.
 func (d DiskAPI) PartitionDisk(diskNumber uint32) (err error) {
 	_, err = call(d, diskv1.DiskClient.PartitionDisk, &diskv1.PartitionDiskRequest{DiskNumber: diskNumber})
 	return err
@@ -117,8 +119,9 @@ func (d DiskAPI) GetDiskStats(diskNumber uint32) (totalBytes int64, err error) {
 
 // SetDiskState brings a disk online or takes it offline; if it is in that
 // state already, nothing is done. Bringing it online also makes it writable,
-// and returns only when its volumes can be listed. Taking it offline needs no
-// volume to be mounted, and does not wait for open files.
+// and returns only when its volumes can be listed. Taking it offline
+// flushes its volumes first, also those in use, and does not wait for open
+// files.
 //
 // A disk that becomes writable while it is online and mounted is mounted anew by
 // Windows: files that are open on it may be lost.

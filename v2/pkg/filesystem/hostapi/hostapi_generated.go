@@ -87,9 +87,9 @@ func (f FilesystemAPI) Rmdir(path string, force bool) (err error) {
 // missing path is NOT_FOUND; a working directory itself is
 // FAILED_PRECONDITION.
 //
-// A path that is a link or a mount point itself is LINK_REFUSED. A program with
-// rights on the directory above can put one in the place of a directory, and
-// the call would empty what it leads to. So a volume is emptied through a
+// A path that is a link or a mount point itself is FAILED_PRECONDITION, with
+// the reason LINK_REFUSED. A program with rights on the directory above can put
+// one in the place of a directory, and the call would empty what it leads to. So a volume is emptied through a
 // directory in it, or by FormatVolume of an agent with -erase-on-format.
 func (f FilesystemAPI) RmdirContents(path string) (err error) {
 	_, err = call(f, filesystemv2alpha1.FilesystemClient.RmdirContents, &filesystemv2alpha1.RmdirContentsRequest{Path: path})
