@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the commands, starts an agent on an emulated Windows node, shows one volume's life on it, and then leaves the
-# agent running until Ctrl-C. With ONCE=1, or without a terminal, it stops the agent and exits instead.
+# agent running until Ctrl-C. With ONCE=1, or in a pipe, it stops the agent and exits instead.
 #   STATE_DIR   where the node lives; default: state in this repository. The next run finds the same node there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,12 @@ build() {
 	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o bin/ "$@"
 }
 
+if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ] || ! [ -t 1 ]; then
+	serve='' last='The agent stops.'
+else
+	serve=1 last='The agent goes on serving, for you to try.'
+fi
+
 cat <<TEXT
 Compiling; the first time takes about a minute, later a second. Then:
 
@@ -25,7 +31,7 @@ Compiling; the first time takes about a minute, later a second. Then:
   2. A program plays a CSI driver. It finds a new disk, partitions, formats and mounts it, links it into a pod's
      directory and writes a file; the cloud makes the disk larger, and the volume grows; then everything is undone. Each
      step shows the call that a driver makes, and three times you see the node's disks.
-  3. The agent goes on serving, for you to try.
+  3. $last
 
 TEXT
 if [ -t 2 ]; then
@@ -62,7 +68,7 @@ finish() {
 	exit "$code"
 }
 
-if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ]; then
+if [ -z "$serve" ]; then
 	finish
 fi
 trap 'echo; finish' INT TERM

@@ -23,7 +23,7 @@ func pack(names [3]string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755) //nolint:gosec // a program for everybody
+	file, err := os.OpenFile(out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755) //nolint:gosec // a program for everyone
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func parts() []part {
 	}
 	const makes = "It makes VHDX disks, directories below C:\\var\\lib\\kubelet, shares with users of its own, services " +
 		"that do nothing, and, where the iSCSI target server is installed and has no targets, a target; the server is " +
-		"restarted for it. An iSCSI initiator that nobody uses gets portals and sessions and, with -chap, a secret for " +
+		"restarted for it. An iSCSI initiator that no one uses gets portals and sessions and, with -chap, a secret for " +
 		"mutual CHAP in place of one that was set in advance. It takes all of them away again."
 	return []part{
 		{

@@ -88,3 +88,25 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 }
+
+// TestDriversDockerfile: the example driver's image has the program that it starts, and a user whom the pipes admit.
+func TestDriversDockerfile(t *testing.T) {
+	var copied, entry []string
+	user := ""
+	for _, command := range dockerfile(t, "examples/csi-driver/Dockerfile") {
+		switch command := command.(type) {
+		case *instructions.CopyCommand:
+			copied = append(copied, command.SourcePaths...)
+		case *instructions.UserCommand:
+			user = command.User
+		case *instructions.EntrypointCommand:
+			entry = command.CmdLine
+		}
+	}
+	if len(copied) != 1 || len(entry) != 1 || entry[0] != "/"+copied[0] {
+		t.Errorf("the image has %q and starts %q", copied, entry)
+	}
+	if user != "ContainerAdministrator" {
+		t.Errorf("it runs as %q, whom the agent's pipes refuse", user)
+	}
+}
