@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,9 +23,9 @@ const retries = 3
 // sampled is which of the points of Interrupt go test -short tries: every seventh.
 const sampled = 7
 
-// Interrupt tests that an operation of a driver can be interrupted anywhere: it runs it once, notes each API call and
-// each Windows function that was called for it, and then, for each of these calls, puts the node back, interrupts the
-// operation there and repeats it until it succeeds. It interrupts
+// Interrupt tests that an operation of a driver can be interrupted: it runs it once, notes each API call and each Windows
+// function that changed the node for it, and then, for each of these calls, puts the node back, interrupts the operation
+// there and repeats it until it succeeds. It interrupts
 //
 //   - before the call takes effect: the call fails,
 //   - after it took effect: the call fails, or the connection is cut,
@@ -31,7 +33,7 @@ const sampled = 7
 //
 // A repetition must succeed, and leave the same mount points, mappings, sessions and links below KubeletDir as the
 // operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the kind; go
-// test -short tries every seventh.
+// test -short tries every seventh. A stage and a publish take half a minute on two processors.
 //
 // The function setup starts the node, as it is before the operation. The operation is called from a goroutine of its
 // own, so it returns errors and does not end the test; it makes all its calls before it returns. The clients of the
@@ -48,12 +50,25 @@ const sampled = 7
 //	}
 func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
+	interruptAt(t, point.changes, setup, operation)
+}
+
+// InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look, which tests the
+// agent more than the driver: a stage takes ten minutes.
+func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx context.Context, n *Node) error) {
+	t.Helper()
+	interruptAt(t, func(point) bool { return true }, setup, operation)
+}
+
+func interruptAt(t *testing.T, wanted func(point) bool, setup func(t testing.TB) *Node,
+	operation func(ctx context.Context, n *Node) error) {
+	t.Helper()
 	n := setup(t)
 	before, after := n.Save(), n.Newest()
 	if err := operation(t.Context(), n); err != nil {
 		t.Fatalf("the operation fails without any interruption: %v", err)
 	}
-	points := pointsOf(n.Find(Query{After: after}))
+	points := slices.DeleteFunc(pointsOf(n.Find(Query{After: after})), func(p point) bool { return !wanted(p) })
 	if len(points) == 0 {
 		t.Fatal("the operation calls nothing that could be interrupted")
 	}
@@ -86,7 +101,18 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 // A point is one call of an operation.
 type point struct {
 	calls  Calls
-	number int // of the calls like it, from 1
+	number int  // of the calls like it, from 1
+	makes  bool // a directory that may be missing
+}
+
+// changing are the names of functions and control codes that change a node.
+var changing = regexp.MustCompile(
+	`^(Set|Delete|Create|Remove|Add|Login|Logout|Format|Resize|Online|Start|Stop|Rename)|_(SET|CREATE|DELETE|GROW|EXTEND|DISMOUNT)_`)
+
+// changes reports whether a call is one of the driver, or changes the node.
+func (p point) changes() bool {
+	return p.calls.Method != "" || p.makes || changing.MatchString(p.calls.Function) ||
+		changing.MatchString(p.calls.ControlCode)
 }
 
 func (p point) name() string {
@@ -113,12 +139,13 @@ func pointsOf(entries []*admin.JournalEntry) (points []point) {
 		if !ofDriver[e.GetRequestId()] {
 			continue
 		}
-		calls := Calls{Method: e.GetApi().GetMethod()}
+		calls, makes := Calls{Method: e.GetApi().GetMethod()}, false
 		if k := e.GetKernel(); k != nil {
 			calls = Calls{Function: k.GetFunction(), ControlCode: k.GetControlCode()}
+			makes = k.GetArguments() == "create"
 		}
 		numbers[calls]++
-		points = append(points, point{calls, numbers[calls]})
+		points = append(points, point{calls, numbers[calls], makes})
 	}
 	return points
 }

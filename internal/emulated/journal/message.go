@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -87,6 +88,10 @@ func (e *Entry) arguments() string {
 		return describeInput(e.Code, e.Input)
 	case len(e.Input) > 0:
 		return fmt.Sprintf("%x", e.Input)
+	case e.Function == "OpenFile" && len(e.Parameters) > 0:
+		if how, ok := e.Parameters[0].(kernel.OpenOptions); ok && how.Disposition != win32.FILE_OPEN {
+			return "create"
+		}
 	}
 	return e.Argument
 }
