@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A node plugin of the Container Storage Interface for Windows nodes, without any Go.
+"""Runs on Linux, with an emulated Windows node: a CSI node plugin without any Go. Python's gRPC opens no named pipes.
 
 Its volumes are disks and SMB shares. Each step of CSI is one call of the agent's group nodesteps, and the plugin keeps no
 state: it may end at any time.
