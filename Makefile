@@ -36,7 +36,8 @@ test: export GORACE ?= atexit_sleep_ms=50
 test: export CSI_PROXY_BIN = $(CURDIR)/bin
 test: setup-test commands ## all tests with the race detector; the long ones are sampled (make lint vets)
 	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
-		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES)))
+		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test,$(MODULES))) \
+		$$(go list ./test/... | grep -v -e /test/deploy)
 
 .PHONY: test-sanity
 test-sanity: setup-test commands ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
@@ -118,8 +119,7 @@ check-docs: setup-docs ## type what the documents show, in a clone of this repos
 
 .PHONY: check-deploy
 check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
-	@linter=$(call tool,golangci-lint); cd test/deploy && export GOWORK=off && \
-		$$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./... && go test -count=1 -timeout 20m ./...
+	GOWORK=off go -C test test -count=1 -timeout 20m ./deploy
 	@for script in deploy/*/build.sh .github/actions/*/*.sh; do bash -n $$script; done
 
 # Without inlining and debugging information four programs, of which each is hundreds of packages, compile a quarter sooner; the
