@@ -22,6 +22,7 @@ cd "$(dirname "$0")/.."
 	./test/windows \
 	./internal/agent/logfile \
 	./internal/agent/winservice \
+	./internal/emulated/machine \
 	./v2 \
 	./v2/pkg/disk/hostapi \
 	./examples/csi-driver \

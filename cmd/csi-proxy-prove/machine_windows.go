@@ -23,8 +23,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	tests "github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/proof"
-	machinetests "github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
 // inspectMachine finds out what this machine is and has. It changes nothing.
@@ -38,7 +38,7 @@ func inspectMachine(ctx context.Context, base string) (machine, error) {
 	m.lookAtPipes(ctx)
 	m.lookAtServices()
 	m.lookAtSettings()
-	if machinetests.RunsAsSystem() {
+	if tests.RunsAsSystem() {
 		m.note("account", "SYSTEM, and not an administrator's: what differs between them is tried as SYSTEM alone")
 	}
 	const domainController = 2 // VER_NT_DOMAIN_CONTROLLER

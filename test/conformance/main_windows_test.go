@@ -3,7 +3,6 @@
 package conformance
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -16,10 +15,5 @@ func TestMain(m *testing.M) {
 	if windows.ServedAsService() {
 		os.Exit(0)
 	}
-	code := testnode.Main(m)
-	if err := windows.RemoveAccount(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
+	os.Exit(testnode.Main(m))
 }

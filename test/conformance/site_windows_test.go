@@ -14,6 +14,7 @@ import (
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
@@ -22,7 +23,7 @@ import (
 type onWindows struct {
 	t     testing.TB
 	mu    sync.Mutex
-	disks map[uint32]*windows.VirtualDisk // by number
+	disks map[uint32]*machine.VirtualDisk // by number
 }
 
 // windowsSite has an agent on the machine's own pipes, so there can be only one at a time; see testnode.OnMachine.
@@ -33,7 +34,7 @@ func windowsSite(t testing.TB) site {
 		noError(t, windows.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)
-	return &onWindows{t: t, disks: map[uint32]*windows.VirtualDisk{}}
+	return &onWindows{t: t, disks: map[uint32]*machine.VirtualDisk{}}
 }
 
 // inProcess returns the way past the pipes, if the agent runs in this process.
@@ -66,7 +67,7 @@ func (*onWindows) hostPath(windowsPath string) (string, error) {
 func (s *onWindows) disk(t testing.TB) offeredDisk {
 	t.Helper()
 	const size = 20 * gib
-	d, err := windows.AttachVirtualDisk(t, size, 512)
+	d, err := machine.AttachVirtualDisk(t, size, 512)
 	noError(t, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +136,7 @@ func hasVolume(number uint32) (bool, error) {
 
 func (*onWindows) share(t testing.TB) offeredShare {
 	t.Helper()
-	s, err := windows.NewShare(t)
+	s, err := machine.NewShare(t, machine.ShareOptions{})
 	if missing := windows.Unavailable(""); errors.As(err, &missing) {
 		t.Skip(missing)
 	}

@@ -111,3 +111,15 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 		return windows.CloseServiceHandle(service)
 	})
 }
+
+// wide converts texts to the NUL-terminated form that Windows takes.
+func wide(texts ...string) (all []*uint16, err error) {
+	for _, text := range texts {
+		p, err := windows.UTF16PtrFromString(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

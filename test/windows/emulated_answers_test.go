@@ -34,10 +34,12 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 		Share: func(testing.TB) (Share, error) {
 			next := shares[0]
 			shares = append(shares[1:], next)
-			return Share{next, "csi", "csi-password"}, nil
+			return Share{Remote: next, User: "csi", Password: "csi-password"}, nil
 		},
-		Stranger: func(testing.TB) (Share, error) { return Share{`\\fs.emulated\other`, `AZURE\csi`, "csi-password"}, nil },
-		Drop:     func(s Share) error { return node.DropSMBSessions(strings.Split(s.Remote, `\`)[2]) },
+		Stranger: func(testing.TB) (Share, error) {
+			return Share{Remote: `\\fs.emulated\other`, User: `AZURE\csi`, Password: "csi-password"}, nil
+		},
+		Drop: func(s Share) error { return node.DropSMBSessions(strings.Split(s.Remote, `\`)[2]) },
 		Target: func(testing.TB) (Target, error) {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},

@@ -2,14 +2,13 @@
 
 package windows
 
+import "github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+
 // initiatorService is the service of the iSCSI initiator.
 const initiatorService = "MSiSCSI"
 
 // A Share is a share that the node can map.
-type Share struct {
-	Remote         string // \\server\share
-	User, Password string
-}
+type Share = machine.Share
 
 // A Target is an iSCSI target with one LUN.
 type Target struct {
@@ -20,9 +19,7 @@ type Target struct {
 }
 
 // GrownInPlace is how a disk grew that was there all the time.
-const GrownInPlace = "in place"
+const GrownInPlace = machine.GrownInPlace
 
 // Unavailable is the reason why something could not be tried on a machine.
-type Unavailable string
-
-func (n Unavailable) Error() string { return string(n) }
+type Unavailable = machine.Unavailable

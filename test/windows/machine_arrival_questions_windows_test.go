@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 func machineArrivalQuestions() []Question {
@@ -120,7 +121,7 @@ func askOfflineInUse(t testing.TB, s Subject) (any, error) {
 }
 
 func askOpenToWrite(t testing.TB, s Subject) (any, error) {
-	d, err := AttachVirtualDisk(t, gib, 0)
+	d, err := machine.AttachVirtualDisk(t, gib, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -137,15 +138,15 @@ func askOpenToWrite(t testing.TB, s Subject) (any, error) {
 }
 
 // openings returns how the attempts ended to open a disk that was attached: of equal results, the first.
-func openings(d *VirtualDisk) (attempts []string) {
+func openings(d *machine.VirtualDisk) (attempts []string) {
 	last := ""
-	for _, o := range d.openings {
-		err := o.err
+	for _, o := range d.Openings {
+		err := o.Err
 		if code := syscall.Errno(0); errors.As(err, &code) {
 			err = win32.Errno(code)
 		}
 		if result := verdict(err); result != last {
-			attempts, last = append(attempts, fmt.Sprintf("after %v: %s", o.after.Round(time.Millisecond), result)), result
+			attempts, last = append(attempts, fmt.Sprintf("after %v: %s", o.After.Round(time.Millisecond), result)), result
 		}
 	}
 	return attempts

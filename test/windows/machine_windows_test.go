@@ -13,6 +13,7 @@ import (
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -31,11 +32,11 @@ func machineSubject(t *testing.T) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Kernel: kernel.New(), Timeout: time.Minute, Share: NewShare, Stranger: NewStrangersShare, Drop: EndSessions,
+		Kernel: kernel.New(), Timeout: time.Minute, Share: newShare, Stranger: newStrangersShare, Drop: Share.EndSessions,
 		Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
-			return AttachVirtualDisk(t, bytes, sectorSize)
+			return machine.AttachVirtualDisk(t, bytes, sectorSize)
 		},
 	}
 }
@@ -62,7 +63,7 @@ func TestQuestions(t *testing.T) {
 // TestDisks attaches, grows and pulls a disk, on which all the other tests depend.
 func TestDisks(t *testing.T) {
 	onThisMachine(t)
-	d, err := AttachVirtualDisk(t, gib, 512)
+	d, err := machine.AttachVirtualDisk(t, gib, 512)
 	if err != nil {
 		t.Fatal(err)
 	}

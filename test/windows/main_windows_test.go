@@ -3,7 +3,6 @@
 package windows
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -15,10 +14,5 @@ func TestMain(m *testing.M) {
 	if ServedAsService() {
 		os.Exit(0)
 	}
-	code := testnode.Main(m)
-	if err := RemoveAccount(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
+	os.Exit(testnode.Main(m))
 }

@@ -185,32 +185,6 @@ func TestRegistryValuesAreRestored(t *testing.T) {
 	}
 }
 
-// Only the account with the comment goes.
-func TestAccountsAreKnownByTheirComment(t *testing.T) {
-	onlyWineOrThisMachine(t)
-	name, mark := randomName(), "of another program"
-	noted := mark
-	if testnode.OnWine() {
-		noted = "" // Wine forgets comments
-	}
-	err := provision(t, Entry{Kind: KindUser, Name: name, Mark: noted},
-		func(*Entry) error { return addUser(name, "Aa1!"+random(12), mark) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := Entry{Kind: KindUser, Name: name, Mark: "ours"}
-	var reason NotOurs
-	if err := removeUser(t.Context(), e); !errors.As(err, &reason) {
-		t.Errorf("got %v", err)
-	}
-	e.Mark = noted
-	for range 2 { // the second time there is none
-		if err := removeUser(t.Context(), e); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // The serial number is asked of WMI and equals the one that the agent reads.
 func TestBIOSSerial(t *testing.T) {
 	theirs, err := BIOSSerial()

@@ -14,6 +14,7 @@ import (
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -36,7 +37,7 @@ func TestPolicyOfAPipesClient(t *testing.T) {
 		"image: '" + filepath.Dir(program) + `\'`:           true,
 		"image: '" + program + ".exe'":                      false,
 		"image: 'C:\\Windows\\'":                            false,
-		"sid: S-1-5-18":                                     RunsAsSystem(),
+		"sid: S-1-5-18":                                     machine.RunsAsSystem(),
 		sid + ", elevated: " + map[bool]string{true: "false", false: "true"}[elevated()]: false,
 		"uid: 0": false,
 	} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // provision makes a thing until the test ends: it is noted, made and, in the end, removed and struck out. The function
@@ -155,7 +156,7 @@ func removeDiskFile(ctx context.Context, e Entry) error {
 		return nil
 	}
 	pulled := pull(ctx, e.Name)
-	if err := retry(ctx, func() error { return os.Remove(e.Name) }); err != nil {
+	if err := machine.Retry(ctx, func() error { return os.Remove(e.Name) }); err != nil {
 		return errors.Join(pulled, err)
 	}
 	return nil

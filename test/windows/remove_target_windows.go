@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // targetServerRuns reports whether the target server can be asked.
@@ -67,7 +68,7 @@ func removeTargetDisk(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := retry(ctx, func() error { return os.Remove(e.Name) }); !errors.Is(err, fs.ErrNotExist) {
+	if err := machine.Retry(ctx, func() error { return os.Remove(e.Name) }); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // removers returns how each kind of thing is removed.
@@ -21,9 +22,6 @@ func removers() map[Kind]remover {
 	return map[Kind]remover{
 		KindDirectory:     removeDirectory,
 		KindDiskFile:      removeDiskFile,
-		KindUser:          removeUser,
-		KindShare:         removeShare,
-		KindMapping:       removeMapping,
 		KindTarget:        removeTarget,
 		KindTargetDisk:    removeTargetDisk,
 		KindSession:       endSessions,
@@ -65,7 +63,7 @@ func identityOf(h windows.Handle, path string) (string, error) {
 // pull detaches a virtual disk, if it is attached. Of one that is not, detaching fails.
 func pull(ctx context.Context, path string) error {
 	var handle syscall.Handle
-	err := retry(ctx, func() (err error) {
+	err := machine.Retry(ctx, func() (err error) {
 		handle, err = vhd.OpenVirtualDisk(path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagNone)
 		return err
 	})

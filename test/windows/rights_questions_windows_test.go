@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 func rightsQuestions() []Question {
@@ -30,8 +31,8 @@ func rightsQuestions() []Question {
 
 func askEncryption(t testing.TB, s Subject) (any, error) {
 	answers := map[string]string{}
-	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": NewEncryptedShare,
-		"does not": NewShare} {
+	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": newEncryptedShare,
+		"does not": newShare} {
 		share, err := share(t)
 		if err != nil {
 			return answers, err
@@ -148,7 +149,7 @@ func mklinks(t testing.TB, target string) (links []madeLink) {
 	makers := map[string]func(command ...string) error{
 		"SYSTEM": func(command ...string) error { return AsSystem(t, command...) },
 	}
-	if !RunsAsSystem() {
+	if !machine.RunsAsSystem() {
 		makers["this user"] = func(command ...string) error {
 			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
 			if err != nil {

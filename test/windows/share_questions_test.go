@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 func shareQuestions() []Question {
@@ -31,7 +32,7 @@ func mapped(t testing.TB, s Subject, private bool) (Share, error) {
 	}
 	t.Cleanup(func() { _ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) })
 	err = s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
-	return share, logonRefused(err)
+	return share, machine.LogonRefused(err)
 }
 
 func askMappingFailures(t testing.TB, s Subject) (any, error) {
@@ -80,7 +81,7 @@ func askUnmapped(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := share.root()
+	root := root(share)
 	directory, err := openDirectory(s, nil, root)
 	if err != nil {
 		_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote)
@@ -108,7 +109,7 @@ func askUnmapped(t testing.TB, s Subject) (any, error) {
 }
 
 // root returns the path of a share's root for calls of files.
-func (s Share) root() string { return `\\?\UNC` + s.Remote[1:] + `\` }
+func root(s Share) string { return `\\?\UNC` + s.Remote[1:] + `\` }
 
 func askReconnected(t testing.TB, s Subject) (any, error) {
 	share, err := mapped(t, s, false)
@@ -128,7 +129,7 @@ func askReconnected(t testing.TB, s Subject) (any, error) {
 	}
 	open := func() {
 		answers = append(answers, "open: "+timed(func() error {
-			h, err := openDirectory(s, nil, share.root())
+			h, err := openDirectory(s, nil, root(share))
 			if err == nil {
 				_ = h.Close()
 			}

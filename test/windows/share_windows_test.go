@@ -3,38 +3,31 @@
 package windows
 
 import (
-	"strings"
 	"testing"
 
-	"golang.org/x/sys/windows"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
-// NewEncryptedShare makes a share that refuses clients which do not encrypt.
-func NewEncryptedShare(t testing.TB) (Share, error) {
+// newShare makes a share of the account of all shares.
+func newShare(t testing.TB) (Share, error) {
 	t.Helper()
-	return newSharedShare(t, winapitest.ShareEncryptData)
+	return machine.NewShare(t, machine.ShareOptions{})
 }
 
-// NewStrangersShare makes a share of an account of its own, until the test ends.
-func NewStrangersShare(t testing.TB) (Share, error) {
+// newEncryptedShare makes a share that refuses clients which do not encrypt.
+func newEncryptedShare(t testing.TB) (Share, error) {
 	t.Helper()
-	a := newAccount()
-	err := provision(t, Entry{Kind: KindUser, Name: a.name, Mark: a.mark}, func(*Entry) error { return a.add() })
+	return machine.NewShare(t, machine.ShareOptions{Encrypted: true})
+}
+
+// newStrangersShare makes a share of an account of its own.
+func newStrangersShare(t testing.TB) (Share, error) {
+	t.Helper()
+	a, err := machine.NewAccount(t)
 	if err != nil {
 		return Share{}, err
 	}
-	return newShare(t, a, 0)
-}
-
-// EndSessions ends the sessions of a share's account, as a server does that restarts. Its open files are closed.
-func EndSessions(s Share) error {
-	user, err := windows.UTF16PtrFromString(s.User[strings.LastIndex(s.User, `\`)+1:])
-	if err != nil {
-		return err
-	}
-	return netError("NetSessionDel", winapitest.NetSessionDel(nil, nil, user))
+	return machine.NewShare(t, machine.ShareOptions{Account: &a})
 }
 
 // SetAutomount sets whether the mount manager mounts new volumes, until the test ends.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -44,20 +43,4 @@ func hasNoForeignTargets(hosts []string) error {
 		}
 	}
 	return nil
-}
-
-// logonRefused returns an Unavailable if a policy of the machine refused a local account's logon from the network. Any
-// other error it returns as it is.
-// https://learn.microsoft.com/windows/win32/secauthz/account-rights-constants
-func logonRefused(err error) error {
-	const logonTypeNotGranted = win32.Errno(1385) // ERROR_LOGON_TYPE_NOT_GRANTED
-	switch {
-	case isCode(err, logonTypeNotGranted):
-		return Unavailable("local accounts may not log on to this machine from the network (ERROR_LOGON_TYPE_NOT_GRANTED): " +
-			`they have the user right "Deny access to this computer from the network" (SeDenyNetworkLogonRight), ` +
-			`or lack "Access this computer from the network" (SeNetworkLogonRight)`)
-	case isCode(err, win32.ERROR_ACCOUNT_RESTRICTION):
-		return Unavailable("a policy of this machine restricts local accounts (ERROR_ACCOUNT_RESTRICTION)")
-	}
-	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // Tests do not borrow things that the machine's owner uses or has switched off.
@@ -55,7 +56,7 @@ func TestLogonThatAPolicyRefuses(t *testing.T) {
 			}
 		}
 	}
-	if err := logonRefused(win32.ERROR_LOGON_FAILURE); err != win32.ERROR_LOGON_FAILURE { //nolint:errorlint // exactly this
+	if err := machine.LogonRefused(win32.ERROR_LOGON_FAILURE); err != win32.ERROR_LOGON_FAILURE { //nolint:errorlint // exactly this
 		t.Errorf("a wrong password: %v", err)
 	}
 }

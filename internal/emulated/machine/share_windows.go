@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package windows
+package machine
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,51 +14,50 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
-// NewShare shares a new directory until the test ends. All shares of a process have one account: Windows has one
-// session with a server, and refuses another account until some time after the last mapping.
-func NewShare(t testing.TB) (Share, error) {
-	t.Helper()
-	return newSharedShare(t, 0)
+// ShareOptions describe a share. The zero value is usable.
+type ShareOptions struct {
+	Name      string   // empty: a random one
+	Account   *Account // which may use it; nil: SharedAccount's
+	Encrypted bool     // it refuses clients that do not encrypt
 }
 
-func newSharedShare(t testing.TB, flags uint32) (Share, error) {
-	t.Helper()
-	a, err := ofProcess.get()
-	if err != nil {
-		return Share{}, err
-	}
-	return newShare(t, a, flags)
-}
-
-// newShare shares a new directory with an account.
-func newShare(t testing.TB, a account, flags uint32) (Share, error) {
+// NewShare shares a new directory until the test ends, when it also removes a global mapping of the share, whichever
+// program made it.
+func NewShare(t testing.TB, o ShareOptions) (Share, error) {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {
 		return Share{}, err
 	}
-	name, dir := randomName(), filepath.Join(t.TempDir(), "shared")
-	// a bare name may be one of the domain
-	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + a.name, Password: a.password}
+	if o.Account == nil {
+		account, err := SharedAccount(t)
+		if err != nil {
+			return Share{}, err
+		}
+		o.Account = &account
+	}
+	name, dir := cmp.Or(o.Name, RandomName()), filepath.Join(t.TempDir(), "shared")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return Share{}, err
 	}
-	for _, thing := range []struct {
-		Entry
-		make func() error
-	}{
-		{Entry{Kind: KindShare, Name: name, Mark: a.mark},
-			func() error { return addShare(name, dir, a.mark, a.name, flags) }},
-		{Entry{Kind: KindMapping, Name: made.Remote}, func() error { return nil }}, // which others make
-	} {
-		if err := provision(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
-			return Share{}, err
-		}
+	flags := uint32(0)
+	if o.Encrypted {
+		flags = winapitest.ShareEncryptData
 	}
+	if err := addShare(name, dir, o.Account.mark, o.Account.Name, flags); err != nil {
+		return Share{}, err
+	}
+	// A bare name of the account may be one of the domain.
+	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + o.Account.Name, Password: o.Account.Password}
+	t.Cleanup(func() {
+		removed(t, "the mapping of "+made.Remote, removeMapping(made.Remote))
+		removed(t, "share "+name, removeShare(name, o.Account.mark))
+	})
 	return made, nil
 }
 
@@ -108,39 +107,39 @@ func addShare(name, dir, remark, user string, flags uint32) error {
 	if err != nil || flags == 0 {
 		return err
 	}
-	return netError("NetShareSetInfo",
+	err = netError("NetShareSetInfo",
 		winapitest.NetShareSetInfo(nil, texts[0], 1005, &winapitest.ShareInfo1005{Flags: flags}, nil))
+	if err != nil {
+		err = errors.Join(err, removeShare(name, remark))
+	}
+	return err
 }
 
 // removeShare ends the sharing of a directory if the share has the remark that it was made with.
-func removeShare(_ context.Context, e Entry) error {
-	name, err := windows.UTF16PtrFromString(e.Name)
+func removeShare(name, remark string) error {
+	wideName, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return err
 	}
 	var info *winapitest.ShareInfo502
-	status := winapitest.NetShareGetInfo(nil, name, 502, &info)
-	if status == winapitest.ShareNotFound || status == uint32(win32.ERROR_NOT_SUPPORTED) { // Wine has no shares
+	status := winapitest.NetShareGetInfo(nil, wideName, 502, &info)
+	if status == winapitest.ShareNotFound {
 		return nil
 	}
 	if status != 0 {
 		return netError("NetShareGetInfo", status)
 	}
-	remark := windows.UTF16PtrToString(info.Remark)
+	is := windows.UTF16PtrToString(info.Remark)
 	_ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(info)))
-	if remark != e.Mark {
-		return NotOurs("it has another remark")
+	if is != remark {
+		return fmt.Errorf("the share has the remark %q, which no test gave it", is)
 	}
-	return netError("NetShareDel", winapitest.NetShareDel(nil, name, 0))
+	return netError("NetShareDel", winapitest.NetShareDel(nil, wideName, 0))
 }
 
-// removeMapping removes the global mapping of a share that was made: it leads nowhere else, no matter which program
-// made it.
-func removeMapping(_ context.Context, e Entry) error {
-	if !isRandom(e.Name[strings.LastIndex(e.Name, `\`)+1:], "") {
-		return NotOurs("its share's name is not a random one")
-	}
-	k := nativeKernel()
+// removeMapping removes the global mapping of a share, if there is one.
+func removeMapping(remote string) error {
+	k := native.New()
 	mappings, err := k.SMBGlobalMappings()
 	if errors.Is(err, win32.ERROR_NOT_SUPPORTED) {
 		return nil // this Windows has none
@@ -149,16 +148,9 @@ func removeMapping(_ context.Context, e Entry) error {
 		return err
 	}
 	for _, m := range mappings {
-		if strings.EqualFold(m.RemotePath, e.Name) {
+		if strings.EqualFold(m.RemotePath, remote) {
 			return k.RemoveSMBGlobalMapping(m.RemotePath)
 		}
 	}
 	return nil
-}
-
-func netError(function string, status uint32) error {
-	if status == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", function, win32.Errno(status))
 }

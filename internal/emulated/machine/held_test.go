@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package windows
+package machine
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ func TestRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls, begun := 0, time.Now()
-				err := retry(t.Context(), func() error {
+				err := Retry(t.Context(), func() error {
 					calls++
 					if calls > test.times {
 						return nil

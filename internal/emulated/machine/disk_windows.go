@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package windows
+package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
 
+	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
@@ -25,37 +28,45 @@ type VirtualDisk struct {
 	path   string
 	handle syscall.Handle // InvalidHandle while it is detached
 
-	openings []opening // the attempts to open it for reading and writing since it was last attached
+	// Openings are the attempts to open it for reading and writing since it was last attached.
+	Openings []Opening
 }
 
-// An opening is an attempt to open an attached disk.
-type opening struct {
-	after time.Duration // since it was attached
-	err   error
+// An Opening is an attempt to open an attached disk.
+type Opening struct {
+	After time.Duration // since it was attached
+	Err   error
 }
 
-// AttachVirtualDisk makes a VHDX and attaches it, raw, until the test ends.
+// AttachVirtualDisk makes a VHDX and attaches it, raw, until the test ends. A killed test leaves the file, detached.
 // https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk
 func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDisk, error) {
 	t.Helper()
-	if onWine() {
+	if OnWine() {
 		return nil, Unavailable("Wine ends a process that makes a virtual disk")
 	}
-	d := &VirtualDisk{path: filepath.Join(t.TempDir(), randomName()+diskFileEnding), handle: syscall.InvalidHandle}
+	d := &VirtualDisk{path: filepath.Join(t.TempDir(), RandomName()+".vhdx"), handle: syscall.InvalidHandle}
 	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk demands it.
-	if err := nativeKernel().EnablePrivilege("SeManageVolumePrivilege"); err != nil {
+	if err := native.New().EnablePrivilege("SeManageVolumePrivilege"); err != nil {
 		return nil, err
 	}
-	err := provision(t, Entry{Kind: KindDiskFile, Name: d.path}, func(*Entry) error { return d.create(bytes, sectorSize) })
-	if err != nil {
+	t.Cleanup(func() {
+		err := d.Detach()
+		removed(t, "disk "+d.path, errors.Join(err, Retry(context.Background(), func() error {
+			if err := os.Remove(d.path); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		})))
+	})
+	if err := d.create(bytes, sectorSize); err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { _ = d.Detach() }) // or the file could not be removed
 	return d, d.attach(t.Context())
 }
 
-// onWine reports whether this is Wine, which has a function that Windows lacks.
-func onWine() bool {
+// OnWine reports whether this is Wine, which has a function that Windows lacks.
+func OnWine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
@@ -82,15 +93,15 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	err := retry(ctx, func() error {
+	err := Retry(ctx, func() error {
 		return vhd.AttachVirtualDisk(d.handle, vhd.AttachVirtualDiskFlagNone, &vhd.AttachVirtualDiskParameters{Version: 1})
 	})
 	if err == nil {
 		attached := time.Now()
-		d.openings = nil
+		d.Openings = nil
 		err = repeat(ctx, arrivesIn, func(error) bool { return true }, func() (err error) {
 			after := time.Since(attached)
-			defer func() { d.openings = append(d.openings, opening{after, err}) }()
+			defer func() { d.Openings = append(d.Openings, Opening{after, err}) }()
 			if d.number, err = d.find(); err != nil {
 				return err
 			}
@@ -108,7 +119,7 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 }
 
 func (d *VirtualDisk) open(ctx context.Context) error {
-	return retry(ctx, func() error {
+	return Retry(ctx, func() error {
 		handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
 		if err == nil {
 			d.handle = handle
@@ -167,7 +178,7 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	if err := d.open(ctx); err != nil {
 		return "", err
 	}
-	err = retry(ctx, func() error { return d.resize(bytes) })
+	err = Retry(ctx, func() error { return d.resize(bytes) })
 	_ = d.close()
 	if err != nil {
 		return "", fmt.Errorf("in place: %w; detached: %w", inPlace, err)

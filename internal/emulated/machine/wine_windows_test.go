@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package windows
+package machine
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestBindings looks for the functions by which a machine is prepared; a call of a missing one would end the
@@ -59,26 +59,25 @@ func TestAccessOfAShare(t *testing.T) {
 		!strings.Contains(directory, ";;;BA)") {
 		t.Errorf("the share has %s, its directory %s", share, directory)
 	}
-	if share, _, err := accessOf("csiprove-nobody"); err == nil {
+	if share, _, err := accessOf("csiproxy-nobody"); err == nil {
 		t.Errorf("a missing share has %s", share)
 	}
 }
 
 // TestWineGaps pins Wine's results for the calls that prepare a share. When a row fails, Wine has changed.
 func TestWineGaps(t *testing.T) {
-	if !testnode.OnWine() {
+	if !OnWine() {
 		t.Skip("require Wine: this lists its differences from Windows")
 	}
-	const user, share = "csi-test", "csi-test"
-	me := ownName(t)
+	a, me := newAccount(), ownName(t)
 	for _, gap := range []struct {
 		name string
 		err  error
 		want win32.Errno // 0: success, as on Windows
 	}{
-		{"add a user", addUser(user, "Aa1!"+random(12), ""), 0},
-		{"delete a user", removeUser(t.Context(), Entry{Name: user}), 0},
-		{"add a share", addShare(share, t.TempDir(), "", me, 0), win32.ERROR_NOT_SUPPORTED},
+		{"add a user", a.add(), 0},
+		{"delete a user", a.remove(), 0},
+		{"add a share", addShare(RandomName(), t.TempDir(), "", me, 0), win32.ERROR_NOT_SUPPORTED},
 	} {
 		var got win32.Errno
 		errors.As(gap.err, &got)
@@ -86,4 +85,40 @@ func TestWineGaps(t *testing.T) {
 			t.Errorf("%s: Wine gives %v now, not %v", gap.name, gap.err, gap.want)
 		}
 	}
+}
+
+// The account of all shares is there as long as one test needs it, with one name and password. Only an account with the
+// comment goes.
+func TestAccounts(t *testing.T) {
+	if !OnWine() && os.Getenv(NodeVariable) != "windows" {
+		t.Skip("require " + NodeVariable + "=windows on a Windows machine that may be changed")
+	}
+	var first, second Account
+	t.Run("first", func(t *testing.T) {
+		var err error
+		if first, err = SharedAccount(t); err != nil {
+			t.Fatal(err)
+		}
+		t.Run("nested", func(t *testing.T) {
+			if second, err = SharedAccount(t); err != nil || second != first {
+				t.Errorf("got %s, %v, and before %s", second.Name, err, first.Name)
+			}
+		})
+		if err := first.logOn(); err != nil {
+			t.Error(err)
+		}
+		stranger := first
+		stranger.mark = "of another program"
+		if err := stranger.remove(); (err == nil) != OnWine() {
+			t.Errorf("an account with another comment was removed, or: %v", err)
+		}
+	})
+	if err := first.logOn(); err == nil {
+		t.Error("the account is left")
+	}
+	t.Run("again", func(t *testing.T) {
+		if second, err := SharedAccount(t); err != nil || second != first {
+			t.Errorf("got %s, %v, and before %s", second.Name, err, first.Name)
+		}
+	})
 }
