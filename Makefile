@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # The modules of this repository. Each builds and tests on its own, without the workspace.
-MODULES := . client cmd/csi-proxy-prove cmd/csi-proxyctl csisanity examples/csi-driver mounter test test/published v2
+MODULES := . client cmd/csi-proxyctl csisanity examples/csi-driver mounter test test/published v2
 export GOTOOLCHAIN ?= local
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
@@ -147,7 +147,6 @@ chart-files: ## copy the alert rules and the dashboard into the chart, and the v
 .PHONY: test-wine
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
-	hack/prove-wine.sh
 
 .PHONY: bench
 bench: ## run the benchmarks of test/bench and put what benchstat makes of them into docs/performance.md
@@ -156,10 +155,6 @@ bench: ## run the benchmarks of test/bench and put what benchstat makes of them 
 .PHONY: bench-wine
 bench-wine: ## measure the agent of a Windows node under Wine (root), beside UPSTREAM=csi-proxy.exe, its sources or its version, for docs/performance.md
 	hack/bench-wine.sh docs/performance.md
-
-.PHONY: evidence
-evidence: ## run the tests of every level, Wine's too (root), and write docs/evidence.md from their results (LEVELS="pure emulated": only these levels)
-	hack/evidence.sh $(LEVELS)
 
 .PHONY: release
 release: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)

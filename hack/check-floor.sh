@@ -27,6 +27,6 @@ done
 for module in v2 test/published; do
 	(cd "$module" && GOTOOLCHAIN=local go vet ./...)
 done
-for module in cmd/csi-proxy-prove cmd/csi-proxyctl csisanity examples/csi-driver test; do # to list what is imported is enough, and takes a second
+for module in cmd/csi-proxyctl csisanity examples/csi-driver test; do # to list what is imported is enough, and takes a second
 	(cd "$module" && GOTOOLCHAIN=local go list -deps -test ./... >/dev/null)
 done

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/cmd/csi-proxyctl/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
-	"github.com/kubernetes-csi/csi-proxy/internal/proof/texts"
 )
 
 // maxLog is the size of a log's end in a bundle. An issue takes 25 MB, compressed.
@@ -59,7 +59,7 @@ type bundle struct {
 func (b *bundle) add(name, text string) {
 	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
-		_, err = io.WriteString(w, texts.WithoutSecrets(text))
+		_, err = io.WriteString(w, redact.WithoutSecrets(text))
 	}
 	b.written++
 	b.err = cmp.Or(b.err, err)

@@ -94,9 +94,6 @@ func (r *release) checkLicenses(ctx context.Context) error {
 			if i == 0 { // the root, which go.work lists first
 				packages = []string{"./cmd/csi-proxy", "./cmd/csi-proxy-emulated", commandLine,
 					"./csiproxytest", "./inprocess"}
-				if t.system == "windows" {
-					packages = append(append([]string{"-test"}, packages...), kitPackages()...)
-				}
 			} else if filepath.Base(dir) == "test" || filepath.Base(filepath.Dir(dir)) == "test" {
 				continue // no program imports it
 			}

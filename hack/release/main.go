@@ -90,12 +90,6 @@ func (r *release) all(ctx context.Context) error {
 		if err := r.archive(ctx, t); err != nil {
 			return fmt.Errorf("%s/%s: %w", t.system, t.arch, err)
 		}
-		if t.system != "windows" {
-			continue
-		}
-		if err := r.kit(ctx, t); err != nil {
-			return fmt.Errorf("the kit for %s/%s: %w", t.system, t.arch, err)
-		}
 	}
 	if err := r.protos(); err != nil {
 		return fmt.Errorf("the protos: %w", err)

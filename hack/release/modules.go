@@ -54,19 +54,12 @@ type goPackage struct {
 
 const commandLine = "./cmd/csi-proxyctl"
 
-// nested are the directories of the root that are modules of their own.
-func nested() []string { return []string{commandLine, "./cmd/csi-proxy-prove", "./test"} }
-
 // linkedModules returns the modules that packages of this repository's modules need for a target, including the
 // standard library, sorted by path. It looks for licences in the folders of the linked packages, and in those above.
-// The first package may be the flag -test.
 func linkedModules(ctx context.Context, dir string, t target, packages ...string) ([]linked, error) {
 	list := []string{"list", "-deps", "-json=Dir,ImportPath,Standard,Module", "-tags=grpcnotrace,nethttpomithttp2"}
-	if packages[0] == "-test" {
-		list, packages = append(list, "-test"), packages[1:]
-	}
 	var output []byte
-	for _, module := range append(nested(), ".") {
+	for _, module := range []string{commandLine, "."} { // the first is a module of its own, below the second
 		var own, others []string
 		for _, p := range packages {
 			if below, in := strings.CutPrefix(p, module); in {

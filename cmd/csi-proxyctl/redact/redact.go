@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package texts
+// Package redact takes secrets out of texts that a person may publish.
+package redact
 
 import (
 	"regexp"

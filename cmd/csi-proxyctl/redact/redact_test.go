@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package texts_test
+package redact_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/proof/texts"
+	"github.com/kubernetes-csi/csi-proxy/cmd/csi-proxyctl/redact"
 )
 
 // Each line has one secret, hush-…, in a form in which logs and command lines have them.
@@ -36,7 +36,7 @@ func TestWithoutSecrets(t *testing.T) {
 		`key ` + strings.Repeat("hush", 21) + `ab== kept`,
 	}
 	for _, line := range lines {
-		got := texts.WithoutSecrets(line)
+		got := redact.WithoutSecrets(line)
 		if strings.Contains(got, "hush") || !strings.Contains(got, "[removed]") {
 			t.Errorf("%s\nbecomes\n%s", line, got)
 		}
@@ -45,7 +45,7 @@ func TestWithoutSecrets(t *testing.T) {
 		}
 	}
 	const plain = `I1122 15:04:05 call.go:88] "call" method="/v1.Disk/ListDiskIDs" duration="1ms" passwordless path="C:\\var\\lib"`
-	if got := texts.WithoutSecrets(plain); got != plain {
+	if got := redact.WithoutSecrets(plain); got != plain {
 		t.Errorf("got %s", got)
 	}
 }
