@@ -74,7 +74,7 @@ func InProcess() grpc.ClientConnInterface {
 func startHere(t testing.TB) {
 	t.Helper()
 	a, err := agent.Start(t.Context(), agent.Config{
-		Kernel: windows.New(), Interceptor: recorder(t), RequirePrivacy: true, RecordsDir: t.TempDir(),
+		Kernel: windows.New(), RequirePrivacy: true, RecordsDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)

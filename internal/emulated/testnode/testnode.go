@@ -72,7 +72,7 @@ func Start(t testing.TB, o Options) *Node {
 	var err error
 	n.Agent, err = emulation.Start(t.Context(),
 		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
-			Interceptor: kernel.Chain(n.Faults.observe, recorder(t)), PipePrefix: "test-" + rand.Text() + "-",
+			Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
 			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 			EraseOnFormat:     o.EraseOnFormat,
 			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics,
