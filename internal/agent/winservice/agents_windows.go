@@ -3,7 +3,6 @@
 package winservice
 
 import (
-	"errors"
 	"os"
 	"unsafe"
 
@@ -14,72 +13,48 @@ import (
 // Agents returns the services that run a CSI Proxy: by their configuration, or because csi-proxy.exe is the service's
 // process or a child of it.
 func (m scm) Agents() (agents []Agent, err error) {
-	services, err := m.services()
-	if err != nil {
-		return nil, err
-	}
 	processes, err := agentProcesses()
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range services {
-		command, err := m.command(s.name)
-		if err != nil {
-			continue // it has gone, or this user may not see it
-		}
-		agent, found := agentOf(s.name, command, application(s.name))
-		if program, runs := processes[s.pid]; runs && !found && len(command) > 0 {
-			agent, found = Agent{Name: s.name, Program: program, Wrapper: command[0]}, true
+	err = m.each(func(s Installed) {
+		agent, found := agentOf(s.Name, s.Command, application(s.Name))
+		if program, runs := processes[s.PID]; runs && !found && len(s.Command) > 0 {
+			agent, found = Agent{Name: s.Name, Program: program, Wrapper: s.Command[0]}, true
 		}
 		if found {
 			agents = append(agents, agent)
 		}
-	}
-	return agents, nil
+	})
+	return agents, err
 }
 
 // Own returns the name of the service that this process works for: the service's process is this one or, under a
 // wrapper such as nssm, its parent. It returns "" if there is none.
-func Own() string {
+func Own() (name string) {
 	m, err := connect()
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = m.Close() }()
-	services, _ := m.services()
 	self, parent := uint32(os.Getpid()), uint32(os.Getppid())
-	for _, s := range services {
-		if s.pid != 0 && (s.pid == self || s.pid == parent && olderThan(parent, self)) {
-			return s.name
+	_ = m.each(func(s Installed) {
+		if s.PID != 0 && (s.PID == self || s.PID == parent && olderThan(parent, self)) {
+			name = s.Name
 		}
-	}
-	return ""
+	})
+	return name
 }
 
-// A serviceProcess is a service and its process; 0: it does not run.
-type serviceProcess struct {
-	name string
-	pid  uint32
-}
-
-// services calls EnumServicesStatusExW.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-enumservicesstatusexw
-func (m scm) services() (list []serviceProcess, err error) {
-	buffer := make([]uint64, 32<<10) // of the longest answer that one call gives, 256 KiB
-	for resume := uint32(0); ; {
-		var needed, count uint32
-		err := windows.EnumServicesStatusEx(m.handle, windows.SC_ENUM_PROCESS_INFO, windows.SERVICE_WIN32,
-			windows.SERVICE_STATE_ALL, (*byte)(unsafe.Pointer(&buffer[0])), uint32(len(buffer)*8), &needed, &count, &resume, nil)
-		if err != nil && !errors.Is(err, windows.ERROR_MORE_DATA) {
-			return nil, explain("EnumServicesStatusEx", "", err)
-		}
-		for _, s := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS_PROCESS)(unsafe.Pointer(&buffer[0])), count) {
-			list = append(list, serviceProcess{windows.UTF16PtrToString(s.ServiceName), s.ServiceStatusProcess.ProcessId})
-		}
-		if err == nil || count == 0 {
-			return list, nil
+// each calls a function for each service, but those that this user may not see.
+func (m scm) each(look func(Installed)) error {
+	names, err := m.ListServices()
+	for _, name := range names {
+		if s, err := m.Query(name); err == nil {
+			look(s)
 		}
 	}
+	return explain("EnumServicesStatusEx", "", err)
 }
 
 // application returns what nssm starts for a service.

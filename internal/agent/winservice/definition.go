@@ -42,8 +42,6 @@ type Definition struct {
 	// program whose path is the beginning of this one up to a blank.
 	Command []string
 	Start   StartType
-	// Delayed makes an automatic service start minutes after the others.
-	Delayed bool
 	Account string
 	// PreShutdown is how long Windows waits for the service when it shuts down.
 	PreShutdown time.Duration
@@ -92,15 +90,10 @@ func (d Definition) differences(installed Definition) (list []string) {
 	}
 	compare("command", quote(d.Command), quote(installed.Command))
 	compare("start", d.Start, installed.Start)
-	compare("delayed start", d.Delayed, installed.Delayed)
 	if !strings.EqualFold(d.Account, installed.Account) {
 		compare("account", d.Account, installed.Account)
 	}
 	compare("display name", d.DisplayName, installed.DisplayName)
-	if d.Description != installed.Description {
-		list = append(list, "description")
-	}
-	compare("time at shutdown", d.PreShutdown, installed.PreShutdown)
 	if installed.Recovery != nil {
 		compare("recovery", d.Recovery.String(), installed.Recovery.String())
 	}

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package winservice runs a program as a Windows service and installs it as one.
+//
+// All decisions are portable and tested everywhere: when each state is reported, what an installation changes. The
+// calls of Windows are in small files of their own, whose names end in _windows.go.
 package winservice
 
 import (
@@ -9,8 +13,12 @@ import (
 	"time"
 )
 
-// ErrNotInstalled means that there is no service of that name.
-var ErrNotInstalled = errors.New("the service is not installed")
+var (
+	// ErrNotInstalled means that there is no service of that name.
+	ErrNotInstalled = errors.New("the service is not installed")
+	// ErrNotService means that the process was not started by the Service Control Manager.
+	ErrNotService = errors.New("this process was not started by the Windows Service Control Manager")
+)
 
 // poll is the interval at which a changing state of a service is queried.
 const poll = 200 * time.Millisecond
@@ -27,7 +35,7 @@ type Installed struct {
 // A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors;
 // none of them waits.
 type Manager interface {
-	// Query returns ErrNotInstalled when there is no such service.
+	// Query returns ErrNotInstalled when there is no such service. It leaves out the description and PreShutdown.
 	Query(name string) (Installed, error)
 	// Agents returns the services that run a CSI Proxy, whatever their names.
 	Agents() ([]Agent, error)
@@ -50,24 +58,20 @@ type Changes struct {
 	Updated []string // the settings that differed, in words
 }
 
-// Install creates the service as defined, or updates an existing one. A running service goes on unchanged until it is
-// restarted.
-func Install(m Manager, d Definition) (Changes, error) {
+// Install creates the service as defined, or sets all settings of an existing one. A running service goes on unchanged
+// until it is restarted.
+func Install(m Manager, d Definition) (changes Changes, err error) {
 	installed, err := m.Query(d.Name)
 	switch {
 	case errors.Is(err, ErrNotInstalled):
-		if err := m.Create(d); err != nil {
-			return Changes{}, err
-		}
-		return Changes{Created: true}, m.RegisterEvents(d.Name)
-	case err != nil:
-		return Changes{}, err
+		changes.Created = true
+		err = m.Create(d)
+	case err == nil:
+		changes.Updated = d.differences(installed.Definition)
+		err = m.Update(d)
 	}
-	changes := Changes{Updated: d.differences(installed.Definition)}
-	if len(changes.Updated) > 0 {
-		if err := m.Update(d); err != nil {
-			return Changes{}, err
-		}
+	if err != nil {
+		return Changes{}, err
 	}
 	return changes, m.RegisterEvents(d.Name)
 }

@@ -113,9 +113,9 @@ func TestInstall(t *testing.T) {
 		want  Changes
 	}{
 		{"new", nil, []string{"create"}, Changes{Created: true}},
-		{"the same again", func(*Definition) {}, nil, Changes{}},
-		{"an account's name has no case", func(d *Definition) { d.Account = "localsystem" }, nil, Changes{}},
-		{"what Windows cannot tell is let be", func(d *Definition) { d.Recovery = nil }, nil, Changes{}},
+		{"the same again", func(*Definition) {}, []string{"update"}, Changes{}},
+		{"an account's name has no case", func(d *Definition) { d.Account = "localsystem" }, []string{"update"}, Changes{}},
+		{"what Windows cannot tell is let be", func(d *Definition) { d.Recovery = nil }, []string{"update"}, Changes{}},
 		{
 			"unquoted, as sc.exe made it",
 			func(d *Definition) { d.Command = []string{`C:\a`, `b\csi-proxy.exe`, "-windows-service"} },
@@ -125,13 +125,12 @@ func TestInstall(t *testing.T) {
 		{
 			"everything else",
 			func(d *Definition) {
-				d.Start, d.Delayed, d.Account, d.DisplayName, d.Description = Manual, true, `.\somebody`, "csiproxy", ""
-				d.PreShutdown, d.Recovery = 0, &Recovery{Restart: []time.Duration{time.Second, time.Minute}, Reset: time.Hour}
+				d.Start, d.Account, d.DisplayName, d.Description, d.PreShutdown = Manual, `.\somebody`, "csiproxy", "", 0
+				d.Recovery = &Recovery{Restart: []time.Duration{time.Second, time.Minute}, Reset: time.Hour}
 			},
 			[]string{"update"},
 			Changes{Updated: []string{
-				"start: automatic, was manual", "delayed start: false, was true", `account: LocalSystem, was .\somebody`,
-				"display name: CSI Proxy, was csiproxy", "description", "time at shutdown: 2m30s, was 0s",
+				"start: automatic, was manual", `account: LocalSystem, was .\somebody`, "display name: CSI Proxy, was csiproxy",
 				"recovery: restart after 10s, was restart after 1s, 1m0s, with the count reset after 1h0m0s, only after a crash",
 			}},
 		},
@@ -153,6 +152,9 @@ func TestInstall(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(test.calls, n.calls); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(wanted(), n.service.Definition); diff != "" {
 				t.Error(diff)
 			}
 			if !n.source {

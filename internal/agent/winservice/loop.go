@@ -58,57 +58,50 @@ const (
 	shutdown // of Windows; also a pre-shutdown, which leaves more time
 )
 
-// A report is one report to the Service Control Manager.
-type report struct {
-	state      State
-	stoppable  bool // accepts stop, shutdown and pre-shutdown
-	checkPoint uint32
-	hint       time.Duration
-}
-
 // A loop takes a service through its states.
 type loop struct {
-	task   Task
-	report func(report)
+	task Task
+	// report reports a state. Only a running service has no check point, and accepts requests to stop.
+	report func(state State, checkPoint uint32)
 	events Events
 }
 
 // run runs the task until it ends, by itself or because of a request to stop, and returns the service-specific exit
 // code. Zero means that it was told to stop; anything else is a failure, which triggers the recovery actions. All
 // reports are made here, one after the other, so that none is overtaken by an older one.
-func (l loop) run(requests <-chan request) (code uint32) {
+func run[Control any](l loop, controls <-chan Control, meaning func(Control) request) (code uint32) {
 	told, tell := context.WithCancel(context.Background())
 	defer tell()
 	signs := time.NewTicker(tick)
 	defer signs.Stop()
 	ready, ended := make(chan string, 1), make(chan error, 1)
 
-	now := report{state: StartPending, checkPoint: 1, hint: hint}
-	l.report(now)
+	state, checkPoint := StartPending, uint32(1)
+	l.report(state, checkPoint)
 	go func() { ended <- l.task(told, func(details string) { ready <- details }) }()
 	for {
 		select {
 		case details := <-ready:
-			if now.state != StartPending {
+			if state != StartPending {
 				continue // told to stop as it became ready
 			}
-			now = report{state: Running, stoppable: true}
+			state, checkPoint = Running, 0
 			_ = l.events.Info(EventStarted, eventText("CSI Proxy is running. "+details))
-		case r := <-requests:
-			if r != interrogate && now.state != StopPending {
-				now = report{state: StopPending, checkPoint: 1, hint: hint}
+		case c := <-controls:
+			if r := meaning(c); r != interrogate && state != StopPending {
+				state, checkPoint = StopPending, 1
 				_ = l.events.Info(EventStopping, stopping(r))
 				tell()
 			}
 		case <-signs.C:
-			if now.state == Running {
+			if state == Running {
 				continue
 			}
-			now.checkPoint++
+			checkPoint++
 		case err := <-ended:
-			return l.end(now.state, err)
+			return l.end(state, err)
 		}
-		l.report(now)
+		l.report(state, checkPoint)
 	}
 }
 

@@ -27,13 +27,7 @@ func (r *record) add(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-func (r *record) report(now report) {
-	accepts := ""
-	if now.stoppable {
-		accepts = ", can be stopped"
-	}
-	r.add("%v %d%s", now.state, now.checkPoint, accepts)
-}
+func (r *record) report(state State, checkPoint uint32) { r.add("%v %d", state, checkPoint) }
 
 func (r *record) Info(id uint32, text string) error {
 	r.add("info %d: %s", id, text)
@@ -49,6 +43,9 @@ func (r *record) Error(id uint32, text string) error {
 	r.add("error %d: %s", id, text)
 	return nil
 }
+
+// itself is what a test's request means.
+func itself(r request) request { return r }
 
 func TestServiceStates(t *testing.T) {
 	broken := errors.New("the pipe is taken")
@@ -72,8 +69,8 @@ func TestServiceStates(t *testing.T) {
 			requests: []request{interrogate, stop},
 			want: []string{
 				"starting 1", "starting 2",
-				"info 1: CSI Proxy is running. 23 endpoints", "running 0, can be stopped",
-				"running 0, can be stopped",
+				"info 1: CSI Proxy is running. 23 endpoints", "running 0",
+				"running 0",
 				"info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1", "stopping 2",
 				"info 3: CSI Proxy stopped.",
 			},
@@ -88,7 +85,7 @@ func TestServiceStates(t *testing.T) {
 			},
 			requests: []request{shutdown, shutdown},
 			want: []string{
-				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0",
 				"info 2: CSI Proxy is stopping because Windows is shutting down.", "stopping 1", "stopping 2", "stopping 2",
 				"info 3: CSI Proxy stopped.",
 			},
@@ -104,7 +101,7 @@ func TestServiceStates(t *testing.T) {
 			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Hour); return broken },
 			code: exitServe,
 			want: []string{
-				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0",
 				"error 11: CSI Proxy could not go on: the pipe is taken",
 			},
 		},
@@ -113,7 +110,7 @@ func TestServiceStates(t *testing.T) {
 			task: func(_ context.Context, ready func(string)) error { ready(""); time.Sleep(time.Minute); return nil },
 			code: exitServe,
 			want: []string{
-				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0",
 				"error 11: CSI Proxy could not go on: it ended by itself",
 			},
 		},
@@ -126,7 +123,7 @@ func TestServiceStates(t *testing.T) {
 			},
 			requests: []request{stop},
 			want: []string{
-				"starting 1", "info 1: CSI Proxy is running. ", "running 0, can be stopped",
+				"starting 1", "info 1: CSI Proxy is running. ", "running 0",
 				"info 2: CSI Proxy is stopping, as requested from the Service Control Manager.", "stopping 1",
 				"warning 4: CSI Proxy stopped, but not cleanly: a format is still running",
 			},
@@ -159,7 +156,7 @@ func TestServiceStates(t *testing.T) {
 				l := loop{report: told.report, events: told, task: func(stop context.Context, ready func(string)) error {
 					return test.task(stop, func(details string) { ready(details); synctest.Wait() })
 				}}
-				if code := l.run(requests); code != test.code {
+				if code := run(l, requests, itself); code != test.code {
 					t.Errorf("exit code %d, want %d", code, test.code)
 				}
 				if diff := cmp.Diff(test.want, told.lines); diff != "" {
@@ -173,16 +170,15 @@ func TestServiceStates(t *testing.T) {
 // However long something takes, the next report comes before the time that the last one asked for is over.
 func TestServiceControlManagerIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		last, checkPoint := time.Now(), uint32(0)
-		hint := time.Duration(0)
-		l := loop{events: &record{}, report: func(r report) {
-			if waited := time.Since(last); hint > 0 && waited >= hint {
-				t.Errorf("%v %d came after %v, and %v were asked for", r.state, r.checkPoint, waited, hint)
+		last, lastPoint := time.Now(), uint32(0)
+		l := loop{events: &record{}, report: func(state State, checkPoint uint32) {
+			if waited := time.Since(last); lastPoint > 0 && waited >= hint {
+				t.Errorf("%v %d came after %v, and %v were asked for", state, checkPoint, waited, hint)
 			}
-			if r.state != Running && r.checkPoint == checkPoint {
-				t.Errorf("%v reports check point %d again", r.state, checkPoint)
+			if state != Running && checkPoint == lastPoint {
+				t.Errorf("%v reports check point %d again", state, checkPoint)
 			}
-			last, checkPoint, hint = time.Now(), r.checkPoint, r.hint
+			last, lastPoint = time.Now(), checkPoint
 		}}
 		requests := make(chan request)
 		l.task = func(told context.Context, ready func(string)) error {
@@ -193,7 +189,7 @@ func TestServiceControlManagerIsAnswered(t *testing.T) {
 			return nil
 		}
 		go func() { time.Sleep(6 * time.Minute); requests <- stop }()
-		l.run(requests)
+		run(l, requests, itself)
 		if waited := time.Since(last); waited >= hint {
 			t.Errorf("the end came after %v, and %v were asked for", waited, hint)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/eventlog"
 )
 
 // Run runs a task as the Windows service that was started and returns when the service has ended, successfully or not,
@@ -38,46 +39,30 @@ func Run(task Task) error {
 // handler is a task as package svc calls it.
 type handler struct{ task Task }
 
-// Execute is ServiceMain, whose first argument is the service's name. A goroutine receives all requests until Execute
-// returns, as Windows waits until each has been received.
+// Execute is ServiceMain, whose first argument is the service's name.
 func (h handler) Execute(args []string, controls <-chan svc.ChangeRequest,
 	statuses chan<- svc.Status) (specific bool, code uint32) {
-	requests, done := make(chan request), make(chan struct{})
-	defer close(done)
-	go func() {
-		for {
-			select {
-			case c := <-controls:
-				select {
-				case requests <- requestOf(c.Cmd):
-				case <-done:
-					return
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	events := openEvents(args[0])
+	events, err := eventlog.Open(args[0])
+	if err != nil {
+		events = &eventlog.Log{} // takes no records
+	}
 	defer func() { _ = events.Close() }()
-	l := loop{task: h.task, events: events, report: func(r report) { statuses <- status(r) }}
-	return true, l.run(requests)
+	l := loop{task: h.task, events: events, report: func(state State, checkPoint uint32) {
+		now := svc.Status{State: svc.State(state), Accepts: svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown}
+		if checkPoint > 0 {
+			now.Accepts, now.CheckPoint, now.WaitHint = 0, checkPoint, uint32(hint.Milliseconds())
+		}
+		statuses <- now
+	}}
+	return true, run(l, controls, requestOf)
 }
 
-func requestOf(c svc.Cmd) request {
-	switch c {
+func requestOf(c svc.ChangeRequest) request {
+	switch c.Cmd {
 	case svc.Stop:
 		return stop
 	case svc.Shutdown, svc.PreShutdown:
 		return shutdown
 	}
 	return interrogate
-}
-
-func status(r report) svc.Status {
-	s := svc.Status{State: svc.State(r.state), CheckPoint: r.checkPoint, WaitHint: uint32(r.hint.Milliseconds())}
-	if r.stoppable {
-		s.Accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown
-	}
-	return s
 }

@@ -5,159 +5,224 @@ package winservice
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+	"golang.org/x/sys/windows/svc/eventlog"
+	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// scm is a handle of the Service Control Manager's database. Each method opens the service with the rights it needs.
-type scm struct{ handle windows.Handle }
+// scm is the Service Control Manager. Each method opens the service with the rights that it needs.
+//
+// Wine answers ERROR_INVALID_LEVEL for settings that it does not have, and so do mgr's Config and UpdateConfig.
+type scm struct{ mgr.Mgr }
 
-// Connect calls OpenSCManagerW.
-func Connect() (Manager, error) {
-	m, err := connect()
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// connect asks for the rights that every local user has.
+// Connect opens the Service Control Manager with the rights that every local user has.
 // https://learn.microsoft.com/windows/win32/services/service-security-and-access-rights
+func Connect() (Manager, error) { return connect() }
+
 func connect() (scm, error) {
 	handle, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_ENUMERATE_SERVICE)
-	return scm{handle}, explain("OpenSCManager", "", err)
+	return scm{mgr.Mgr{Handle: handle}}, explain("OpenSCManager", "", err)
 }
 
-// Close calls CloseServiceHandle.
-func (m scm) Close() error { return windows.CloseServiceHandle(m.handle) }
+// Close closes the Service Control Manager.
+func (m scm) Close() error { return m.Disconnect() }
 
-// with opens a service for one call.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-openservicew
-func (m scm) with(name string, access uint32, call func(windows.Handle) error) error {
+// with opens a service and calls a function of Windows that may also fail with done, which is success.
+func (m scm) with(name, function string, access uint32, done error, call func(*mgr.Service) error) error {
 	wide, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return explain("OpenService", name, err)
 	}
-	service, err := windows.OpenService(m.handle, wide, access)
+	handle, err := windows.OpenService(m.Handle, wide, access)
 	if err != nil {
 		return explain("OpenService", name, err)
 	}
-	defer func() { _ = windows.CloseServiceHandle(service) }()
-	return call(service)
-}
-
-// Create calls CreateServiceW and sets what that cannot. A service that cannot be set up is deleted again.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
-func (m scm) Create(d Definition) error {
-	maker, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
-	if err != nil {
-		return explain("OpenSCManager", d.Name, err)
-	}
-	defer func() { _ = windows.CloseServiceHandle(maker) }()
-	var text wideStrings
-	name, display, command, account := text.add(d.Name), text.add(d.DisplayName),
-		text.add(windows.ComposeCommandLine(d.Command)), text.add(d.Account)
-	if text.err != nil {
-		return explain("CreateService", d.Name, text.err)
-	}
-	service, err := windows.CreateService(maker, name, display, windows.SERVICE_ALL_ACCESS,
-		windows.SERVICE_WIN32_OWN_PROCESS,
-		uint32(d.Start), windows.SERVICE_ERROR_NORMAL, command, nil, nil, nil, account, nil)
-	if err != nil {
-		return explain("CreateService", d.Name, err)
-	}
-	defer func() { _ = windows.CloseServiceHandle(service) }()
-	if err := configure(service, d); err != nil {
-		return errors.Join(err, windows.DeleteService(service))
+	s := &mgr.Service{Name: name, Handle: handle}
+	defer func() { _ = s.Close() }()
+	if err := call(s); !errors.Is(err, done) {
+		return explain(function, name, err)
 	}
 	return nil
 }
 
-// Update calls ChangeServiceConfigW and sets what that cannot.
+// Create creates a service. One that cannot be set up is deleted again.
+func (m scm) Create(d Definition) error {
+	maker, err := mgr.Connect()
+	if err != nil {
+		return explain("OpenSCManager", d.Name, err)
+	}
+	defer func() { _ = maker.Disconnect() }()
+	s, err := maker.CreateService(d.Name, d.Command[0], mgr.Config{StartType: uint32(d.Start),
+		ErrorControl: mgr.ErrorNormal, DisplayName: d.DisplayName, ServiceStartName: d.Account}, d.Command[1:]...)
+	if err != nil {
+		return explain("CreateService", d.Name, err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := configure(s, d); err != nil {
+		return errors.Join(explain("ChangeServiceConfig2", d.Name, err), s.Delete())
+	}
+	return nil
+}
+
+// Update changes all settings of a service.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-changeserviceconfigw
 func (m scm) Update(d Definition) error {
 	// SERVICE_START is required to set a restart after failures.
-	return m.with(d.Name, windows.SERVICE_CHANGE_CONFIG|windows.SERVICE_START, func(service windows.Handle) error {
-		var text wideStrings
-		display, command, account, password := text.add(d.DisplayName), text.add(windows.ComposeCommandLine(d.Command)),
-			text.add(d.Account), text.add("")
-		if text.err != nil {
-			return explain("ChangeServiceConfig", d.Name, text.err)
+	const access = windows.SERVICE_CHANGE_CONFIG | windows.SERVICE_START
+	return m.with(d.Name, "ChangeServiceConfig", access, nil, func(s *mgr.Service) (err error) {
+		var text [4]*uint16
+		const password = "" // LocalSystem's
+		for i, t := range []string{windows.ComposeCommandLine(d.Command), d.Account, password, d.DisplayName} {
+			if text[i], err = windows.UTF16PtrFromString(t); err != nil {
+				return err
+			}
 		}
-		err := windows.ChangeServiceConfig(service, windows.SERVICE_WIN32_OWN_PROCESS, uint32(d.Start),
-			windows.SERVICE_ERROR_NORMAL,
-			command, nil, nil, nil, account, password, display)
+		err = windows.ChangeServiceConfig(s.Handle, windows.SERVICE_WIN32_OWN_PROCESS, uint32(d.Start),
+			windows.SERVICE_ERROR_NORMAL, text[0], nil, nil, nil, text[1], text[2], text[3])
 		if err != nil {
-			return explain("ChangeServiceConfig", d.Name, err)
+			return err
 		}
-		return configure(service, d)
+		return configure(s, d)
 	})
 }
 
-// Start calls StartServiceW. A service that runs already is success.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
+// configure sets what is not part of a service's basic configuration.
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-changeserviceconfig2w
+func configure(s *mgr.Service, d Definition) error {
+	text, err := windows.UTF16PtrFromString(d.Description)
+	if err != nil {
+		return err
+	}
+	description, delayed := windows.SERVICE_DESCRIPTION{Description: text}, windows.SERVICE_DELAYED_AUTO_START_INFO{}
+	preShutdown := uint32(d.PreShutdown.Milliseconds()) // SERVICE_PRESHUTDOWN_INFO
+	set := func(level uint32, info unsafe.Pointer) error {
+		return windows.ChangeServiceConfig2(s.Handle, level, (*byte)(info))
+	}
+	errs := []error{
+		set(windows.SERVICE_CONFIG_DESCRIPTION, unsafe.Pointer(&description)),
+		set(windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO, unsafe.Pointer(&delayed)),
+		set(windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, unsafe.Pointer(&preShutdown)),
+	}
+	if r := d.Recovery; r != nil {
+		var actions []mgr.RecoveryAction
+		for _, delay := range r.Restart {
+			actions = append(actions, mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: delay})
+		}
+		if actions == nil {
+			errs = append(errs, s.ResetRecoveryActions())
+		} else {
+			errs = append(errs, s.SetRecoveryActions(actions, uint32(r.Reset/time.Second)))
+		}
+		errs = append(errs, s.SetRecoveryActionsOnNonCrashFailures(r.OnError))
+	}
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Query reads the settings of a service that an installation compares, and its state.
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
+func (m scm) Query(name string) (found Installed, err error) {
+	const access = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
+	err = m.with(name, "QueryServiceConfig", access, nil, func(s *mgr.Service) error {
+		buffer := make([]uint64, (8<<10)/8) // of the longest answer
+		config, needed := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0])), uint32(0)
+		if err := windows.QueryServiceConfig(s.Handle, config, uint32(len(buffer)*8), &needed); err != nil {
+			return err
+		}
+		command, err := windows.DecomposeCommandLine(windows.UTF16PtrToString(config.BinaryPathName))
+		if err != nil {
+			return err
+		}
+		recovery, err := recoveryOf(s)
+		if err != nil {
+			return err
+		}
+		status, err := s.Query()
+		found = Installed{Definition: Definition{Name: name, DisplayName: windows.UTF16PtrToString(config.DisplayName),
+			Command: command, Start: StartType(config.StartType), Account: windows.UTF16PtrToString(config.ServiceStartName),
+			Recovery: recovery}, State: State(status.State), PID: status.ProcessId,
+			ExitCode: status.Win32ExitCode, SpecificExitCode: status.ServiceSpecificExitCode}
+		return err
+	})
+	return found, err
+}
+
+// recoveryOf returns what Windows does when a service fails, nil if it cannot tell.
+func recoveryOf(s *mgr.Service) (*Recovery, error) {
+	actions, err := s.RecoveryActions()
+	reset, errReset := s.ResetPeriod()
+	onError, errFlag := s.RecoveryActionsOnNonCrashFailures()
+	if err = errors.Join(err, errReset, errFlag); err != nil {
+		if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+			err = nil
+		}
+		return nil, err
+	}
+	r := &Recovery{Reset: time.Duration(reset) * time.Second, OnError: onError}
+	for _, action := range actions {
+		if action.Type == mgr.ServiceRestart {
+			r.Restart = append(r.Restart, action.Delay)
+		}
+	}
+	return r, nil
+}
+
+// Start starts a service. One that runs already is success.
 func (m scm) Start(name string) error {
-	return m.with(name, windows.SERVICE_START, func(service windows.Handle) error {
-		err := windows.StartService(service, 0, nil)
-		if errors.Is(err, windows.ERROR_SERVICE_ALREADY_RUNNING) {
-			return nil
-		}
-		return explain("StartService", name, err)
-	})
+	return m.with(name, "StartService", windows.SERVICE_START, windows.ERROR_SERVICE_ALREADY_RUNNING,
+		func(s *mgr.Service) error { return s.Start() })
 }
 
-// Stop calls ControlService with SERVICE_CONTROL_STOP. A service that does not run is success.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
+// Stop asks a service to stop. One that does not run is success.
 func (m scm) Stop(name string) error {
-	return m.with(name, windows.SERVICE_STOP, func(service windows.Handle) error {
-		var status windows.SERVICE_STATUS
-		err := windows.ControlService(service, windows.SERVICE_CONTROL_STOP, &status)
-		if errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) {
-			return nil
-		}
-		return explain("ControlService", name, err)
-	})
+	return m.with(name, "ControlService", windows.SERVICE_STOP, windows.ERROR_SERVICE_NOT_ACTIVE,
+		func(s *mgr.Service) error { _, err := s.Control(windows.SERVICE_CONTROL_STOP); return err })
 }
 
-// Delete calls DeleteService. A service that is already marked for deletion is success.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
+// Delete deletes a service. One that is already marked for deletion is success.
 func (m scm) Delete(name string) error {
-	return m.with(name, windows.DELETE, func(service windows.Handle) error {
-		err := windows.DeleteService(service)
-		if errors.Is(err, windows.ERROR_SERVICE_MARKED_FOR_DELETE) {
-			return nil
-		}
-		return explain("DeleteService", name, err)
-	})
+	return m.with(name, "DeleteService", windows.DELETE, windows.ERROR_SERVICE_MARKED_FOR_DELETE, (*mgr.Service).Delete)
+}
+
+// RegisterEvents names EventCreate.exe, which every Windows has, as the source's message file.
+func (m scm) RegisterEvents(source string) error {
+	if err := m.RemoveEvents(source); err != nil { // the next call refuses one that exists
+		return err
+	}
+	if err := eventlog.InstallAsEventCreate(source, eventlog.Info|eventlog.Warning|eventlog.Error); err != nil {
+		return fmt.Errorf("event source %s: %w", source, err)
+	}
+	return nil
+}
+
+// RemoveEvents deletes the source's registry key.
+func (scm) RemoveEvents(source string) error {
+	if err := eventlog.Remove(source); err != nil && !errors.Is(err, registry.ErrNotExist) {
+		return fmt.Errorf("event source %s: %w", source, err)
+	}
+	return nil
 }
 
 // explain adds the function's name to an error, and advice for its code; nil stays nil.
 func explain(function, name string, err error) error {
+	advice := ""
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST):
 		return ErrNotInstalled
 	case errors.Is(err, windows.ERROR_ACCESS_DENIED):
-		return fmt.Errorf("%s %s: %w: run this as an administrator", function, name, err)
+		advice = ": run this as an administrator"
 	case errors.Is(err, windows.ERROR_SERVICE_MARKED_FOR_DELETE):
-		return fmt.Errorf("%s %s: %w: close the programs that show it, such as services.msc, or restart Windows", function,
-			name, err)
+		advice = ": close the programs that show it, such as services.msc, or restart Windows"
 	}
-	return fmt.Errorf("%s %s: %w", function, name, err)
+	return fmt.Errorf("%s %s: %w%s", function, name, err, advice)
 }
-
-// wideStrings keeps the first error of several conversions.
-type wideStrings struct{ err error }
-
-func (w *wideStrings) add(s string) *uint16 {
-	p, err := windows.UTF16PtrFromString(s)
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("%q: %w", s, err)
-	}
-	return p
-}
-
-// bytesOf returns a structure as ChangeServiceConfig2W takes it.
-func bytesOf[T any](info *T) *byte { return (*byte)(unsafe.Pointer(info)) }

@@ -47,6 +47,11 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 			t.Errorf("after Delete: got %v, want %v", err, ErrNotInstalled)
 		}
 	}()
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\`+d.Name, registry.QUERY_VALUE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = key.Close() }()
 	same := func() {
 		t.Helper()
 		installed, err := m.Query(d.Name)
@@ -54,6 +59,7 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Installed{Definition: d, State: Stopped, ExitCode: uint32(windows.ERROR_SERVICE_NEVER_STARTED)}
+		want.Description, want.PreShutdown = "", 0 // see Query
 		if onWine() {
 			want.Recovery = nil // which it neither stores nor returns
 			want.ExitCode = installed.ExitCode
@@ -61,15 +67,15 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(want, installed); diff != "" {
 			t.Error(diff)
 		}
+		description, _, err := key.GetStringValue("Description")
+		milliseconds, _, errTime := key.GetIntegerValue("PreshutdownTimeout")
+		if description != d.Description || time.Duration(milliseconds)*time.Millisecond != d.PreShutdown {
+			t.Errorf("the description is %q (%v), the time at shutdown %d ms (%v)", description, err, milliseconds, errTime)
+		}
 	}
 	same()
 
 	// This is how Windows will read it: without the quotes it would start C:\Program.exe.
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\`+d.Name, registry.QUERY_VALUE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = key.Close() }()
 	path, _, err := key.GetStringValue("ImagePath")
 	if want := `"C:\Program Files\csi proxy\csi-proxy.exe" -windows-service `; err != nil ||
 		!strings.HasPrefix(path, want) {
@@ -86,8 +92,12 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 }
 
 // A service whose event source is missing, or which has no log, runs all the same.
-func TestEventLogFailureIsHarmless(*testing.T) {
-	for _, events := range []*eventlog.Log{openEvents("csiproxy-nobody-registered-this"), {}} {
+func TestEventLogFailureIsHarmless(t *testing.T) {
+	unregistered, err := eventlog.Open("csiproxy-nobody-registered-this")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, events := range []*eventlog.Log{unregistered, {}} {
 		_ = events.Info(EventStarted, "one")
 		_ = events.Warning(EventCutOff, "two\x00")
 		_ = events.Error(EventFailed, strings.Repeat("three ", 10000))
