@@ -31,11 +31,6 @@ func newOptions() *options {
 	o.Flags.StringVar((*string)(&o.readyFile), "ready-file", "",
 		"`file` that exists while all endpoints accept calls; empty: none")
 	o.page.register(o.Flags)
-	o.Flags.Func("host", "gone: csi-proxy-emulated serves an emulated node, and csi-proxy the machine it runs on",
-		func(string) error {
-			return errors.New("csi-proxy-emulated needs no -host: it serves an emulated node; csi-proxy serves the Windows " +
-				"machine it runs on")
-		})
 	return o
 }
 

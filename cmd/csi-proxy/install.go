@@ -158,7 +158,6 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	}
 	c.warn(i.logs...)
 	c.warnOfPolicy(i.policy)
-	c.warnOfLinks(i.logs...)
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, " +
@@ -175,16 +174,11 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	return c.start(ctx)
 }
 
-// warn names the accounts that can change a directory that the service writes to, and so divert it.
-func (c serviceCommand) warn(paths ...string) {
-	for _, path := range paths {
-		who, err := fileowner.Writers(path)
-		switch {
-		case err != nil:
-			c.print("warning: cannot read which accounts may change %s: %v", path, err)
-		case len(who) > 0:
-			c.print("warning: %s can be changed by %s, and the service runs as SYSTEM: let only administrators change it", path,
-				strings.Join(who, ", "))
+// warn names directories of the service's logs that others can divert.
+func (c serviceCommand) warn(dirs ...string) {
+	for _, dir := range dirs {
+		if err := fileowner.Check(dir); err != nil {
+			c.print("warning: the service writes there as SYSTEM: %v", err)
 		}
 	}
 }
@@ -196,16 +190,5 @@ func (c serviceCommand) warnOfPolicy(path string) {
 	}
 	if _, err := policy.Load(path); err != nil {
 		c.print("warning: the service will not start with -policy=%s: %v", path, err)
-	}
-}
-
-// warnOfLinks names the directories that are links: a log file that is a link is refused, but its directory is
-// not. A directory that cannot be looked at has been named by warn.
-func (c serviceCommand) warnOfLinks(dirs ...string) {
-	for _, dir := range dirs {
-		if link, err := fileowner.IsLink(dir); err == nil && link {
-			c.print("warning: %s is a link or another reparse point: the service writes where it leads; give that path instead",
-				dir)
-		}
 	}
 }

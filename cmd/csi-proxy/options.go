@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -22,11 +21,6 @@ type options struct {
 func newOptions() *options {
 	o := &options{Options: app.NewOptions("csi-proxy")}
 	o.Flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager")
-	o.Flags.Func("host", "gone: csi-proxy works on this machine, and "+emulatedProgram+" on an emulated node",
-		func(string) error {
-			return errors.New("csi-proxy works on the machine it runs on; for an emulated node run " +
-				emulatedProgram + " -state-dir=DIR")
-		})
 	return o
 }
 

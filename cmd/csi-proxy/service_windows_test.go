@@ -145,8 +145,6 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 		"-log_file=here.log is relative")
 	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-audit-log=audit.log"),
 		"-audit-log=audit.log is relative")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-host=emulated"),
-		"for an emulated node run csi-proxy-emulated")
 	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-logtostderr=false"),
 		"give -log_file=FILE or -log_dir=DIR too")
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {

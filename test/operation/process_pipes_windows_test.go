@@ -107,9 +107,6 @@ func TestFlagsOfTheEndpoints(t *testing.T) {
 		{"a socket directory", "csi-proxy-emulated", []string{`-state-dir=C:\x`, `-socket-dir=C:\x\run`},
 			[]string{"-socket-dir", "named pipes"}},
 		{"no state directory", "csi-proxy-emulated", nil, []string{"-state-dir=DIR is required"}},
-		{"a host", "csi-proxy", []string{"-host=windows"}, []string{"for an emulated node run csi-proxy-emulated"}},
-		{"a host for the emulated node", "csi-proxy-emulated", []string{"-host=emulated"},
-			[]string{"csi-proxy serves the Windows machine"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, text := fails(t, tt.program, tt.args...)

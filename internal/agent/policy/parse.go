@@ -14,11 +14,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// The two fields with which every file begins. The older version is accepted, with a warning: its domain is not ours.
+// The two fields with which every file begins.
 const (
-	APIVersion      = "csi-proxy/v1alpha1"
-	olderAPIVersion = "csi-proxy.kubernetes.io/v1alpha1"
-	Kind            = "Policy"
+	APIVersion = "csi-proxy/v1alpha1"
+	Kind       = "Policy"
 )
 
 // file is a policy file.
@@ -77,7 +76,7 @@ func Parse(name string, text []byte) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{name: name, older: f.APIVersion == olderAPIVersion}
+	p := &Policy{name: name}
 	if err := p.read(f, document); err != nil {
 		return nil, document.Error(err)
 	}
@@ -85,7 +84,7 @@ func Parse(name string, text []byte) (*Policy, error) {
 }
 
 func (p *Policy) read(f file, document *strictyaml.Document) error {
-	if f.APIVersion != APIVersion && !p.older {
+	if f.APIVersion != APIVersion {
 		return strictyaml.At(fmt.Errorf("it is %q; this agent knows %s", f.APIVersion, APIVersion), "apiVersion")
 	}
 	if f.Kind != Kind {

@@ -86,7 +86,7 @@ func TestMistakesInFiles(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const rules = "rules:\n- name: a\n  clients: [{any: true}]\n  methods: [read]\n" +
 		"  directories: ['C:\\var\\lib\\kubelet\\pods', 'C:\\', 'D:\\data', 'C:\\var\\lib\\kubelet2']\n"
-	p, err := Parse("file", []byte("apiVersion: csi-proxy.kubernetes.io/v1alpha1\nkind: Policy\n"+rules))
+	p, err := Parse("file", []byte("apiVersion: csi-proxy/v1alpha1\nkind: Policy\n"+rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,13 @@ func TestWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older := "file: apiVersion csi-proxy.kubernetes.io/v1alpha1 is an older name; write csi-proxy/v1alpha1"
-	if diff := cmp.Diff([]string{older}, p.Warnings(winpath.WorkingDirs{})); diff != "" {
-		t.Error(diff)
+	if got := p.Warnings(winpath.WorkingDirs{}); got != nil {
+		t.Errorf("without working directories: got %q", got)
 	}
 	outside := func(dir string) string {
 		return `file:4: the rule "a" allows ` + dir + ", which is in no working directory: calls are refused there; see -working-dir"
 	}
-	if diff := cmp.Diff([]string{older, outside(`C:\var\lib\kubelet2`), outside(`D:\data`)}, p.Warnings(working)); diff != "" {
+	if diff := cmp.Diff([]string{outside(`C:\var\lib\kubelet2`), outside(`D:\data`)}, p.Warnings(working)); diff != "" {
 		t.Error(diff)
 	}
 	if p, err = Parse("file", []byte(plain)); err != nil || p.Warnings(working) != nil {

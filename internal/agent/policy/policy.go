@@ -18,7 +18,6 @@ import (
 // may do nothing.
 type Policy struct {
 	name  string // of the file
-	older bool   // it has the older version
 	rules []*Rule
 }
 
@@ -38,12 +37,9 @@ type Rule struct {
 // Rules returns the rules in their order.
 func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
 
-// Warnings returns what is accepted and hardly meant: an older version, and directories of rules outside every working
-// directory, where calls are refused whatever the rule says. Without working directories, they are not compared.
+// Warnings names the directories of rules outside every working directory, where calls are refused whatever the rule
+// says. Without working directories there are none.
 func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {
-	if p.older {
-		all = append(all, fmt.Sprintf("%s: apiVersion %s is an older name; write %s", p.name, olderAPIVersion, APIVersion))
-	}
 	if len(working.Dirs()) == 0 {
 		return all
 	}
