@@ -6,12 +6,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/logfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
@@ -44,8 +44,9 @@ func (f *AuditFlags) open(logger klog.Logger) (record server.Record, closeLog fu
 	if f.File == "" {
 		return nil, func() {}, nil
 	}
-	if err := fileowner.MakeDirectory(filepath.Dir(f.File)); err != nil {
-		return nil, nil, fmt.Errorf("-audit-log: %w", err)
+	if _, err := os.Stat(filepath.Dir(f.File)); err != nil { // a mistyped path must not hide the log
+		return nil, nil, fmt.Errorf("-audit-log: its directory must exist; make one that only administrators can change: %w",
+			err)
 	}
 	file, err := logfile.Open(f.File, logfile.Options{MaxBytes: int64(f.maxSize) * megabyte,
 		Backups: int(f.backups), Lost: audit.Lost})
