@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // accept returns the agent's end of a client's connection.
 func accept(t *testing.T, l *pipeListener) *Conn {
 	t.Helper()
-	c, err := identifying{l}.Accept()
+	c, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,41 +145,40 @@ func inJob(t *testing.T, job, want string) {
 func TestNoIdentity(t *testing.T) {
 	_, l := open(t)
 	client := asDriver(t, l)
-	c := accept(t, l)
+	pipe := windows.Handle(accept(t, l).Conn.(pipeConn).Fd()) //nolint:forcetypeassert // it is of no other type
 
 	process, tell := child(t, l)
-	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false,
-		uint32(process.Process.Pid))
+	handle, err := openProcess(uint32(process.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = windows.CloseHandle(handle) }()
-	if !wasThere(handle, now()) {
+	defer func() { _ = handle.Close() }()
+	if !handle.wasThere(now()) {
 		t.Error("a running process was not there")
 	}
 	var created, exited, inKernel, inUser windows.Filetime
-	if err := windows.GetProcessTimes(handle, &created, &exited, &inKernel, &inUser); err != nil {
+	if err := windows.GetProcessTimes(windows.Handle(handle), &created, &exited, &inKernel, &inUser); err != nil {
 		t.Fatal(err)
 	}
 	const unit = 100 // nanoseconds
-	if !wasThere(handle, created) {
+	if !handle.wasThere(created) {
 		t.Error("a process that connected within the tick of its creation is not taken for its client")
 	}
-	if wasThere(handle, windows.NsecToFiletime(created.Nanoseconds()-unit)) {
+	if handle.wasThere(windows.NsecToFiletime(created.Nanoseconds() - unit)) {
 		t.Error("a process that began after the connection is taken for its client")
 	}
 	// As long as the handle is open, the number is not another process's.
 	_ = tell.Close()
 	_ = process.Wait()
-	if wasThere(handle, now()) {
+	if handle.wasThere(now()) {
 		t.Error("a process that has ended is there")
 	}
-	if got := identified(c.Conn, Peer{PID: uint32(process.Process.Pid)}); got.Identity != (Identity{}) {
+	if got, held := look(pipe, uint32(process.Process.Pid)); held.Close() != nil || got.Identity != (Identity{}) {
 		t.Errorf("a process that has ended has the identity %+v", got)
 	}
 
 	_ = client.Close()
-	if got := identified(c.Conn, Peer{PID: uint32(os.Getpid())}); got.Identity != (Identity{}) {
+	if got, held := look(pipe, uint32(os.Getpid())); held.Close() != nil || got.Identity != (Identity{}) {
 		t.Errorf("the client has closed the pipe, and a process with its number has the identity %+v", got)
 	}
 }

@@ -29,7 +29,7 @@ func open(t *testing.T) (*pipes, *pipeListener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*pipes), l.(identifying).Listener.(*pipeListener) //nolint:forcetypeassert // Windows makes no other place
+	return p.(*pipes), l.(*pipeListener) //nolint:forcetypeassert // Windows makes no other place
 }
 
 // TestLostRequestIsRetried cancels the requests of the free instances, as Windows does when the thread that made

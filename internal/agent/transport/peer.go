@@ -17,6 +17,17 @@ type Peer struct {
 	InProcess bool // the client is this process itself; the other fields are not set
 }
 
+// An Identity is what the system says of a process besides its number and user. Empty fields are not known: a process
+// that has ended, or whose number may be another's by now, has none.
+type Identity struct {
+	SID       string // the user of its token, on Windows
+	Elevated  bool   // the token is elevated, on Windows
+	Container string // the isolated container that it runs in, by its id, or NoContainer; on Linux its control group
+}
+
+// NoContainer is the Container of a process of the node itself, on Windows.
+const NoContainer = "none"
+
 // Known reports whether the system names the process, or at least its user.
 func (p Peer) Known() bool { return p.PID != 0 || p.UID != nil }
 
@@ -50,4 +61,27 @@ func PeerOf(c net.Conn) Peer {
 		return known.Peer
 	}
 	return Peer{}
+}
+
+// A Process is held by something that, unlike its number, never comes to mean another process.
+type Process interface {
+	// Ended reports whether the process has ended.
+	Ended() bool
+	// Close lets go of it.
+	Close() error
+}
+
+// ended is a Process that was gone before it could be held.
+type ended struct{}
+
+func (ended) Ended() bool  { return true }
+func (ended) Close() error { return nil }
+
+// ProcessOf returns the process that opened a connection of these Endpoints, for its caller to close; nil where the
+// system does not let it be held. The connection may outlive the process, which may have handed it to another one.
+func ProcessOf(c net.Conn) Process {
+	if known, ok := c.(*Conn); ok {
+		return known.Process
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 		l.abandon()
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, net.ErrClosed)
 	}
-	return identifying{l}, nil
+	return l, nil
 }
 
 // Path returns the pipe's name.

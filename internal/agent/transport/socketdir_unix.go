@@ -156,7 +156,7 @@ func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot protect the socket %s: %w", path, err), l.Close())
 	}
-	return identifying{socketListener{l}}, nil
+	return socketListener{l}, nil
 }
 
 // socketListener is the listener of one socket.
