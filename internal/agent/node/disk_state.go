@@ -242,7 +242,7 @@ func (o *op) flushDisk(d *disk) {
 
 // presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
 func (o *op) presentVolumes(d *disk) []diskVolume {
-	volumes, err := o.volumesOf(d)
+	volumes, err := o.volumesOn(d.number)
 	if err != nil {
 		klog.FromContext(o.Context).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}

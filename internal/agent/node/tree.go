@@ -152,6 +152,11 @@ func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
 	return disks, err
 }
 
+type diskOffset struct {
+	disk   uint32
+	offset int64
+}
+
 // treeDisk is a disk, and the facts that decide about its address; nil: it has none.
 type treeDisk struct {
 	TreeDisk
