@@ -53,9 +53,7 @@ func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T]
 	for i, a := range answers {
 		if a.Err != nil {
 			klog.FromContext(o.Context).Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
-			if errdefs.NotAnswering(a.Err) {
-				errdefs.LeftOut(o.Context, a.Err)
-			}
+			errdefs.LeftOut(o.Context, a.Err)
 			unknown = append(unknown, unknownDisk{numbers[paths[i]].Load(), a.Err})
 			continue
 		}

@@ -181,9 +181,7 @@ func (o *op) volumes() (all []diskVolume, offline bool, err error) {
 		if a.Err != nil {
 			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
 			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
-			if errdefs.NotAnswering(a.Err) {
-				errdefs.LeftOut(o.Context, a.Err)
-			}
+			errdefs.LeftOut(o.Context, a.Err)
 		}
 		for _, extent := range a.Value {
 			all = append(all, diskVolume{ids[i], extent})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -130,7 +131,7 @@ func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
 		return nil, listed.Err
 	}
 	for i, a := range forEach(o, listed.Value, operation.Volume, (*op).volumeExtents) {
-		if errdefs.NotAnswering(a.Err) {
+		if errdefs.HasReason(a.Err, reason.NotAnswering) {
 			lost = a.Err
 		}
 		for _, extent := range a.Value {

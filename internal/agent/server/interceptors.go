@@ -65,14 +65,12 @@ func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.Una
 		next = withFaults(p.Faults, info.FullMethod, next)
 	}
 	response, err := any(nil), refusal
-	gaps := &errdefs.Gaps{}
 	if err == nil {
-		response, err = admit(errdefs.WithGaps(ctx, gaps), c, request, info, next)
+		response, err = admit(errdefs.WithGaps(ctx, func(why string) {
+			_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, why)) // fails only when the answer was sent already
+		}), c, request, info, next)
 	}
 	took := time.Since(begin)
-	for _, gap := range gaps.Texts() {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, gap)) // fails only in a call without a connection
-	}
 	if err != nil || p.Logger.V(2).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
 		p.report(ctx, c, info.FullMethod, took, err)
