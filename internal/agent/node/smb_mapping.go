@@ -5,7 +5,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -161,7 +160,7 @@ func (o *op) privacyHint() string {
 
 // smbError is fail with a class and text of its own; the reason stays that of the code.
 func smbError(class errdefs.Class, cause error, format string, args ...any) error {
-	e := &errdefs.Error{Class: class, Reason: "SMB", Message: fmt.Sprintf(format, args...), Err: cause}
+	e := class.WrapErrorf(cause, "SMB", format, args...)
 	var plain *errdefs.Error
 	if errors.As(errdefs.Errorf(cause, "smb"), &plain) {
 		e.Reason = plain.Reason
