@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/windows"
+
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
@@ -112,6 +114,59 @@ func TestOffWindowsDirectories(t *testing.T) {
 		must(t, "making a directory", err)
 		write(t, dir[len(`C:`):]+`\made\data`, dir)
 		wantFile(t, dir+`\made\data`, dir)
+	}
+}
+
+// A program finds a volume and a share as large and as full as the agent finds them, also in a folder below.
+func TestOffWindowsSizes(t *testing.T) {
+	client, control := offWindows(t)
+	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
+	const below = mount + `\a b`
+	disk, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	must(t, "attaching a disk", err)
+	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
+		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
+	must(t, "listing volumes", err)
+	volume := volumes.GetVolumeIds()[0]
+	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: mount})
+	must(t, "mounting", err)
+	must(t, "making a directory", os.Mkdir(below, 0o700))
+	for range 2 {
+		write(t, below+`\data`, strings.Repeat("x", 1<<20))
+		stats, err := client.Volume.GetVolumeStats(t.Context(), &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
+		must(t, "measuring the volume", err)
+		wantSpace(t, mount, stats.GetTotalBytes(), stats.GetUsedBytes())
+		wantSpace(t, below, stats.GetTotalBytes(), stats.GetUsedBytes())
+		_, err = control.GrowDisk(t.Context(),
+			&admin.GrowDiskRequest{DiskNumber: disk.GetDiskNumber(), SizeBytes: 2 << 30})
+		must(t, "growing the disk", err)
+		_, err = client.Volume.ResizeVolume(t.Context(), &csiproxy.ResizeVolumeRequest{VolumeId: volume})
+		must(t, "resizing the volume", err)
+	}
+
+	_, err = client.SMB.NewSmbGlobalMapping(t.Context(), &csiproxy.NewSmbGlobalMappingRequest{RemotePath: share,
+		LocalPath: link, Username: `AZURE\csi`, Password: "csi-password"})
+	must(t, "mapping", err)
+	for _, size := range []int64{3 << 30, 5 << 30} {
+		_, err = control.AddSMBShare(t.Context(),
+			&admin.AddSMBShareRequest{Server: "fs.emulated", Share: "share", SizeBytes: size})
+		must(t, "resizing the share", err)
+		usage, err := client.NodeSteps.GetUsage(t.Context(), &csiproxy.GetUsageRequest{TargetPath: link})
+		must(t, "measuring the share", err)
+		wantSpace(t, link, size, usage.GetUsedBytes())
+	}
+}
+
+// wantSpace checks what Windows says of the file system that has a directory.
+func wantSpace(t *testing.T, path string, total, used int64) {
+	t.Helper()
+	var gotAvailable, gotTotal, gotFree uint64
+	name, err := windows.UTF16PtrFromString(path)
+	must(t, "naming "+path, err)
+	must(t, "measuring "+path, windows.GetDiskFreeSpaceEx(name, &gotAvailable, &gotTotal, &gotFree))
+	if gotTotal != uint64(total) || gotAvailable != uint64(total-used) || gotFree != gotAvailable {
+		t.Errorf("%s has %d bytes available and %d free of %d, want %d of %d", path, gotAvailable, gotFree, gotTotal,
+			total-used, total)
 	}
 }
 

@@ -18,18 +18,22 @@ static const PATCH calls[] = {
 	{"NtQueryDirectoryFile", links_list, (void **)&old_list},
 };
 
-// CreateFileW begins with eight bytes that do nothing, to be replaced by a jump.
-static BOOL install_create_file(void)
+// patch_win32 patches a function of kernelbase.dll that begins with eight bytes that do nothing. What follows them is the old function.
+static BOOL patch_win32(const char *name, const void *with, void **old)
 {
 	static const BYTE nothing[] = {0x48, 0x8d, 0xa4, 0x24, 0, 0, 0, 0}; // lea rsp, [rsp]
-	BYTE *code = (BYTE *)(void *)GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CreateFileW");
+	BYTE *code = (BYTE *)(void *)GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), name);
 	if (!code || memcmp(code, nothing, sizeof nothing))
 		return FALSE;
-	old_create_file = (create_file_function)(void *)(code + sizeof nothing);
-	return patch_function(code, (void *)links_create_file);
+	*old = code + sizeof nothing;
+	return patch_function(code, with);
 }
 
-static BOOL install(void) { return patch_system_calls(calls, ARRAYSIZE(calls)) && install_create_file(); }
+static BOOL install(void)
+{
+	return patch_system_calls(calls, ARRAYSIZE(calls)) && patch_win32("CreateFileW", (void *)links_create_file, (void **)&old_create_file) &&
+	       (!*node_files || patch_win32("GetDiskFreeSpaceExW", (void *)links_space, (void **)&old_space));
+}
 
 // has_links reports whether the program is to see links: under the name links.dll the machine's own, else those of a node that the program names.
 static BOOL has_links(HINSTANCE self)

@@ -69,7 +69,10 @@ typedef NTSTATUS(WINAPI *list_function)(HANDLE, HANDLE, void *, void *, IO_STATU
 
 typedef HANDLE(WINAPI *create_file_function)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
 
+typedef BOOL(WINAPI *space_function)(const WCHAR *, ULARGE_INTEGER *, ULARGE_INTEGER *, ULARGE_INTEGER *);
+
 extern create_file_function old_create_file;
+extern space_function old_space;
 extern create_function old_create;
 extern open_function old_open;
 extern control_function old_control;
@@ -80,6 +83,7 @@ extern list_function old_list;
 // opens_link is where a thread keeps that it is in a CreateFileW with FILE_FLAG_OPEN_REPARSE_POINT.
 extern DWORD opens_link;
 
+BOOL WINAPI links_space(const WCHAR *, ULARGE_INTEGER *, ULARGE_INTEGER *, ULARGE_INTEGER *);
 HANDLE WINAPI links_create_file(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
 NTSTATUS WINAPI links_create(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *, ULONG);
 NTSTATUS WINAPI links_open(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG);
