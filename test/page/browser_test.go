@@ -96,7 +96,7 @@ func (b *browser) open(t *testing.T, url string) *tab {
 	in.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &target)
 	in.session = target.SessionID
 	in.call("Emulation.setDeviceMetricsOverride",
-		map[string]any{"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": false}, nil)
+		map[string]any{"width": 1280, "height": 860, "deviceScaleFactor": 1, "mobile": false}, nil)
 	in.visit(url)
 	return in
 }

@@ -6,6 +6,8 @@ package page
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -13,6 +15,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"testing"
 )
 
 // picture writes what the browser shows to a file, with the 256 commonest colours: text on white needs no more, and the
@@ -39,7 +42,32 @@ func (b *tab) picture(file string) {
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduced); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-		b.t.Fatal(err)
+	for name, content := range map[string][]byte{file: out.Bytes(), drawn: digest(b.t)} {
+		if err := os.WriteFile(name, content, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// drawn has the digest of the page that the picture in the documents shows.
+const drawn = "testdata/drawn.sha256"
+
+func digest(t *testing.T) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../../internal/emulated/page/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Appendf(nil, "%x\n", sha256.Sum256(page))
+}
+
+// TestPictureIsOfThisPage fails after a change of the page until make check-page has drawn it anew.
+func TestPictureIsOfThisPage(t *testing.T) {
+	want, err := os.ReadFile(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := digest(t); !bytes.Equal(got, want) {
+		t.Error("the page has changed: make check-page SCREENSHOT=docs/emulated-node-page.png")
 	}
 }
