@@ -31,7 +31,7 @@ func windowsSite(t testing.TB) site {
 	t.Helper()
 	// below which all paths of the lives are
 	for _, dir := range []string{pods + `\1`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} {
-		noError(t, windows.MakeDirectory(t, dir))
+		noError(t, machine.MakeDirectory(t, dir))
 	}
 	testnode.OnMachine(t)
 	return &onWindows{t: t, disks: map[uint32]*machine.VirtualDisk{}}

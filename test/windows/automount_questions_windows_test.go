@@ -14,7 +14,7 @@ func automountQuestions() []Question {
 func askAutomount(t testing.TB, s Subject) (any, error) {
 	answers := map[string]map[string]string{}
 	for _, setting := range []string{"off", "on"} {
-		if err := SetAutomount(t, setting); err != nil {
+		if err := setAutomount(t, setting); err != nil {
 			return answers, err
 		}
 		answer, err := arrival(t, s)

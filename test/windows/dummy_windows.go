@@ -3,14 +3,19 @@
 package windows
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // serviceArgument is the first argument of a test program that Windows starts as a service. The second is the service's
@@ -69,14 +74,14 @@ func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest,
 // needs the first.
 func NewServices(t testing.TB) (name, dependent string, err error) {
 	t.Helper()
-	name, dependent = randomName(), randomName()
+	name, dependent = machine.RandomName(), machine.RandomName()
 	if err := newService(t, name, ""); err != nil {
 		return "", "", err
 	}
 	return name, dependent, newService(t, dependent, name)
 }
 
-// newService makes a service of this program, which needs another one unless its name is empty.
+// newService makes a service of this program until the test ends, which needs another one unless its name is empty.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
 func newService(t testing.TB, name, needs string, command ...string) error {
 	t.Helper()
@@ -84,32 +89,57 @@ func newService(t testing.TB, name, needs string, command ...string) error {
 	if err != nil {
 		return err
 	}
-	return provision(t, Entry{Kind: KindService, Name: name, Mark: program}, func(*Entry) error {
-		manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
-		if err != nil {
-			return fmt.Errorf("OpenSCManager: %w", err)
-		}
-		defer func() { _ = windows.CloseServiceHandle(manager) }()
-		texts, err := wide(name, windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
+	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_CREATE_SERVICE)
+	if err != nil {
+		return fmt.Errorf("OpenSCManager: %w", err)
+	}
+	defer func() { _ = windows.CloseServiceHandle(manager) }()
+	texts, err := wide(name, windows.ComposeCommandLine(append([]string{program, serviceArgument, name}, command...)))
+	if err != nil {
+		return err
+	}
+	var dependencies *uint16
+	if needs != "" {
+		list, err := windows.UTF16FromString(needs)
 		if err != nil {
 			return err
 		}
-		var dependencies *uint16
-		if needs != "" {
-			list, err := windows.UTF16FromString(needs)
-			if err != nil {
-				return err
-			}
-			dependencies = &append(list, 0)[0] // a list ends with an empty name
-		}
-		service, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS,
-			windows.SERVICE_WIN32_OWN_PROCESS,
-			windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, texts[1], nil, nil, dependencies, nil, nil)
-		if err != nil {
-			return fmt.Errorf("CreateService %s: %w", name, err)
-		}
-		return windows.CloseServiceHandle(service)
+		dependencies = &append(list, 0)[0] // a list ends with an empty name
+	}
+	service, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS,
+		windows.SERVICE_WIN32_OWN_PROCESS,
+		windows.SERVICE_DEMAND_START, windows.SERVICE_ERROR_NORMAL, texts[1], nil, nil, dependencies, nil, nil)
+	if err != nil {
+		return fmt.Errorf("CreateService %s: %w", name, err)
+	}
+	atEnd(t, "removing the service "+name, func(ctx context.Context) error {
+		return withServices(func(m winservice.Manager) error {
+			_, err := winservice.Uninstall(ctx, m, name)
+			return err
+		})
 	})
+	return windows.CloseServiceHandle(service)
+}
+
+// withServices calls a function with the Service Control Manager.
+func withServices(do func(m winservice.Manager) error) error {
+	m, err := winservice.Connect()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }()
+	return do(m)
+}
+
+// startUntilEnd starts a service that is stopped, and stops it when the test ends.
+func startUntilEnd(t testing.TB, m winservice.Manager, name string) error {
+	t.Helper()
+	atEnd(t, "stopping "+name, func(ctx context.Context) error {
+		return withServices(func(m winservice.Manager) error { return winservice.Stop(ctx, m, name) })
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return winservice.Start(ctx, m, name)
 }
 
 // wide converts texts to the NUL-terminated form that Windows takes.

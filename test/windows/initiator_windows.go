@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
@@ -18,16 +16,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
-// secretMark marks the entry of an initiator whose secret may have been set.
-const secretMark = "secret"
-
 // nativeKernel returns this machine's kernel.
 func nativeKernel() kernel.Kernel { return native.New() }
+
+// borrowed is whether a test has the initiator, which is then in use by it.
+var borrowed bool
 
 // BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's
 // end it has what it had before: nothing. An initiator in use is an Unavailable.
 func BorrowInitiator(t testing.TB) error {
 	t.Helper()
+	if borrowed {
+		return nil
+	}
 	m, err := winservice.Connect()
 	if err != nil {
 		return err
@@ -37,19 +38,11 @@ func BorrowInitiator(t testing.TB) error {
 	if err != nil {
 		return err
 	}
-	if borrowed, err := ledgerHas(KindInitiator); err != nil || borrowed {
-		return err
-	}
 	if err := mayStart("iSCSI initiator", service.State, service.Start); err != nil {
 		return err
 	}
 	if service.State != winservice.Running {
-		err := provision(t, Entry{Kind: KindStopped, Name: initiatorService}, func(*Entry) error {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			return winservice.Start(ctx, m, initiatorService)
-		})
-		if err != nil {
+		if err := startUntilEnd(t, m, initiatorService); err != nil {
 			return err
 		}
 	}
@@ -60,20 +53,17 @@ func BorrowInitiator(t testing.TB) error {
 	if use.any() {
 		return Unavailable("the iSCSI initiator of this machine is in use")
 	}
-	e := Entry{Kind: KindInitiator, Name: initiatorService}
 	if MaySetCHAP() == nil {
-		e.Mark = secretMark
+		if err := change(t, secretSetting, "", func() error { return nil }); err != nil { // the test sets it
+			return err
+		}
 	}
-	return provision(t, e, func(*Entry) error { return nil })
-}
-
-// ledgerHas reports whether the environment's ledger has an entry of a kind.
-func ledgerHas(kind Kind) (bool, error) {
-	l, err := inherited()
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(l.Remaining(), func(e Entry) bool { return e.Kind == kind }), nil
+	borrowed = true
+	atEnd(t, "restoring the iSCSI initiator", func(context.Context) error {
+		borrowed = false
+		return restoreInitiator()
+	})
+	return nil
 }
 
 // initiatorUse is what an initiator has.
@@ -105,12 +95,7 @@ func lookAtInitiator(k kernel.Kernel) (use initiatorUse, err error) {
 }
 
 // restoreInitiator takes from the initiator what the tests have given it.
-func restoreInitiator(ctx context.Context, e Entry) error {
-	// The portals are in the registry, which is read at the start.
-	err := withServices(func(m winservice.Manager) error { return winservice.Start(ctx, m, e.Name) })
-	if err != nil {
-		return err
-	}
+func restoreInitiator() error {
 	k := nativeKernel()
 	use, err := lookAtInitiator(k)
 	if err != nil {
@@ -119,55 +104,39 @@ func restoreInitiator(ctx context.Context, e Entry) error {
 	var failures []error
 	for _, s := range use.sessions {
 		if !strings.Contains(strings.ToLower(s.TargetName), namePrefix) {
-			failures = append(failures, NotOurs("a session with "+s.TargetName))
+			failures = append(failures, errors.New("no test made the session with "+s.TargetName))
 			continue
 		}
 		failures = append(failures, k.LogoutISCSITarget(s.ID))
 	}
 	for _, p := range use.portals {
 		if !isTestAddress(p.Portal.Address) {
-			failures = append(failures, NotOurs("the portal "+p.Portal.Address))
+			failures = append(failures, errors.New("no test made the portal "+p.Portal.Address))
 			continue
 		}
 		failures = append(failures, k.RemoveISCSISendTargetPortal(p.InitiatorName, p.InitiatorPort, p.Portal.Bytes()))
 	}
 	if use.logins > 0 {
-		failures = append(failures, NotOurs(fmt.Sprintf("%d persistent logins", use.logins)))
+		failures = append(failures, fmt.Errorf("no test made %d persistent logins", use.logins))
 	}
-	if err := errors.Join(failures...); err != nil {
-		return err // its owner uses it now, and perhaps the secret
-	}
-	if e.Mark != secretMark { // none was set
-		return nil
-	}
-	if err := k.SetISCSIInitiatorCHAPSharedSecret(nil); err != nil {
-		return fmt.Errorf("clearing the secret for mutual CHAP: %w", err)
-	}
-	return nil
+	return errors.Join(failures...)
 }
 
-// endSessions logs out of a target that was made.
-func endSessions(_ context.Context, e Entry) error {
-	if !MadeHere(e.Name) {
-		return NotOurs("its name is not a random one")
+// endSessions logs out of a target. A target that goes under its sessions leaves the initiator connecting and its disks
+// hanging.
+func endSessions(target string) error {
+	k := nativeKernel()
+	use, err := lookAtInitiator(k)
+	if err != nil {
+		return err
 	}
-	return withServices(func(m winservice.Manager) error {
-		if s, err := m.Query(initiatorService); err != nil || s.State != winservice.Running {
-			return err // what does not run has no sessions
+	var failures []error
+	for _, s := range use.sessions {
+		if strings.EqualFold(s.TargetName, target) {
+			failures = append(failures, k.LogoutISCSITarget(s.ID))
 		}
-		k := nativeKernel()
-		use, err := lookAtInitiator(k)
-		if err != nil {
-			return err
-		}
-		var failures []error
-		for _, s := range use.sessions {
-			if strings.EqualFold(s.TargetName, e.Name) {
-				failures = append(failures, k.LogoutISCSITarget(s.ID))
-			}
-		}
-		return errors.Join(failures...)
-	})
+	}
+	return errors.Join(failures...)
 }
 
 // isTestAddress reports whether a portal's address is one of those that the tests use: this machine's own, and those

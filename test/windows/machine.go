@@ -23,3 +23,6 @@ const GrownInPlace = machine.GrownInPlace
 
 // Unavailable is the reason why something could not be tried on a machine.
 type Unavailable = machine.Unavailable
+
+// namePrefix begins the names of all that tests make on a machine.
+const namePrefix = "csiproxy-"

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -27,39 +28,10 @@ func onlyWineOrThisMachine(t *testing.T) {
 	}
 }
 
-// ledgerOf returns the ledger of a test's makers, that of the environment if there is one, and checks at the test's end
-// that it has the entries of its beginning. It never begins empty: the kit has entries of its own.
-func ledgerOf(t *testing.T) *Ledger {
-	t.Helper()
-	made := os.Getenv(LedgerVariable) == ""
-	if made {
-		t.Setenv(LedgerVariable, filepath.Join(t.TempDir(), "ledger"))
-	}
-	l, err := OpenLedger(os.Getenv(LedgerVariable))
-	if err == nil && made {
-		_, err = l.Note(Entry{Kind: KindDirectory, Name: filepath.Join(t.TempDir(), "of-others")})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := l.Remaining()
-	t.Cleanup(func() {
-		now := l.Remaining()
-		if left := subtract(now, before); len(left) > 0 {
-			t.Errorf("%v is left", left)
-		}
-		if gone := subtract(before, now); len(gone) > 0 {
-			t.Errorf("%v is gone, which the test did not make", gone)
-		}
-	})
-	return l
-}
-
 // A service and one that needs it start and stop, and are gone then. The kernel's rights for it are just enough.
 func TestServices(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	l, k := ledgerOf(t), nativeKernel()
-	before := l.Remaining()
+	k := nativeKernel()
 	subject := Subject{Kernel: k, Timeout: time.Minute}
 	is := func(name string, state uint32) {
 		t.Helper()
@@ -74,7 +46,6 @@ func TestServices(t *testing.T) {
 		if name, dependent, err = NewServices(t); err != nil {
 			t.Fatal(err)
 		}
-		same(t, names(subtract(l.Remaining(), before)), []string{name, dependent})
 		if err := k.StartService(dependent); err != nil {
 			t.Fatal(err)
 		}
@@ -104,38 +75,9 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// The next process removes what a killed one left, from the entries alone.
-func TestLeftServicesAreRemoved(t *testing.T) {
-	onlyWineOrThisMachine(t)
-	l, k := ledgerOf(t), nativeKernel()
-	before := l.Remaining()
-	name, _, err := NewServices(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := k.StartService(name); err != nil {
-		t.Fatal(err)
-	}
-	other := subtract(l.Remaining(), before)[0]
-	other.ID, other.Mark = "", `C:\Windows\other.exe`
-	if err := l.remove(t.Context(), other); err == nil {
-		t.Error("a service of another program was removed")
-	}
-	if _, err := k.QueryService(name); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := l.Clean(t.Context(), before...); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
-	}
-	if _, err := k.QueryService(name); !errors.Is(err, win32.ERROR_SERVICE_DOES_NOT_EXIST) {
-		t.Error(err)
-	}
-}
-
 // A command runs as SYSTEM, and its failure is known.
 func TestAsSystem(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	ledgerOf(t)
 	dir := t.TempDir()
 	if err := AsSystem(t, "cmd.exe", "/D", "/C", "mkdir", filepath.Join(dir, "made")); err != nil {
 		t.Error(err)
@@ -149,41 +91,62 @@ func TestAsSystem(t *testing.T) {
 	}
 }
 
-// A value in the registry gets what it had, unless another program has changed it.
-func TestRegistryValuesAreRestored(t *testing.T) {
+// A setting is changed if that is allowed, and gets what it had: when its test ends, or, after a killed one, from what is
+// written down.
+func TestSettingsAreRestored(t *testing.T) {
 	onlyWineOrThisMachine(t)
-	path := `SOFTWARE\` + randomName()
+	path := `SOFTWARE\` + machine.RandomName()
 	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, path, registry.ALL_ACCESS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = key.Close(), registry.DeleteKey(registry.LOCAL_MACHINE, path) }()
-	ledgerOf(t)
 	if err := key.SetDWordValue("there", 7); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("set", func(t *testing.T) {
-		for _, name := range []string{"there", "missing"} {
-			r := registryNumber{path, name, 1}
-			if err := r.set(t); err != nil {
+	are := func(there, missing string) {
+		t.Helper()
+		for name, want := range map[string]string{"there": there, "missing": missing} {
+			if now, err := (registryNumber{key: path, name: name}).read(); err != nil || now != want {
+				t.Errorf("%s is %q, %v, want %q", name, now, err, want)
+			}
+		}
+	}
+	set := func(t testing.TB, number uint32) error {
+		return errors.Join(registryNumber{path, "there", number}.set(t), registryNumber{path, "missing", number}.set(t))
+	}
+	t.Setenv(SettingsVariable, "")
+	var refused Unavailable
+	if err := set(t, 1); !errors.As(err, &refused) {
+		t.Errorf("without permission: %v", err)
+	}
+	are("7", "")
+	t.Setenv(SettingsVariable, "1")
+	t.Run("changed twice", func(t *testing.T) {
+		for number, want := range map[uint32]string{1: "1", 2: "2"} {
+			if err := set(t, number); err != nil {
 				t.Fatal(err)
 			}
-			if now, err := r.read(); err != nil || now != "1" {
-				t.Errorf("%s is %q, %v", name, now, err)
-			}
+			are(want, want)
 		}
 	})
-	for name, want := range map[string]string{"there": "7", "missing": ""} {
-		if now, err := (registryNumber{path, name, 1}).read(); err != nil || now != want {
-			t.Errorf("%s is %q, %v, want %q", name, now, err, want)
-		}
+	are("7", "")
+	if err := set(&unended{TB: t}, 1); err != nil {
+		t.Fatal(err)
 	}
-	changed := Entry{Kind: KindRegistryValue, Name: path + ":there", Mark: "1", Before: "5"}
-	var reason NotOurs
-	if err := restoreRegistryValue(t.Context(), changed); !errors.As(err, &reason) {
-		t.Errorf("a value that another program has set: %v", err)
+	are("1", "1")
+	for range 2 { // the second time nothing is written down
+		if err := restoreAll(); err != nil {
+			t.Error(err)
+		}
+		are("7", "")
 	}
 }
+
+// unended is a test that is killed: nothing is cleaned up.
+type unended struct{ testing.TB }
+
+func (unended) Cleanup(func()) {}
 
 // The serial number is asked of WMI and equals the one that the agent reads.
 func TestBIOSSerial(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 func pathQuestions() []Question {
@@ -24,7 +25,7 @@ func askMoved(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	above, moved := namePrefix+random(5), namePrefix+random(5)
+	above, moved := machine.RandomName(), machine.RandomName()
 	if err := makeDirectory(s, mountParent, above); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func askMoved(t testing.TB, s Subject) (any, error) {
 }
 
 func askRefused(_ testing.TB, s Subject) (any, error) {
-	link, target := namePrefix+random(5), namePrefix+random(5)
+	link, target := machine.RandomName(), machine.RandomName()
 	for _, name := range []string{link, target} {
 		if err := makeDirectory(s, mountParent, name); err != nil {
 			return nil, err

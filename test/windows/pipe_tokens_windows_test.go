@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -100,7 +101,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := windows.UTF16PtrFromString(randomName())
+	name, err := windows.UTF16PtrFromString(machine.RandomName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,22 +3,18 @@
 package windows
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
-// AnswersVariable names the environment variable with the file that the answers are written to.
-const AnswersVariable = "CSI_PROXY_ANSWERS"
-
 // A Question is one that Microsoft's pages leave open and on which this project's code relies. Its answer is not
-// asserted: it is written down, and a person reads it.
+// asserted: it is logged beside the emulated node's, and a person reads it.
 type Question struct {
 	Number int // R1, R2 and so on, in the order in which they arose
 	Text   string
@@ -58,17 +54,19 @@ type Disk interface {
 
 // An Answer is a node's answer.
 type Answer struct {
-	Question string `json:"question"` // "R3"
-	Text     string `json:"text"`
-	Status   string `json:"status"` // "answered", "not asked" or "failed"
-	Answer   any    `json:"answer,omitempty"`
-	Reason   string `json:"reason,omitempty"` // why it was not asked, or how it failed
+	Status string // "answered", "not asked" or "failed"
+	Answer any
+	Reason string // why it was not asked, or how it failed
+}
+
+func (a Answer) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s: %+v %s", a.Status, a.Answer, a.Reason))
 }
 
 // Ask asks a question. A failure is an answer as well: it ends neither the test nor the other questions.
 func (q Question) Ask(t testing.TB, s Subject) Answer {
 	t.Helper()
-	a := Answer{Question: fmt.Sprintf("R%d", q.Number), Text: q.Text, Status: "answered"}
+	a := Answer{Status: "answered"}
 	var err error
 	a.Answer, err = q.ask(t, s)
 	var skipped Unavailable
@@ -79,45 +77,6 @@ func (q Question) Ask(t testing.TB, s Subject) Answer {
 		a.Status, a.Reason = "failed", err.Error()
 	}
 	return a
-}
-
-// Record is a file of answers.
-type Record struct {
-	System  string   `json:"system"` // GOOS/GOARCH
-	Version string   `json:"version,omitempty"`
-	Answers []Answer `json:"answers"`
-}
-
-// put gives a question its answer, in place of an earlier one, and writes the record to a file. Whenever the machine
-// stops, the file has all the answers until then.
-func (r *Record) put(path string, a Answer) error {
-	if i := slices.IndexFunc(r.Answers, func(b Answer) bool { return b.Question == a.Question }); i >= 0 {
-		r.Answers[i] = a
-	} else {
-		r.Answers = append(r.Answers, a)
-	}
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(content, '\n'))
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// readRecord reads a file of answers.
-func readRecord(path string) (r Record, err error) {
-	content, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(content, &r)
-	}
-	return r, err
 }
 
 // Questions returns all of them, those that this system cannot be asked included.

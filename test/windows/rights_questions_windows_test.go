@@ -101,7 +101,7 @@ func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
 }
 
 func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
-	target := namePrefix + random(5)
+	target := machine.RandomName()
 	if err := makeDirectory(s, mountParent, target); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func mklinks(t testing.TB, target string) (links []madeLink) {
 	}
 	for maker, run := range makers {
 		for kind, flag := range map[string]string{"symbolic link": "/D", "junction": "/J"} {
-			link := madeLink{name: kind + " of " + maker, path: mountParent + `\` + namePrefix + random(5)}
+			link := madeLink{name: kind + " of " + maker, path: mountParent + `\` + machine.RandomName()}
 			link.err = run("cmd.exe", "/D", "/C", "mklink", flag, link.path, target)
 			links = append(links, link)
 		}

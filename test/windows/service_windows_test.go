@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"context"
 	"os/exec"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -39,13 +41,13 @@ func TestService(t *testing.T) {
 	if _, err := subject.Kernel.QueryService(name); err == nil {
 		t.Skip("require a machine without the service " + name)
 	}
-	err := provision(t, Entry{Kind: KindService, Name: name, Mark: binary}, func(*Entry) error {
-		service("install")
-		return nil
+	atEnd(t, "removing the service", func(ctx context.Context) error {
+		return withServices(func(m winservice.Manager) error {
+			_, err := winservice.Uninstall(ctx, m, name)
+			return err
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service("install")
 	if s, err := subject.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED &&
 		subject.Kernel.StartService(name) != nil {
 		t.Fatalf("the installed service is %+v, %v", s, err)

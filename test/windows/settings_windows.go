@@ -13,6 +13,87 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
+// settingsKey is where it is written down what settings were: below HKEY_LOCAL_MACHINE, where only administrators write.
+// A value's name is the setting's, its text what the setting was.
+const settingsKey = `SOFTWARE\csiproxy-tests`
+
+// The settings that are not values in the registry. Those have the name of their key, a colon and their own.
+const (
+	automountSetting = "automount"
+	secretSetting    = "iSCSI secret"
+)
+
+// change changes a setting until the test ends, when it is what it was before. The machine's owner must allow it.
+func change(t testing.TB, setting, before string, do func() error) error {
+	t.Helper()
+	if err := maySet(setting); err != nil {
+		return err
+	}
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, settingsKey, registry.ALL_ACCESS)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = key.Close() }()
+	if _, _, err := key.GetStringValue(setting); errors.Is(err, registry.ErrNotExist) { // or it was changed already
+		if err := key.SetStringValue(setting, before); err != nil {
+			return err
+		}
+		atEnd(t, "restoring "+setting, func(context.Context) error { return restore(setting) })
+	}
+	return do()
+}
+
+// restore gives a setting what is written down, and strikes it out. A setting that is not written down was not changed.
+func restore(setting string) error {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, settingsKey, registry.ALL_ACCESS)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = key.Close() }()
+	before, _, err := key.GetStringValue(setting)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	path, name, isValue := strings.Cut(setting, ":")
+	switch {
+	case isValue:
+		err = registryNumber{key: path, name: name}.restore(before)
+	case setting == automountSetting:
+		err = mountvol(before)
+	case setting == secretSetting: // there is none again
+		err = nativeKernel().SetISCSIInitiatorCHAPSharedSecret(nil)
+	default:
+		err = fmt.Errorf("there is no setting %q", setting)
+	}
+	if err != nil {
+		return err
+	}
+	return key.DeleteValue(setting)
+}
+
+// restoreAll gives all settings what is written down, which a killed run has left.
+func restoreAll() error {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, settingsKey, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	names, err := key.ReadValueNames(0)
+	failures := []error{err, key.Close()}
+	for _, name := range names {
+		failures = append(failures, restore(name))
+	}
+	return errors.Join(failures...)
+}
+
 // A registryNumber is a REG_DWORD below HKEY_LOCAL_MACHINE, and what it is to be.
 type registryNumber struct {
 	key, name string
@@ -36,16 +117,6 @@ func (r registryNumber) read() (string, error) {
 	return fmt.Sprint(number), err
 }
 
-// write writes the number.
-func (r registryNumber) write(number uint32) error {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, r.key, registry.SET_VALUE)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = key.Close() }()
-	return key.SetDWordValue(r.name, number)
-}
-
 // set gives it the wanted number until the test ends.
 func (r registryNumber) set(t testing.TB) error {
 	t.Helper()
@@ -53,59 +124,41 @@ func (r registryNumber) set(t testing.TB) error {
 	if err != nil || before == fmt.Sprint(r.want) {
 		return err
 	}
-	e := Entry{Kind: KindRegistryValue, Name: r.key + ":" + r.name, Mark: fmt.Sprint(r.want), Before: before}
-	return provision(t, e, func(*Entry) error { return r.write(r.want) })
+	return change(t, r.key+":"+r.name, before, func() error { return r.restore(fmt.Sprint(r.want)) })
 }
 
-// restoreRegistryValue gives a value in the registry what it was before, unless it was changed since.
-func restoreRegistryValue(_ context.Context, e Entry) error {
-	colon := strings.LastIndex(e.Name, ":")
-	if colon < 0 {
-		return NotOurs("its name has no colon")
-	}
-	r := registryNumber{key: e.Name[:colon], name: e.Name[colon+1:]}
-	now, err := r.read()
-	switch {
-	case err != nil || now == e.Before:
-		return err
-	case now != e.Mark:
-		return NotOurs("it is " + now + ", which is not what was set")
-	case e.Before != "":
-		before, err := strconv.ParseUint(e.Before, 10, 32)
-		if err != nil {
-			return err
-		}
-		return r.write(uint32(before))
-	}
+// restore gives it a number, or removes it.
+func (r registryNumber) restore(number string) error {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, r.key, registry.SET_VALUE)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = key.Close() }()
-	return key.DeleteValue(r.name)
-}
-
-// noAutomount is where the mount manager keeps its setting.
-func noAutomount() registryNumber {
-	return registryNumber{key: `SYSTEM\CurrentControlSet\Services\MountMgr`, name: "NoAutoMount"}
-}
-
-// automount returns the mount manager's setting, in words.
-func automount() (string, error) {
-	number, err := noAutomount().read()
-	if number == "" || number == "0" {
-		return "on", err
+	if number == "" {
+		if err := key.DeleteValue(r.name); !errors.Is(err, registry.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
-	return "off", err
-}
-
-// restoreAutomount gives the mount manager its setting of before.
-func restoreAutomount(_ context.Context, e Entry) error {
-	now, err := automount()
-	if err != nil || now == e.Before {
+	value, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
 		return err
 	}
-	return mountvol(e.Before)
+	return key.SetDWordValue(r.name, uint32(value))
+}
+
+// setAutomount sets whether the mount manager mounts new volumes, on or off, until the test ends.
+func setAutomount(t testing.TB, setting string) error {
+	t.Helper()
+	number, err := registryNumber{key: `SYSTEM\CurrentControlSet\Services\MountMgr`, name: "NoAutoMount"}.read()
+	before := "off"
+	if number == "" || number == "0" {
+		before = "on"
+	}
+	if err != nil || before == setting {
+		return err
+	}
+	return change(t, automountSetting, before, func() error { return mountvol(setting) })
 }
 
 // mountvol runs Windows' own tool, which tells the mount manager its setting.

@@ -29,14 +29,3 @@ func newStrangersShare(t testing.TB) (Share, error) {
 	}
 	return machine.NewShare(t, machine.ShareOptions{Account: &a})
 }
-
-// SetAutomount sets whether the mount manager mounts new volumes, until the test ends.
-func SetAutomount(t testing.TB, setting string) error {
-	t.Helper()
-	before, err := automount()
-	if err != nil || before == setting {
-		return err
-	}
-	e := Entry{Kind: KindAutomount, Name: "of the mount manager", Mark: setting, Before: before}
-	return provision(t, e, func(*Entry) error { return mountvol(setting) })
-}

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // AsSystem runs a command as SYSTEM, by a service that ends with it, and waits. Its output is lost.
 func AsSystem(t testing.TB, command ...string) error {
 	t.Helper()
-	name := randomName()
+	name := machine.RandomName()
 	if err := newService(t, name, "", command...); err != nil {
 		return err
 	}

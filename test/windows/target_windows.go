@@ -4,15 +4,19 @@ package windows
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // The iSCSI target server, which its cmdlets control.
@@ -32,31 +36,37 @@ func NewTarget(t testing.TB) (Target, error) {
 	if err := BorrowInitiator(t); err != nil {
 		return Target{}, err
 	}
-	name, mark := randomName(), "made by csi-proxy-prove "+random(8)
-	file := filepath.Join(t.TempDir(), randomName()+diskFileEnding)
-	made := Target{Port: targetPort, User: "csi-user", Secret: random(7)} // 14 characters of the 12 to 16
+	name, file := machine.RandomName(), filepath.Join(t.TempDir(), machine.RandomName()+".vhdx")
+	made := Target{Port: targetPort, User: "csi-user", Secret: rand.Text()[:14]} // of the 12 to 16 characters
 	var err error
 	if made.Address, err = answering(t.Context(), made.Port); err != nil {
 		return Target{}, Unavailable(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err))
 	}
-	for _, thing := range []struct {
-		Entry
-		make func() error
-	}{
-		{Entry{Kind: KindTargetDisk, Name: file, Mark: mark}, func() error { return makeTargetDisk(file, mark) }},
-		{Entry{Kind: KindTarget, Name: name, Mark: mark}, func() (err error) {
-			made.IQN, err = makeTarget(name, mark, file, made.User, made.Secret)
+	atEnd(t, "removing the target's disk", func(context.Context) error {
+		_, err := powershell("Get-IscsiVirtualDisk | Where-Object Path -eq $env:FILE | Remove-IscsiVirtualDisk",
+			"FILE="+file)
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
-		}},
-	} {
-		if err := provision(t, thing.Entry, func(*Entry) error { return thing.make() }); err != nil {
-			return Target{}, err
 		}
+		return err
+	})
+	if _, err := powershell("New-IscsiVirtualDisk -Path $env:FILE -SizeBytes 1GB", "FILE="+file); err != nil {
+		return Target{}, err
 	}
-	// Noted last, and so ended first: a target that goes under its sessions leaves the initiator connecting and its disks
-	// hanging.
-	// which others make
-	return made, provision(t, Entry{Kind: KindSession, Name: made.IQN}, func(*Entry) error { return nil })
+	atEnd(t, "removing the target", func(context.Context) error {
+		_, err := powershell(`foreach ($target in Get-IscsiServerTarget | Where-Object TargetName -eq $env:TARGET) {
+			$target.LunMappings | ForEach-Object {
+				Remove-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $_.Path
+			}
+			Remove-IscsiServerTarget -TargetName $env:TARGET
+		}`, "TARGET="+name)
+		return err
+	})
+	if made.IQN, err = makeTarget(name, file, made.User, made.Secret); err != nil {
+		return Target{}, err
+	}
+	atEnd(t, "ending the sessions", func(context.Context) error { return endSessions(made.IQN) })
+	return made, nil
 }
 
 // prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless
@@ -85,11 +95,7 @@ func prepareTargetServer(t testing.TB) error {
 		return err
 	}
 	if server.State != winservice.Running {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		err := provision(t, Entry{Kind: KindStopped, Name: targetService},
-			func(*Entry) error { return winservice.Start(ctx, m, targetService) })
-		if err != nil {
+		if err := startUntilEnd(t, m, targetService); err != nil {
 			return err
 		}
 	}
@@ -118,22 +124,14 @@ func targetServerIsFree() error {
 	return hasNoForeignTargets(strings.Fields(names))
 }
 
-// makeTargetDisk makes a disk of 1 GiB.
-func makeTargetDisk(file, description string) error {
-	_, err := powershell("New-IscsiVirtualDisk -Path $env:FILE -SizeBytes 1GB -Description $env:MARK",
-		"FILE="+file, "MARK="+description)
-	return err
-}
-
 // makeTarget makes a target with CHAP, for every initiator, and gives it a disk.
-func makeTarget(name, description, file, user, secret string) (iqn string, err error) {
+func makeTarget(name, file, user, secret string) (iqn string, err error) {
 	iqn, err = powershell(`$secret = ConvertTo-SecureString $env:SECRET -AsPlainText -Force
 		$null = New-IscsiServerTarget -TargetName $env:TARGET -InitiatorIds 'IQN:*'
-		Set-IscsiServerTarget -TargetName $env:TARGET -Description $env:MARK -EnableChap $true `+
-		`-Chap (New-Object PSCredential $env:CHAP_USER, $secret)
+		Set-IscsiServerTarget -TargetName $env:TARGET -EnableChap $true -Chap (New-Object PSCredential $env:CHAP_USER, $secret)
 		Add-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $env:FILE
 		(Get-IscsiServerTarget -TargetName $env:TARGET).TargetIqn.ToString()`,
-		"TARGET="+name, "MARK="+description, "FILE="+file, "CHAP_USER="+user, "SECRET="+secret)
+		"TARGET="+name, "FILE="+file, "CHAP_USER="+user, "SECRET="+secret)
 	if err == nil && iqn == "" {
 		err = errors.New("the target has no IQN")
 	}

@@ -4,26 +4,10 @@ package windows
 
 import (
 	"fmt"
-	"os"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
-
-// CHAPVariable names the environment variable by which the owner of a machine allows tests to set and clear the
-// initiator's secret for mutual CHAP.
-const CHAPVariable = "CSI_PROXY_PROVE_CHAP"
-
-// MaySetCHAP returns an Unavailable unless the owner of this machine has allowed to replace the initiator's secret for
-// mutual CHAP. Whether one was set in advance cannot be found out: iscsidsc.dll, VDS and WMI have functions that set or
-// clear it, and none that reads it.
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
-func MaySetCHAP() error {
-	if os.Getenv(CHAPVariable) != "" {
-		return nil
-	}
-	return Unavailable("the initiator's secret for mutual CHAP cannot be read and would be lost: " +
-		"use -chap (" + CHAPVariable + "=1) to set one, which is cleared afterwards")
-}
 
 // mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
 // logging in to targets, is unknown.
@@ -38,7 +22,7 @@ func mayStart(what string, state winservice.State, start winservice.StartType) e
 // hasNoForeignTargets returns an Unavailable if a target server has targets that the tests did not make.
 func hasNoForeignTargets(hosts []string) error {
 	for _, name := range hosts {
-		if !isRandom(name, "") {
+		if !strings.HasPrefix(name, namePrefix) {
 			return Unavailable("the iSCSI target server of this machine has targets that the tests did not make")
 		}
 	}
