@@ -30,6 +30,9 @@ type ShareOptions struct {
 // program made it.
 func NewShare(t testing.TB, o ShareOptions) (Share, error) {
 	t.Helper()
+	if OnWine() {
+		return Share{}, Unavailable("Wine has no shares")
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return Share{}, err
