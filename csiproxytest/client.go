@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
@@ -16,6 +18,7 @@ import (
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/fromagent"
 )
 
 // Client connects a client of any group and version to a node, and closes it when the test ends:
@@ -62,15 +65,24 @@ func (n *Node) Client() *csiproxy.Client {
 }
 
 // InProcess returns a client that calls the node without sockets, for tests of a driver that uses package inprocess in
-// a HostProcess container.
-func (n *Node) InProcess() *csiproxy.Client { return csiproxy.Over(n.agent.Local()) }
+// a HostProcess container. A running agent is called by its pipes all the same.
+func (n *Node) InProcess() *csiproxy.Client {
+	if a, here := n.agent.(interface {
+		Local() grpc.ClientConnInterface
+	}); here {
+		return csiproxy.Over(a.Local())
+	}
+	return n.Client()
+}
 
-// FromAgent returns the node of an agent that a test started itself, with a configuration that Options do not offer,
-// and stops it when the test and its subtests end. Only this repository can import the agent's package: a driver's test
-// calls Start.
-func FromAgent(t testing.TB, a *emulation.Agent) *Node {
+func init() {
+	fromagent.Node = func(t testing.TB, a *emulation.Agent) any { t.Helper(); return fromAgent(t, a) }
+}
+
+// fromAgent returns the node of an agent, and stops it when the test and its subtests end.
+func fromAgent(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
-	n := &Node{t: t, agent: a, node: a.Harness.Node}
+	n := &Node{t: t, agent: a, emulated: a, machine: a.Harness.Node, kubelet: KubeletDir}
 	t.Cleanup(n.stop)
 	n.Reconnect()
 	return n

@@ -12,58 +12,78 @@ import (
 // SetSMBPassword changes the password of an account of the file servers. They refuse any other password at once.
 func (n *Node) SetSMBPassword(user, password string) {
 	n.t.Helper()
-	n.must("setting a password", n.node.SetSMBPassword(user, password))
+	n.must("setting a password", n.node().SetSMBPassword(user, password))
 }
 
 // StopSMBServer stops a file server, whatever is open there.
 func (n *Node) StopSMBServer(name string) {
 	n.t.Helper()
-	n.must("stopping a file server", n.node.StopSMBServer(name))
+	n.must("stopping a file server", n.node().StopSMBServer(name))
 }
 
 // StartSMBServer starts a file server that was stopped.
 func (n *Node) StartSMBServer(name string) {
 	n.t.Helper()
-	n.must("starting a file server", n.node.StartSMBServer(name))
+	n.must("starting a file server", n.node().StartSMBServer(name))
 }
 
 // DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected
 // until they are used again.
 func (n *Node) DropSMBSessions(server string) {
 	n.t.Helper()
-	n.must("dropping sessions", n.node.DropSMBSessions(server))
+	n.must("dropping sessions", n.node().DropSMBSessions(server))
+}
+
+// A FileServer is one of which the node can map shares, with an account that may use them.
+type FileServer struct {
+	Name           string
+	User, Password string
+}
+
+// FileServer returns the file server fs.emulated of the default node, or on a real node this machine, with an account
+// of the machine until the test ends.
+func (n *Node) FileServer() FileServer {
+	n.t.Helper()
+	real, is := n.machine.(realMachine)
+	if !is {
+		return FileServer{"fs.emulated", "csi", "csi-password"}
+	}
+	server, err := real.fileServer()
+	n.must("making an account", err)
+	return server
 }
 
 // AddSMBShare adds a share to a file server, and the server if it is missing. Without users, all accounts may use the
-// share. An existing share gets these users.
+// share. An existing share gets these users. A real node has one file server, FileServer, whose shares are its
+// account's.
 func (n *Node) AddSMBShare(server, share string, users ...string) {
 	n.t.Helper()
-	n.must("adding a share", n.node.AddSMBShare(server, share, users))
+	n.must("adding a share", n.machine.AddSMBShare(server, share, users))
 }
 
 // SetSMBShareSpace sets the size of a share, 1 TiB at first, and the quota of each account there, in bytes; quota 0 is
 // none.
 func (n *Node) SetSMBShareSpace(server, share string, size, quota int64) {
 	n.t.Helper()
-	n.must("setting the size of a share", n.node.SetSMBShareSpace(server, share, size, quota))
+	n.must("setting the size of a share", n.node().SetSMBShareSpace(server, share, size, quota))
 }
 
 // RemoveSMBShare removes a share, whatever is open there. Its files are kept for a share of the same name.
 func (n *Node) RemoveSMBShare(server, share string) {
 	n.t.Helper()
-	n.must("removing a share", n.node.RemoveSMBShare(server, share))
+	n.must("removing a share", n.machine.RemoveSMBShare(server, share))
 }
 
 // AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
 func (n *Node) AddSMBUser(user, password string, domains ...string) {
 	n.t.Helper()
-	n.must("adding an account", n.node.AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
+	n.must("adding an account", n.node().AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
 }
 
 // RemoveSMBUser removes an account: servers refuse its sessions at once.
 func (n *Node) RemoveSMBUser(user string) {
 	n.t.Helper()
-	n.must("removing an account", n.node.RemoveSMBUser(user))
+	n.must("removing an account", n.node().RemoveSMBUser(user))
 }
 
 // DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear after a
@@ -83,13 +103,13 @@ func (n *Node) setPortal(address string, port uint16, connected bool) error {
 	if port == 0 {
 		port = emulated.DefaultISCSIPort
 	}
-	return n.node.SetISCSIPortal(address, port, connected)
+	return n.node().SetISCSIPortal(address, port, connected)
 }
 
 // DropISCSISession ends the session with a target, whatever uses its disks.
 func (n *Node) DropISCSISession(target string) {
 	n.t.Helper()
-	n.must("dropping a session", n.node.DropISCSISession(target))
+	n.must("dropping a session", n.node().DropISCSISession(target))
 }
 
 // ServiceState is a state of a service of the node, as Windows numbers it.
@@ -136,21 +156,21 @@ func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
 
 func (n *Node) setService(name string, change emulated.ServiceChange) {
 	n.t.Helper()
-	n.must("setting a service", n.node.SetService(name, change))
+	n.must("setting a service", n.node().SetService(name, change))
 }
 
 // SetSwitch sets the node's answer to a question that the documentation of Windows leaves open, by its name in scenario
 // files: SetSwitch("msr", "delayed"). A driver should work with all answers.
 func (n *Node) SetSwitch(name, answer string) {
 	n.t.Helper()
-	n.must("setting a switch", n.node.SetSwitch(name, answer))
+	n.must("setting a switch", n.node().SetSwitch(name, answer))
 }
 
 // Switches returns the node's current answers, by name.
 func (n *Node) Switches() map[string]string {
 	n.t.Helper()
 	answers := map[string]string{}
-	for _, s := range n.node.Switches() {
+	for _, s := range n.node().Switches() {
 		answers[s.Name] = s.Value
 	}
 	return answers
@@ -159,7 +179,7 @@ func (n *Node) Switches() map[string]string {
 // Now returns the node's time. Services that start or stop, iSCSI portals that are cut off, the times of files that the
 // agent makes and operations with Options.WindowsTiming go by it; deadlines of calls do not.
 func (n *Node) Now() time.Time {
-	now, _ := n.node.Clock()
+	now, _ := n.node().Clock()
 	return now
 }
 
@@ -186,6 +206,6 @@ func (n *Node) StartClock() {
 
 func (n *Node) setClock(change emulated.ClockChange) {
 	n.t.Helper()
-	_, err := n.node.SetClock(change)
+	_, err := n.node().SetClock(change)
 	n.must("setting the clock", err)
 }

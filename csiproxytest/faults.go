@@ -102,16 +102,17 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{},
 		n.must("disturbing calls", err)
 		fault.Code = code
 	}
-	id, reached, err := n.agent.Harness.Faults.Add(fault)
+	set := n.harness().Faults
+	id, reached, err := set.Add(fault)
 	n.must("disturbing calls", err)
 	n.t.Cleanup(func() {
-		for _, f := range n.agent.Harness.Faults.List() {
+		for _, f := range set.List() {
 			if f.ID == id && f.Disturbed == 0 {
 				n.t.Logf("csiproxytest: no call met %+v; the journal shows the functions and objects of calls", calls)
 			}
 		}
 	})
-	return reached, func() { n.agent.Harness.Faults.Remove(id) }
+	return reached, func() { set.Remove(id) }
 }
 
 func (n *Node) errno(text string) win32.Errno {

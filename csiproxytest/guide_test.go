@@ -87,7 +87,10 @@ func (p *nodePlugin) Unstage(ctx context.Context, staging string) error {
 	return err
 }
 
-const staging = csiproxytest.KubeletDir + `\plugins\kubernetes.io\csi\my.driver\globalmount`
+const (
+	volumeDir = `\plugins\kubernetes.io\csi\my.driver\globalmount`
+	staging   = csiproxytest.KubeletDir + volumeDir // of an emulated node
+)
 
 // newPlugin returns a plugin with clients of the versions that it is written for.
 func newPlugin(t testing.TB, node *csiproxytest.Node) *nodePlugin {
@@ -104,6 +107,7 @@ func TestStage(t *testing.T) {
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
 
+	staging := node.KubeletDir() + volumeDir
 	if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
 		t.Fatal(err)
 	}

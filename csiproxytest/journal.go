@@ -12,6 +12,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
 )
@@ -42,7 +43,7 @@ type Query struct {
 // Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*admin.JournalEntry {
 	n.t.Helper()
-	found, err := n.agent.Harness.Journal.Find(journal.Query{
+	found, err := n.harness().Journal.Find(journal.Query{
 		After: q.After, Methods: q.Method, Function: q.Function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
 	})
 	n.must("searching the journal", err)
@@ -52,7 +53,7 @@ func (n *Node) Find(q Query) []*admin.JournalEntry {
 // Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
-	found, err := n.agent.Harness.Journal.Find(journal.Query{Limit: 1})
+	found, err := n.harness().Journal.Find(journal.Query{Limit: 1})
 	n.must("searching the journal", err)
 	return found.Newest
 }
@@ -79,9 +80,22 @@ func (n *Node) context() context.Context {
 // Tree returns the node's storage: disks with their partitions, volumes and mount points.
 func (n *Node) Tree() *admin.GetTreeResponse {
 	n.t.Helper()
-	tree, err := adminserver.Tree(n.context(), n.agent)
+	tree, err := n.tree(n.context())
 	n.must("reading the tree", err)
 	return tree
+}
+
+// tree asks an emulated node past its admin endpoint, whose calls are in the journal.
+func (n *Node) tree(ctx context.Context) (*admin.GetTreeResponse, error) {
+	if n.emulated != nil {
+		return adminserver.Tree(ctx, n.emulated)
+	}
+	client, err := adminclient.DialPath(ctx, n.agent.Path(adminserver.EndpointName))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = client.Close() }()
+	return client.GetTree(ctx, &admin.GetTreeRequest{})
 }
 
 var updateJournals = flag.Bool("csiproxytest.update", false,

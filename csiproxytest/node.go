@@ -9,6 +9,13 @@
 // in Go finds the sockets in SocketDir, or in the environment variable CSI_PROXY_SOCKET_DIR that Setenv sets. On
 // Windows a node has pipes with names of its own, unless Options.PlainPipes asks for those that drivers open.
 //
+// With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated, and the agent works
+// in the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent the agent is the one that runs there. A disk
+// is then a VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. What only an
+// emulated node can do, such as faults, reboots, the clock and the journal, skips the test. The agent in the test's
+// process changes no disk that the test did not attach; after a running agent, other disks are compared. Use a machine
+// that may be lost.
+//
 // When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's
 // disks, in at most 200 lines. The whole journal is kept in a file. A test that passes prints nothing.
 package csiproxytest
@@ -71,7 +78,7 @@ type Options struct {
 	Logger klog.Logger
 }
 
-// A Node is a running agent on an emulated Windows node: by default one with a system disk (0), a blank online disk (1)
+// A Node is a running agent on a Windows node. An emulated one has by default a system disk (0), a blank online disk (1)
 // of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods end
 // the test when they fail, so they must be called from the test's own goroutine.
 type Node struct {
@@ -84,10 +91,12 @@ type Node struct {
 	Volume     *volume.Client
 
 	t        testing.TB
-	agent    *emulation.Agent
-	node     *emulated.Node // the agent's
-	plain    bool           // Options.PlainPipes
-	log      *logLines      // the agent's log; nil: the caller keeps it
+	agent    servingAgent
+	machine  nodeMachine
+	emulated *emulation.Agent // the agent; nil on a real node
+	kubelet  string           // KubeletDir
+	plain    bool             // Options.PlainPipes
+	log      *logLines        // the agent's log; nil: the caller keeps it
 	logger   klog.Logger
 	reported bool // a part of the test has shown the node already
 }
@@ -96,6 +105,9 @@ type Node struct {
 // a test may have several, and tests with nodes may run in parallel.
 func Start(t testing.TB, o Options) *Node {
 	t.Helper()
+	if kind := nodeKind(t); kind != "" {
+		return startReal(t, o, kind)
+	}
 	return start(t, o, func(*emulated.Scenario) {})
 }
 
@@ -113,35 +125,47 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 		}
 	}
 	edit(&scenario)
-	var log *logLines
-	if o.Logger.GetSink() == nil {
-		log = &logLines{}
-		o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(logVerbosity)))
-	}
-	served := &apis.Selection{}
-	for _, one := range o.APIs {
-		if err := served.Set(one); err != nil {
-			t.Fatalf("Options.APIs: %v", err)
-		}
-	}
+	log := o.keepLog()
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario},
 		Config: agent.Config{
 			PipePrefix:  pipePrefix(o),
 			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 			EraseOnFormat: o.EraseOnFormat,
-			APIs:          served, Logger: o.Logger,
+			APIs:          o.served(t), Logger: o.Logger,
 		},
 	})
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
-	n := FromAgent(t, a)
+	n := fromAgent(t, a)
 	n.plain, n.log, n.logger = o.PlainPipes, log, o.Logger
 	if o.WindowsTiming {
 		n.SetSwitch("timing", string(emulated.TimingWindows))
 	}
 	return n
+}
+
+// keepLog returns where the log of an agent with these options is kept; nil: the caller keeps it.
+func (o *Options) keepLog() *logLines {
+	if o.Logger.GetSink() != nil {
+		return nil
+	}
+	log := &logLines{}
+	o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(logVerbosity)))
+	return log
+}
+
+// served returns what APIs selects.
+func (o *Options) served(t testing.TB) *apis.Selection {
+	t.Helper()
+	served := &apis.Selection{}
+	for _, one := range o.APIs {
+		if err := served.Set(one); err != nil {
+			t.Fatalf("Options.APIs: %v", err)
+		}
+	}
+	return served
 }
 
 // tempDir makes a temporary directory with a path short enough for unix sockets, whatever the test's name.
@@ -161,7 +185,9 @@ func (n *Node) stop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
-	n.agent.Harness.Close() // the test is over: what it holds need not end by itself
+	if n.emulated != nil {
+		n.emulated.Harness.Close() // the test is over: what it holds need not end by itself
+	}
 	if err := n.agent.Stop(ctx); err != nil {
 		n.t.Errorf("stopping the node: %v", err)
 	}

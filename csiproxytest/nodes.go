@@ -23,7 +23,7 @@ func (n *Node) Save() Snapshot { n.t.Helper(); return n.save(false) }
 func (n *Node) save(clone bool) Snapshot {
 	n.t.Helper()
 	s := Snapshot{filepath.Join(tempDir(n.t), "s")}
-	n.must("saving the node", n.node.Save(s.dir, clone))
+	n.must("saving the node", n.node().Save(s.dir, clone))
 	return s
 }
 
@@ -31,7 +31,7 @@ func (n *Node) save(clone bool) Snapshot {
 // returns, connected clients can go on. Detached disks of the node are gone.
 func (n *Node) Restore(s Snapshot) {
 	n.t.Helper()
-	n.must("restoring the node", n.agent.Restore(context.Background(), s.dir))
+	n.must("restoring the node", n.emulation().Restore(context.Background(), s.dir))
 }
 
 // Clone starts another node with the same content for a test: a machine with a serial number of its own, whose disks
@@ -54,6 +54,9 @@ type Fleet struct {
 // numbers of their systems: those of the scenario, with the node's index after a dash.
 func StartFleet(t testing.TB, nodes int, o Options) *Fleet {
 	t.Helper()
+	if kind := nodeKind(t); kind != "" {
+		t.Skipf(onlyEmulated, "csiproxytest.StartFleet", kind)
+	}
 	if o.StateDir != "" || o.PlainPipes {
 		t.Fatal("the nodes of a fleet have directories and pipes of their own: leave StateDir and PlainPipes out of " +
 			"the Options")

@@ -17,7 +17,6 @@ import (
 	"unicode/utf8"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
@@ -42,12 +41,15 @@ const logVerbosity = 2
 // report returns what helps to understand a failed test: the API calls first, then the storage and the end of the
 // agent's log. All of it goes into files, whose directory the last line names.
 func (n *Node) report() string {
-	entries := n.Journal() // first: the tree adds to it
-	n.agent.Harness.Faults.Release()
-	drawing := n.drawing()
+	var entries []*admin.JournalEntry
 	var text strings.Builder
-	calls, left := callsText(entries)
-	fmt.Fprintf(&text, "API calls%s, with the Windows functions of those that failed:\n%s\n", newest(left), calls)
+	if n.emulated != nil {
+		entries = n.Journal() // first: the tree adds to it
+		n.emulated.Harness.Faults.Release()
+		calls, left := callsText(entries)
+		fmt.Fprintf(&text, "API calls%s, with the Windows functions of those that failed:\n%s\n", newest(left), calls)
+	}
+	drawing := n.drawing()
 	text.WriteString(first(drawing, treeLines))
 	if lines := n.log.all(); len(lines) > 0 {
 		shown := lines[max(0, len(lines)-logShown):]
@@ -130,7 +132,7 @@ func (n *Node) drawing() string {
 	ctx, cancel := context.WithTimeout(n.context(), reportLimit)
 	defer cancel()
 	var drawing strings.Builder
-	tree, err := adminserver.Tree(ctx, n.agent)
+	tree, err := n.tree(ctx)
 	if err == nil {
 		err = treeview.Write(&drawing, treeview.FromAdmin(tree))
 	}

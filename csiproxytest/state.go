@@ -25,7 +25,7 @@ type Mapping struct {
 // no call of the agent: the journal does not show it, and no fault disturbs it.
 func (n *Node) Mappings() []Mapping {
 	n.t.Helper()
-	found, err := n.node.SMBGlobalMappings()
+	found, err := n.machine.SMBGlobalMappings()
 	n.must("listing the mappings", err)
 	list := make([]Mapping, 0, len(found))
 	for _, m := range found {
@@ -44,7 +44,7 @@ type Session struct {
 // Sessions returns the iSCSI sessions of the node, by target. There are none while the service MSiSCSI does not run.
 func (n *Node) Sessions() []Session {
 	n.t.Helper()
-	buffer, err := n.node.ISCSISessionList()
+	buffer, err := n.machine.ISCSISessionList()
 	if code := win32.Errno(0); errors.As(err, &code) && code == win32.ISDSC_SERVICE_NOT_RUNNING {
 		return nil
 	}
@@ -68,11 +68,11 @@ type Mount struct {
 // Mounts returns the directories of the node at which volumes are mounted, by path, without drive letters.
 func (n *Node) Mounts() []Mount {
 	n.t.Helper()
-	volumes, err := n.node.VolumeNames()
+	volumes, err := n.machine.VolumeNames()
 	n.must("listing the volumes", err)
 	list := []Mount{}
 	for _, id := range volumes {
-		paths, err := n.node.VolumePathNames(id)
+		paths, err := n.machine.VolumePathNames(id)
 		n.must("listing the mount points of "+id, err)
 		for _, path := range paths {
 			if path = strings.TrimSuffix(path, `\`); !strings.HasSuffix(path, ":") {
@@ -97,7 +97,7 @@ func (n *Node) Links(dir string) []Link {
 	root := n.HostPath(dir)
 	list := []Link{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() || path == root {
+		if err != nil || path == root || !n.mayBeLink(entry) {
 			return ignoreMissing(err)
 		}
 		below, err := filepath.Rel(root, path)
@@ -105,20 +105,28 @@ func (n *Node) Links(dir string) []Link {
 			return err
 		}
 		at := strings.TrimSuffix(dir, `\`) + `\` + strings.ReplaceAll(below, string(filepath.Separator), `\`)
-		target, err := n.node.Readlink(at)
+		target, err := n.machine.Readlink(at)
 		if code := win32.Errno(0); errors.As(err, &code) && code == win32.ERROR_NOT_A_REPARSE_POINT {
 			return nil
 		}
 		if err == nil && !strings.HasPrefix(target, `\\?\Volume{`) {
 			list = append(list, Link{at, target})
 		}
-		if err = ignoreMissing(err); err != nil {
+		if err = ignoreMissing(err); err != nil || !entry.IsDir() {
 			return err
 		}
 		return fs.SkipDir
 	})
 	n.must("looking for links", err)
 	return list
+}
+
+// mayBeLink reports whether a directory's entry can be a link: an emulated node keeps its links as directories.
+func (n *Node) mayBeLink(entry fs.DirEntry) bool {
+	if n.emulated != nil {
+		return entry.IsDir()
+	}
+	return entry.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0
 }
 
 // ignoreMissing returns nil for an error that says that something is gone, as the driver may have just removed it.
@@ -150,18 +158,32 @@ func (n *Node) Wait(q Query) *admin.JournalEntry {
 }
 
 // WaitFor waits until a condition holds, such as one about Mappings or Mounts. It is looked at whenever a call has
-// ended, and ends the test after two minutes.
+// ended, on a real node all the time, and ends the test after two minutes.
 func (n *Node) WaitFor(condition func() bool) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	for {
-		newest := n.Newest()
+		next := func() bool { return pause(ctx) }
+		if n.emulated != nil {
+			newest := n.Newest()
+			next = func() bool { return n.emulated.Harness.Journal.Wait(ctx, newest) }
+		}
 		if condition() {
 			return
 		}
-		if !n.agent.Harness.Journal.Wait(ctx, newest) {
+		if !next() {
 			n.t.Fatalf("what the test waits for did not come within %v", waitLimit)
 		}
+	}
+}
+
+// pause waits a moment, and reports whether the context still runs.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

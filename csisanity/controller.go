@@ -20,7 +20,7 @@ import (
 // defaultBytes is the size of a volume for which none is asked.
 const defaultBytes = 1 << 30
 
-// controller is the controller service of the driver: its volumes are disks or shares of an emulated node.
+// controller is the controller service of the driver: its volumes are disks or shares of the node.
 type controller struct {
 	csi.UnimplementedIdentityServer
 	csi.UnimplementedControllerServer
@@ -250,7 +250,7 @@ func attempt(change func()) error {
 		done = true
 	}()
 	if !<-ended {
-		return errors.New("the emulated node refuses; the test's log has the reason")
+		return errors.New("the node refuses; the test's log has the reason")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func TestOffWindows(t *testing.T) {
 	if *endpoint == "" {
 		t.Skip("needs the plugin and the agent of hack/off-windows.sh")
 	}
-	kinds := map[string]func() Volumes{"disks": Disks, "shares": Shares}
+	kinds := map[string]func(Node) Volumes{"disks": func(Node) Volumes { return Disks() }, "shares": Shares}
 	if kinds[*volumes] == nil {
 		t.Fatalf("-controller=%s: use disks or shares", *volumes)
 	}
@@ -33,7 +33,8 @@ func TestOffWindows(t *testing.T) {
 	}
 	client := csiproxy.New(csiproxy.Options{})
 	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
-	Run(t, Suite{Name: *volumes, Plugin: *endpoint, Node: outside{t, control, client}, Volumes: kinds[*volumes]()})
+	node := outside{t, control, client}
+	Run(t, Suite{Name: *volumes, Plugin: *endpoint, Node: node, Volumes: kinds[*volumes](node)})
 }
 
 // outside is the emulated node of an agent in another process.
@@ -44,6 +45,12 @@ type outside struct {
 }
 
 func (n outside) Client() *csiproxy.Client { return n.client }
+
+func (outside) KubeletDir() string { return csiproxytest.KubeletDir }
+
+func (outside) FileServer() csiproxytest.FileServer {
+	return csiproxytest.FileServer{Name: "fs.emulated", User: "csi", Password: "csi-password"}
+}
 
 func (n outside) must(err error) {
 	n.t.Helper()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package csisanity runs csi-sanity, the conformance suite of the Container Storage Interface, against the node plugin
-// of a CSI driver on an emulated Windows node. It brings what csi-sanity wants besides the plugin: a controller whose
-// volumes are disks or shares of the node, and kubelet's directories on it. The test of a plugin for disks is
+// of a CSI driver on a node of package csiproxytest, an emulated one or a Windows machine. It brings what csi-sanity
+// wants besides the plugin: a controller whose volumes are disks or shares of the node, and kubelet's directories on it.
+// The test of a plugin for disks is
 //
 //	func TestSanity(t *testing.T) {
 //		node := csiproxytest.Start(t, csiproxytest.Options{})
@@ -119,7 +120,7 @@ func (s Suite) config(t *testing.T) *sanity.TestConfig {
 			t.Fatal(err)
 		}
 	}
-	kubelet{s.Node.Client().Filesystem}.configure(&config)
+	kubelet{s.Node.KubeletDir(), s.Node.Client().Filesystem}.configure(&config)
 	return &config
 }
 

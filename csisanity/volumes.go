@@ -15,11 +15,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-// A Node is an emulated node on which a plugin works: a *csiproxytest.Node.
+// A Node is a node on which a plugin works: a *csiproxytest.Node.
 type Node interface {
+	KubeletDir() string
 	AttachDisk(d csiproxytest.Disk) (number uint32)
 	DetachDisk(number uint32) (imagePath string)
 	GrowDisk(number uint32, sizeBytes int64)
+	FileServer() csiproxytest.FileServer
 	AddSMBShare(server, share string, users ...string)
 	RemoveSMBShare(server, share string)
 	Client() *csiproxy.Client
@@ -55,32 +57,30 @@ func Disks() Volumes {
 	}
 }
 
-// Shares are volumes on a file server, each a share of its own. The volume context has the share's remote path as
-// "source", and the secrets are the "username" and "password" of the default node's account, all as csi-driver-smb
-// names them.
-func Shares() Volumes {
-	const server = "fs.emulated"
+// Shares are volumes on the node's FileServer, each a share of its own. The volume context has the share's remote path
+// as "source", and the secrets are the "username" and "password" of the server's account, all as csi-driver-smb names
+// them.
+func Shares(n Node) Volumes {
+	server := n.FileServer()
 	return Volumes{
-		ID:            func(n int) string { return fmt.Sprintf("share-%d", n) },
-		VolumeContext: func(id string) map[string]string { return map[string]string{"source": "//" + server + "/" + id} },
-		Server:        server,
-		Secrets:       map[string]string{"username": "csi", "password": "csi-password"},
+		ID: func(n int) string { return fmt.Sprintf("share-%d", n) },
+		VolumeContext: func(id string) map[string]string {
+			return map[string]string{"source": "//" + server.Name + "/" + id}
+		},
+		Server:  server.Name,
+		Secrets: map[string]string{"username": server.User, "password": server.Password},
 	}
 }
 
-// The directories of a volume, as kubelet makes them. csi-sanity publishes at the entry "target" of the first.
-const (
-	podDir     = `C:\var\lib\kubelet\pods\csisanity\volumes\kubernetes.io~csi\pv`
-	stagingDir = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\csisanity\globalmount`
-)
-
-// kubelet makes and removes the directories of volumes on an emulated node.
+// kubelet makes and removes the directories of volumes on a node.
 type kubelet struct {
+	dir   string
 	files csiproxy.FilesystemClient
 }
 
 func (k kubelet) configure(c *sanity.TestConfig) {
-	c.TargetPath, c.StagingPath = podDir, stagingDir
+	c.TargetPath = k.dir + `\pods\csisanity\volumes\kubernetes.io~csi\pv` // csi-sanity publishes at its entry "target"
+	c.StagingPath = k.dir + `\plugins\kubernetes.io\csi\csisanity\globalmount`
 	c.CreateTargetDir, c.CreateStagingDir = k.makeDir, k.makeDir
 	c.RemoveTargetPath, c.RemoveStagingPath = k.removeDir, k.removeDir
 	c.CheckPath = k.kind

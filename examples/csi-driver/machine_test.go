@@ -102,6 +102,12 @@ func (m *machine) must(what string, err error) {
 
 func (m *machine) Client() *csiproxy.Client { return m.client }
 
+func (*machine) KubeletDir() string { return csiproxytest.KubeletDir }
+
+func (*machine) FileServer() csiproxytest.FileServer {
+	return csiproxytest.FileServer{Name: "fs.emulated", User: "csi", Password: "csi-password"}
+}
+
 func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
 	m.t.Helper()
 	answer, err := m.admin.AttachDisk(context.Background(), &admin.AttachDiskRequest{

@@ -28,7 +28,7 @@ func TestPythonSanity(t *testing.T) {
 	}
 	results := csisanity.Run(t,
 		csisanity.Suite{Name: "disks", Plugin: plugin(), Node: node, Volumes: csisanity.Disks()},
-		csisanity.Suite{Name: "shares", Plugin: plugin("--shares-only"), Node: node, Volumes: csisanity.Shares()},
+		csisanity.Suite{Name: "shares", Plugin: plugin("--shares-only"), Node: node, Volumes: csisanity.Shares(node)},
 	)
 	for i, want := range []int{52, 33} { // two fewer than in Go: it does not offer NodeGetVolumeHealth
 		if results[i].Passed != want {

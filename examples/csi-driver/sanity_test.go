@@ -33,7 +33,7 @@ func TestSanity(t *testing.T) {
 			Node:   node, Volumes: csisanity.Disks()},
 		csisanity.Suite{Name: "shares",
 			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", true).register, codes),
-			Node:   node, Volumes: csisanity.Shares()},
+			Node:   node, Volumes: csisanity.Shares(node)},
 	)
 	for i, result := range results {
 		if result.Passed != want[i] {

@@ -24,8 +24,9 @@ import (
 
 // A VirtualDisk is a disk of the machine that is a VHDX file.
 type VirtualDisk struct {
+	Path string // of the file
+
 	number uint32
-	path   string
 	handle syscall.Handle // InvalidHandle while it is detached
 
 	// Openings are the attempts to open it for reading and writing since it was last attached.
@@ -43,15 +44,15 @@ type Opening struct {
 // https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk
 func AttachVirtualDisk(t testing.TB, bytes int64, sectorSize uint32) (*VirtualDisk, error) {
 	t.Helper()
-	d := &VirtualDisk{path: filepath.Join(t.TempDir(), RandomName()+".vhdx"), handle: syscall.InvalidHandle}
+	d := &VirtualDisk{Path: filepath.Join(t.TempDir(), RandomName()+".vhdx"), handle: syscall.InvalidHandle}
 	// https://learn.microsoft.com/windows/win32/api/virtdisk/nf-virtdisk-attachvirtualdisk demands it.
 	if err := native.New().EnablePrivilege("SeManageVolumePrivilege"); err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() {
 		err := d.Detach()
-		removed(t, "disk "+d.path, errors.Join(err, Retry(context.Background(), func() error {
-			if err := os.Remove(d.path); !errors.Is(err, fs.ErrNotExist) {
+		removed(t, "disk "+d.Path, errors.Join(err, Retry(context.Background(), func() error {
+			if err := os.Remove(d.Path); !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			return nil
@@ -70,7 +71,7 @@ func OnWine() bool {
 
 // create makes the file, which grows as it is written to.
 func (d *VirtualDisk) create(bytes int64, sectorSize uint32) error {
-	handle, err := vhd.CreateVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.CreateVirtualDiskFlagNone,
+	handle, err := vhd.CreateVirtualDisk(d.Path, vhd.VirtualDiskAccessNone, vhd.CreateVirtualDiskFlagNone,
 		&vhd.CreateVirtualDiskParameters{
 			Version: 2,
 			Version2: vhd.CreateVersion2{MaximumSize: uint64(bytes), SectorSizeInBytes: sectorSize,
@@ -118,7 +119,7 @@ func (d *VirtualDisk) attach(ctx context.Context) error {
 
 func (d *VirtualDisk) open(ctx context.Context) error {
 	return Retry(ctx, func() error {
-		handle, err := vhd.OpenVirtualDisk(d.path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
+		handle, err := vhd.OpenVirtualDisk(d.Path, vhd.VirtualDiskAccessNone, vhd.OpenVirtualDiskFlagCachedIO)
 		if err == nil {
 			d.handle = handle
 		}
@@ -161,11 +162,26 @@ func (d *VirtualDisk) Number() uint32 { return d.number }
 // Attach puts it in again.
 func (d *VirtualDisk) Attach() error { return d.attach(context.Background()) }
 
+// await waits until the disk has its volumes again.
+func (d *VirtualDisk) await(ctx context.Context, volumes int) error {
+	return repeat(ctx, arrivesIn, func(error) bool { return true }, func() error {
+		now, err := volumesOn(native.New(), d.number)
+		if err == nil && now < volumes {
+			err = fmt.Errorf("disk %d has %d volumes, and had %d before it grew", d.number, now, volumes)
+		}
+		return err
+	})
+}
+
 // Grow gives the disk a new total size: in place where Windows allows that, which the page of ResizeVirtualDisk leaves
 // open, otherwise by pulling it and putting it in again. It returns which.
 func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	const brief = 2 * time.Second // the refusal of an attached disk may be one of the codes of a held one
 	ctx := context.Background()
+	volumes, err := volumesOn(native.New(), d.number)
+	if err != nil {
+		return "", err
+	}
 	inPlace := repeat(ctx, brief, heldByOthers, func() error { return d.resize(bytes) })
 	if inPlace == nil {
 		return GrownInPlace, nil
@@ -181,7 +197,10 @@ func (d *VirtualDisk) Grow(bytes int64) (how string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("in place: %w; detached: %w", inPlace, err)
 	}
-	return fmt.Sprintf("pulled, since in place %v", inPlace), d.attach(ctx)
+	if err := d.attach(ctx); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("pulled, since in place %v", inPlace), d.await(ctx, volumes)
 }
 
 func (d *VirtualDisk) resize(bytes int64) error {

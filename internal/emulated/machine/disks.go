@@ -5,6 +5,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -184,4 +185,39 @@ func (h identified) DeviceIoControl(code uint32, in, out []byte) (n int, err err
 		return copy(out, deviceside.StorageDevice(device)), nil
 	}
 	return h.Handle.DeviceIoControl(code, in, out)
+}
+
+// SetAttribute sets or clears an attribute of a disk, DISK_ATTRIBUTE_OFFLINE or DISK_ATTRIBUTE_READ_ONLY.
+func SetAttribute(k kernel.Kernel, number uint32, attribute uint64, is bool) error {
+	h, err := k.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), win32.GENERIC_READ|win32.GENERIC_WRITE)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	request := win32.SetDiskAttributes{Version: 40, AttributesMask: attribute}
+	if is {
+		request.Attributes = attribute
+	}
+	_, err = h.DeviceIoControl(win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes(), nil)
+	if errors.Is(err, win32.ERROR_INVALID_PARAMETER) { // the pages say 40 and 16
+		request.Version = 16
+		_, err = h.DeviceIoControl(win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes(), nil)
+	}
+	return err
+}
+
+// volumesOn counts the volumes on a disk.
+func volumesOn(k kernel.Kernel, number uint32) (volumes int, err error) {
+	names, err := k.VolumeNames()
+	for _, name := range names {
+		h, err := k.OpenDevice(strings.TrimSuffix(name, `\`), 0)
+		if err != nil {
+			continue // a volume that came or went
+		}
+		if numbers, err := diskNumbers(h); err == nil && slices.Contains(numbers, number) {
+			volumes++
+		}
+		_ = h.Close()
+	}
+	return volumes, err
 }

@@ -20,6 +20,8 @@ func (u Unavailable) Error() string { return string(u) }
 type Share struct {
 	Remote         string // \\server\share
 	User, Password string
+
+	mark string // the remark by which it is known to be the tests'
 }
 
 // GrownInPlace is how a disk grew that was there all the time.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package csiproxytest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+)
+
+func openMachine(testing.TB, string, bool) (realMachine, error) {
+	return nil, errors.New(machine.NodeVariable + " chooses a Windows machine, and this is none")
+}
