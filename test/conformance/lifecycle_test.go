@@ -169,7 +169,7 @@ func (l *life) use() {
 
 // grow grows the disk while the volume is in use.
 func (l *life) grow() {
-	l.disk = l.site.grow(l.t, l.disk, 30*gib)
+	l.site.grow(l.t, l.disk, 30*gib)
 	noError(l.t, l.rescan())
 	size, err := l.diskSize(l.disk)
 	noError(l.t, err)

@@ -4,10 +4,14 @@
 
 package conformance
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+)
 
 func windowsSite(t testing.TB) site {
 	t.Helper()
-	t.Fatalf("%s=windows needs Windows", siteVariable)
+	t.Fatal(machine.NodeVariable + " needs Windows")
 	return nil
 }

@@ -9,12 +9,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
-
-// siteVariable chooses the node that lives are lived on: windows is the machine that the tests run on, with an agent of
-// its own; anything else is an emulated node.
-const siteVariable = "CSI_PROXY_TEST_NODE"
 
 // A site is a node with an agent, and what the tests do to it behind the agent's back.
 type site interface {
@@ -30,9 +27,9 @@ type site interface {
 	// hostPath returns where this process finds a path of the node.
 	hostPath(windowsPath string) (string, error)
 
-	// disk offers a raw disk. grow gives a disk that disk offered a new total size in bytes; its number may change.
+	// disk offers a raw disk. grow gives a disk that disk offered a new total size in bytes.
 	disk(t testing.TB) offeredDisk
-	grow(t testing.TB, number uint32, size int64) (now uint32)
+	grow(t testing.TB, number uint32, size int64)
 
 	share(t testing.TB) offeredShare
 	target(t testing.TB) offeredTarget
@@ -70,7 +67,7 @@ func siteFor(t testing.TB) site {
 	return emulatedSite(t)
 }
 
-func onWindowsNode() bool { return os.Getenv(siteVariable) == "windows" }
+func onWindowsNode() bool { return os.Getenv(machine.NodeVariable) != "" }
 
 // eachVersion runs a test for each version of a group that is served, on a site of its own, or, on the shared machine,
 // one after the other.
@@ -127,10 +124,9 @@ func (onEmulated) disk(testing.TB) offeredDisk {
 		ids: &diskIDs{"EMULATED  disk-2", "vol0123456789abcdef2"}}
 }
 
-func (s onEmulated) grow(t testing.TB, number uint32, size int64) uint32 {
+func (s onEmulated) grow(t testing.TB, number uint32, size int64) {
 	t.Helper()
 	noError(t, s.node.Emulated.GrowDisk(number, size))
-	return number
 }
 
 func (onEmulated) share(testing.TB) offeredShare {

@@ -31,7 +31,7 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 	if !testnode.OnWine() {
 		t.Skip("require Wine: on Windows the lives of test/conformance are lived on the machine")
 	}
-	testnode.OnMachine(t)
+	testnode.Launch(t, "-v=4")
 	volume, err := kernel.New().VolumeNameForMountPoint(`C:\`)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -28,10 +27,6 @@ type Process struct {
 	first  chan string
 	killed bool
 }
-
-// started has the processes of this test program's agents. A number is gone before Wait lets go of the process, which
-// keeps it from being another one's.
-var started sync.Map
 
 // Launch starts csi-proxy and waits until it is ready.
 func Launch(t testing.TB, args ...string) *Process {
@@ -69,14 +64,12 @@ func BeginCommand(t testing.TB, command *exec.Cmd) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started.Store(p.Command.Process.Pid, nil)
 	go func() {
 		reader := bufio.NewReader(stdout)
 		line, _ := reader.ReadString('\n')
 		p.first <- strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		_, _ = io.Copy(io.Discard, reader) // Wait must come after the last read
-		started.Delete(p.Command.Process.Pid)
-		_ = p.Command.Wait() // ProcessState has the result
+		_ = p.Command.Wait()               // ProcessState has the result
 		_ = log.Close()
 		close(p.Ended)
 	}()
