@@ -148,6 +148,12 @@ chart-files: ## copy the alert rules and the dashboard into the chart, and the v
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
 
+.PHONY: windows-tests
+windows-tests: setup-zip ## compile the tests for a Windows machine, on GOARCH (amd64), into bin/windows-tests-GOARCH.zip, with a script that runs them
+	@rm -rf bin/windows-tests bin/windows-tests-$${GOARCH:-amd64}.zip
+	hack/windows-tests.sh bin/windows-tests
+	cd bin && zip -qr windows-tests-$${GOARCH:-amd64}.zip windows-tests && unzip -l windows-tests-$${GOARCH:-amd64}.zip
+
 .PHONY: bench
 bench: ## run the benchmarks of test/bench and put what benchstat makes of them into docs/performance.md
 	hack/bench.sh docs/performance.md
@@ -185,7 +191,7 @@ fuzz: ## fuzz every parser, or those in the folders FUZZ, FUZZTIME (5s) each
 mutants: ## change operators in the packages that decide, or in PACKAGES, and see whether their tests notice (hours)
 	hack/mutants.sh $(PACKAGES)
 
-.PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs
+.PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs setup-zip
 setup-run:
 	@hack/setup.sh run
 setup-test:
@@ -198,3 +204,5 @@ setup-page:
 	@hack/setup.sh page
 setup-docs:
 	@hack/setup.sh docs
+setup-zip:
+	@hack/setup.sh zip

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|fakes|clients|page|docs.
+# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|fakes|clients|page|docs|zip.
 # Without root or sudo it names the packages and exits with 1.
 set -euo pipefail
 
@@ -14,8 +14,9 @@ fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [sgdisk]=gdisk) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
 page) needed=([chromium]=chromium) ;;
 docs) needed=([git]=git [curl]=curl) ;;
+zip) needed=([zip]=zip [unzip]=unzip) ;;
 *)
-	echo "usage: $0 run|test|abi|fakes|clients|page|docs" >&2
+	echo "usage: $0 run|test|abi|fakes|clients|page|docs|zip" >&2
 	exit 2
 	;;
 esac

@@ -12,6 +12,8 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
+build=hack/build.sh
+[ $# -gt 0 ] || build=hack/windows-tests.sh # and the programs are those that a Windows machine gets
 [ $# -gt 0 ] || set -- \
 	./internal/agent/kernel/windows/... \
 	./internal/agent/transport \
@@ -19,6 +21,7 @@ cd "$(dirname "$0")/.."
 	./test/operation \
 	./test/conformance \
 	./test/published \
+	./test/sequences \
 	./test/windows \
 	./internal/agent/logfile \
 	./internal/agent/winservice \
@@ -34,7 +37,7 @@ hack/setup.sh fakes
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0
-hack/build.sh "$programs/commands"
+"$build" "$programs/commands"
 for build in test/windows/fakes/*/build.sh; do "$build" "$programs/commands"; done
 
 failed=0
@@ -76,12 +79,15 @@ if [ "$*" = all ]; then
 	left_out="^$(GOWORK=off go list -m)\$"
 fi
 for import in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "$@" | sort -u | grep -vE "$left_out"); do
-	program=$programs/${import##*/}.test.exe
-	go test -c -trimpath -vet=off -o "$program" "$import"
 	dir=$(go list -f '{{.Dir}}' "$import")
+	package=${dir#"$PWD"/}
+	program=$programs/commands/${package//\//-}.test.exe
+	[ -e "$program" ] || go test -c -trimpath -vet=off -o "$program" "$import"
+	# A line of the plan without variables has the tests that touch nothing of the machine.
+	tests=$(awk -v package="$package" '$2 == package && NF == 3 {print $3}' test/windows/plan.txt)
 	# shellcheck disable=SC2086 # a list of words
 	judge "$import" wine hack/wine.sh run -t "$seconds" -C . -d "${dir#"$PWD"}" -b "$programs/commands" -e 'CSI_PROXY_BIN=Z:\binaries' -e "CSI_PROXY_LONG=${CSI_PROXY_LONG:-}" \
-		"$program" -test.timeout="$((seconds - 20))s" ${GO_TEST_FLAGS:-}
+		"$program" -test.timeout="$((seconds - 20))s" -test.run="${tests:-.}" ${GO_TEST_FLAGS:-}
 	judge_disks || failed=1
 	# Those tests skip themselves above: they need a node whose files are their own.
 	if grep -qs '^func TestOffWindows' "$dir"/*_test.go; then

@@ -24,7 +24,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = node.Close() })
-	if err := makeDirectory(Subject{Kernel: node}, `C:\var\lib\kubelet\plugins`, "csi-proxy-questions"); err != nil {
+	if err := makeDirectory(Subject{Kernel: node}, `C:\var\lib\kubelet\plugins`, "csiproxy-questions"); err != nil {
 		t.Fatal(err)
 	}
 	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}

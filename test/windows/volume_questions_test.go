@@ -211,7 +211,7 @@ func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err erro
 }
 
 // mountParent is the parent directory of mount points and links, made for the questions.
-const mountParent = `C:\var\lib\kubelet\plugins\csi-proxy-questions`
+const mountParent = `C:\var\lib\kubelet\plugins\csiproxy-questions`
 
 // mountPoint returns a new, empty directory of the node, with a backslash at its end.
 func mountPoint(s Subject) (string, error) {
