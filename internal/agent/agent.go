@@ -24,7 +24,7 @@ type Agent struct {
 	config    Config
 	endpoints transport.Endpoints
 	admin     *server.Server
-	metrics   *metrics.Metrics // nil: nothing is counted, which costs calls nothing
+	metrics   *metrics.Metrics // nil: nothing collects them
 	failed    chan error
 	failure   atomic.Pointer[error] // the first one sent on failed
 
@@ -66,7 +66,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, journal, control...)}, server.Options{
-		Failed: a.fail, Logger: config.Logger, Records: a.records(), Limits: config.Limits,
+		Failed: a.fail, Logger: config.Logger, Recorders: a.recorders(), Limits: config.Limits,
 	})
 	if err != nil {
 		return nil, err

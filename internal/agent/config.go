@@ -60,7 +60,7 @@ type Config struct {
 	// Policy decides what clients of the storage API may do; nil: everything. It does not apply to the admin endpoint.
 	Policy *policy.Policy
 	// Audit records every call, after the journal of an emulated node; it may be nil.
-	Audit server.Record
+	Audit server.Recorder
 	// Logger is the agent's log; the zero value: klog's own.
 	Logger klog.Logger
 }

@@ -18,7 +18,7 @@ type Emulation interface {
 	// FaultInjector returns what disturbs the calls of endpoints that are about to be served.
 	FaultInjector(endpoints []server.Endpoint) server.FaultInjector
 	// Record records a call of the API or of the admin endpoint in the journal.
-	Record(c server.RecordedCall) server.CallRecord
+	Record(c server.CallInfo) server.Record
 	// ListJournal answers the admin endpoint's method.
 	ListJournal(ctx context.Context, r *admin.ListJournalRequest) (*admin.ListJournalResponse, error)
 	// Control returns the admin endpoint's service that changes the node under an agent.

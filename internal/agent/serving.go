@@ -26,7 +26,7 @@ type serving struct {
 // serve creates the node's operations and serves them.
 func (a *Agent) serve() error {
 	o := server.Options{
-		Failed: a.fail, Logger: a.config.Logger, Records: a.records(),
+		Failed: a.fail, Logger: a.config.Logger, Recorders: a.recorders(),
 		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
 	}
 	var observe operation.Observer
@@ -61,8 +61,8 @@ func (a *Agent) serve() error {
 	return nil
 }
 
-// records returns the records of calls: the journal of an emulated node, and the audit log.
-func (a *Agent) records() (all []server.Record) {
+// recorders returns what records calls: the journal of an emulated node, and the audit log.
+func (a *Agent) recorders() (all []server.Recorder) {
 	if a.config.Emulation != nil {
 		all = append(all, a.config.Emulation.Record)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -61,9 +60,7 @@ const slotsInUse = "csi_proxy_operation_slots_in_use"
 // metric returns the sum of a metric of the agent's calls over all its labels.
 func (g *target) metric(name string) (sum int) {
 	g.t.Helper()
-	calls := prometheus.NewRegistry()
-	calls.MustRegister(g.Agent.Metrics().Calls.Collectors()...)
-	families, err := calls.Gather()
+	families, err := g.Agent.Metrics().Gatherer().Gather()
 	noError(g.t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {

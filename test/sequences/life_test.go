@@ -111,8 +111,8 @@ type disturbance struct {
 	interruption *interruption
 	fault        *testnode.Fault
 	switches     *emulated.Switches
-	policy       *policy.Policy // of the agent
-	audit        server.Record  // of its calls
+	policy       *policy.Policy  // of the agent
+	audit        server.Recorder // of its calls
 }
 
 // live plays a whole life. Compared with want, it must be in the same state at the same places and end in the same,

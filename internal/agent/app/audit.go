@@ -40,7 +40,7 @@ func (f *AuditFlags) check() error {
 }
 
 // open opens the audit log. Without one, the record is nil.
-func (f *AuditFlags) open(logger klog.Logger) (record server.Record, closeLog func(), err error) {
+func (f *AuditFlags) open(logger klog.Logger) (record server.Recorder, closeLog func(), err error) {
 	if f.File == "" {
 		return nil, func() {}, nil
 	}

@@ -25,7 +25,7 @@ import (
 // maxMessage is how many bytes of an error's text a line holds: the text may quote what the caller sent.
 const maxMessage = 1024
 
-// A Log writes audit lines. Its Record is a server.Record.
+// A Log writes audit lines. Its Record is a server.Recorder.
 type Log struct {
 	logger klog.Logger
 
@@ -65,7 +65,7 @@ type line struct {
 }
 
 // Record begins the line of a call.
-func (l *Log) Record(c server.RecordedCall) server.CallRecord {
+func (l *Log) Record(c server.CallInfo) server.Record {
 	begin := time.Now()
 	r := &record{log: l, begin: begin}
 	r.line = line{

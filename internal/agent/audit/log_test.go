@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\a\"b\n\xff<>.exe"},
 				&filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
 		} {
-			r := l.Record(server.RecordedCall{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint,
+			r := l.Record(server.CallInfo{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint,
 				Method: call.method, Client: call.client})
 			if call.request != nil {
 				r.Request(call.request)
@@ -118,7 +118,7 @@ func TestCallsGoOnWithoutTheLog(t *testing.T) {
 	var lines strings.Builder
 	file := &full{}
 	l := audit.New(file, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&lines))))
-	end := func() { l.Record(server.RecordedCall{Method: "/v1.Disk/Rescan"}).End(nil, nil) }
+	end := func() { l.Record(server.CallInfo{Method: "/v1.Disk/Rescan"}).End(nil, nil) }
 	for _, room := range []bool{false, false, true, false} {
 		file.room = room
 		end()

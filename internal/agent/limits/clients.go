@@ -53,11 +53,8 @@ type Client struct {
 	registered bool // in Clients.named
 }
 
-// New returns Clients without entries. The metrics may be nil.
+// New returns Clients without entries.
 func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
-	if m == nil {
-		m = NewMetrics() // never collected
-	}
 	return &Clients{
 		limits: l.complete(), logger: logger, metrics: m, log: rate.NewLimiter(rate.Every(logEvery), logBurst),
 		named: map[uint32]*Client{}, clients: map[*Client]struct{}{},

@@ -50,7 +50,7 @@ func isExhausted(err error) bool {
 }
 
 func TestOpenCallsAreBounded(t *testing.T) {
-	cs := New(Limits{Calls: 3, ClientCalls: 4, ClientReserved: 2}, klog.Background(), nil)
+	cs := New(Limits{Calls: 3, ClientCalls: 4, ClientReserved: 2}, klog.Background(), NewMetrics(nil))
 	a, _ := connect(t, cs, 1, &process{})
 	var done []func()
 	for i := range 4 {
@@ -79,7 +79,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 }
 
 func TestLongestIdleConnectionIsClosed(t *testing.T) {
-	cs := New(Limits{ClientConnections: 3, Connections: 5}, klog.Background(), nil)
+	cs := New(Limits{ClientConnections: 3, Connections: 5}, klog.Background(), NewMetrics(nil))
 	busy, busyEnd := connect(t, cs, 1, &process{})
 	done, err := busy.OpenCall()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestLongestIdleConnectionIsClosed(t *testing.T) {
 }
 
 func TestReusedPIDIsANewClient(t *testing.T) {
-	cs := New(Limits{}, klog.Background(), nil)
+	cs := New(Limits{}, klog.Background(), NewMetrics(nil))
 	first := &process{}
 	a, _ := connect(t, cs, 7, first)
 	if b, _ := connect(t, cs, 7, &process{}); b.Client() != a.Client() {
@@ -127,7 +127,7 @@ func TestReusedPIDIsANewClient(t *testing.T) {
 }
 
 func TestClientsAreForgotten(t *testing.T) {
-	cs := New(Limits{}, klog.Background(), nil)
+	cs := New(Limits{}, klog.Background(), NewMetrics(nil))
 	c, _ := connect(t, cs, 1, &process{})
 	slot, err := c.Client().Acquire(t.Context(), "Rescan")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestClientsAreForgotten(t *testing.T) {
 }
 
 func TestStoppingDropsSilentConnections(t *testing.T) {
-	cs := New(Limits{}, klog.Background(), nil)
+	cs := New(Limits{}, klog.Background(), NewMetrics(nil))
 	_, silent := connect(t, cs, 1, &process{})
 	spoke, end := connect(t, cs, 1, &process{})
 	go func() { _, _ = end.Write([]byte("x")) }()
@@ -166,7 +166,7 @@ func TestStoppingDropsSilentConnections(t *testing.T) {
 }
 
 func TestLogLinesAreBounded(t *testing.T) {
-	cs := New(Limits{}, klog.Background(), nil)
+	cs := New(Limits{}, klog.Background(), NewMetrics(nil))
 	noisy, quiet := clientOf(t, cs, 1), clientOf(t, cs, 2)
 	lines := 0
 	for range 1000 {

@@ -37,7 +37,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write fails when the client takes nothing for too long, upon which gRPC closes the connection.
+// Write times out if the client stops reading; gRPC then closes the connection.
 func (c *Conn) Write(p []byte) (int, error) {
 	_ = c.SetWriteDeadline(time.Now().Add(c.client.clients.limits.Write))
 	return c.Conn.Write(p)

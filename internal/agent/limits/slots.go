@@ -31,8 +31,8 @@ type waiter struct {
 	granted chan *Slot // buffered
 }
 
-// Acquire waits for a slot for a call of a method, in the order in which calls came; a client that has as many as it
-// may holds up none of the others. The caller releases the slot.
+// Acquire waits for a slot for a call of a method. Slots go to the oldest waiting call first; calls of clients at their
+// limit are skipped. The caller releases the slot.
 func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 	cs := c.clients
 	w := &waiter{client: c, method: method, granted: make(chan *Slot, 1)}
@@ -73,7 +73,7 @@ func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 	return nil, err
 }
 
-// dispatchLocked grants slots to calls that wait, the oldest first.
+// dispatchLocked grants free slots to waiting calls, the oldest first.
 func (cs *Clients) dispatchLocked() {
 	cs.waiting = slices.DeleteFunc(cs.waiting, func(w *waiter) bool {
 		c := w.client
@@ -121,7 +121,7 @@ func (s *Slot) Release() {
 	c.forgetLocked()
 }
 
-// tooManyLocked returns the error of a call that has waited in vain, which names what runs.
+// tooManyLocked returns the error of a call that got no slot in time. It names the methods of running operations.
 func (c *Client) tooManyLocked() error {
 	cs := c.clients
 	limit, whose, clients := cs.limits.ClientOperations, "this process", map[*Client]struct{}{c: {}}
@@ -142,7 +142,7 @@ func (c *Client) tooManyLocked() error {
 		limit, whose, cs.limits.Wait, most(running), time.Since(oldest).Round(time.Second))}
 }
 
-// most returns the commonest names with their numbers, for people: "60 GetVolumeStats, 4 ListDiskIDs".
+// most returns the most frequent names with their counts: "60 GetVolumeStats, 4 ListDiskIDs".
 func most(counts map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))

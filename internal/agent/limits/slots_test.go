@@ -29,7 +29,8 @@ func acquire(t *testing.T, c *Client, method string, n int) (slots []*Slot) {
 
 func TestSlotsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{Operations: 4, ClientOperations: 3, ClientReserved: 1, Wait: time.Second}, klog.Background(), nil)
+		cs := New(Limits{Operations: 4, ClientOperations: 3, ClientReserved: 1, Wait: time.Second}, klog.Background(),
+			NewMetrics(nil))
 		a, b, c := clientOf(t, cs, 1), clientOf(t, cs, 2), clientOf(t, cs, 3)
 		acquire(t, a, "GetVolumeStats", 2)
 		acquire(t, a, "ListDiskIDs", 1)
@@ -54,7 +55,7 @@ func TestSlotsAreBounded(t *testing.T) {
 // A process at its limit does not delay other processes, and slots are granted in order.
 func TestSlotsAreGrantedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{Operations: 2, ClientOperations: 2, ClientReserved: -1}, klog.Background(), nil)
+		cs := New(Limits{Operations: 2, ClientOperations: 2, ClientReserved: -1}, klog.Background(), NewMetrics(nil))
 		a, b := clientOf(t, cs, 1), clientOf(t, cs, 2)
 		held := acquire(t, a, "Mkdir", 2)
 		var order []string
@@ -83,7 +84,7 @@ func TestSlotsAreGrantedInOrder(t *testing.T) {
 
 func TestClientAtItsLimitBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{Operations: 10, ClientOperations: 1, ClientReserved: -1}, klog.Background(), nil)
+		cs := New(Limits{Operations: 10, ClientOperations: 1, ClientReserved: -1}, klog.Background(), NewMetrics(nil))
 		a, b := clientOf(t, cs, 1), clientOf(t, cs, 2)
 		acquire(t, a, "Mkdir", 1)
 		go func() { _, _ = a.Acquire(t.Context(), "Mkdir") }()
@@ -96,7 +97,7 @@ func TestClientAtItsLimitBlocksNoOther(t *testing.T) {
 // A slot is held until the operation is over, not until the answer.
 func TestOperationKeepsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{ClientOperations: 1}, klog.Background(), nil)
+		cs := New(Limits{ClientOperations: 1}, klog.Background(), NewMetrics(nil))
 		a := clientOf(t, cs, 1)
 		slot := acquire(t, a, "Mkdir", 1)[0]
 		slot.Retain()
@@ -112,7 +113,7 @@ func TestOperationKeepsItsSlot(t *testing.T) {
 // A reserved slot is free again after its operation, also when others have all the common ones.
 func TestReservedSlotIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{Operations: 1, ClientOperations: 2, ClientReserved: 1}, klog.Background(), nil)
+		cs := New(Limits{Operations: 1, ClientOperations: 2, ClientReserved: 1}, klog.Background(), NewMetrics(nil))
 		a, b := clientOf(t, cs, 1), clientOf(t, cs, 2)
 		for range 2 {
 			acquire(t, a, "Mkdir", 1)[0].Release()
@@ -124,7 +125,7 @@ func TestReservedSlotIsGivenBack(t *testing.T) {
 
 func TestCancelledWaitTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := New(Limits{ClientOperations: 1}, klog.Background(), nil)
+		cs := New(Limits{ClientOperations: 1}, klog.Background(), NewMetrics(nil))
 		a := clientOf(t, cs, 1)
 		slot := acquire(t, a, "Mkdir", 1)[0]
 		ctx, cancel := context.WithCancel(t.Context())

@@ -42,15 +42,15 @@ type Metrics struct {
 // New returns the metrics of an agent, and those of its process: memory, goroutines and build. Histograms of the kernel
 // calls are many series.
 func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
+	r := prometheus.NewRegistry()
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
-		Calls: server.NewMetrics(), Kernel: NewKernelCalls(), Operations: NewOperations(),
+		registry: r, scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
+		Calls: server.NewMetrics(r), Kernel: NewKernelCalls(), Operations: NewOperations(r),
 	}
-	m.registry.MustRegister(append(m.Calls.Collectors(), m.Operations.Collectors()...)...)
 	if kernelHistograms {
-		m.registry.MustRegister(m.Kernel.seconds)
+		r.MustRegister(m.Kernel.seconds)
 	}
-	m.registry.MustRegister(m.Kernel, m.health, newInventory(w.Node, log), buildInfo(),
+	r.MustRegister(m.Kernel, m.health, newInventory(w.Node, log), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

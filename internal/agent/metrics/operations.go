@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 )
@@ -15,23 +16,24 @@ type Operations struct {
 	joined, expired  *prometheus.CounterVec
 }
 
-// NewOperations returns metrics without operations.
-func NewOperations() *Operations {
+// NewOperations returns metrics in a registry.
+func NewOperations(in prometheus.Registerer) *Operations {
+	with := promauto.With(in)
 	labels := []string{"operation"}
 	return &Operations{
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		waiting: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "csi_proxy_operations_waiting",
 			Help: "Operations that wait for others on the same disk, volume or path.",
 		}, labels),
-		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		running: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "csi_proxy_operations_running",
 			Help: "Operations that have begun and not ended, also those that no caller waits for any more.",
 		}, labels),
-		joined: prometheus.NewCounterVec(prometheus.CounterOpts{
+		joined: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_operations_joined_total",
 			Help: "Calls that waited for an identical operation under way instead of having one of their own.",
 		}, labels),
-		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
+		expired: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "csi_proxy_operations_expired_total",
 			Help: "Calls whose deadline ended, or that were cancelled, before their operation was over.",
 		}, labels),
@@ -58,9 +60,4 @@ func (o *Operations) Observe(name string, event operation.Event) {
 	case operation.GaveUp:
 		expired.Inc()
 	}
-}
-
-// Collectors returns the collectors, for a registry.
-func (o *Operations) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.waiting, o.running, o.joined, o.expired}
 }

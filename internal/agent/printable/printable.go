@@ -50,8 +50,9 @@ func Line(text string) string {
 
 // Clip returns a text as valid UTF-8 of bounded length, in bytes.
 func Clip(text string, limit int) string {
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if len(text) <= limit {
+		return text
 	}
-	return strings.ToValidUTF8(text, string(utf8.RuneError))
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

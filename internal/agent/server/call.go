@@ -24,14 +24,14 @@ type call struct {
 	method  string
 	rule    *policy.Rule // nil: the client may do everything, or nothing
 	scope   operation.Scope
-	records []CallRecord
+	records []Record
 }
 
 // callKey is the context key of the call that a context belongs to.
 type callKey struct{}
 
-// begun returns the context of a new call: with the call, and a logger that puts the call's id on every line.
-func begun(ctx context.Context, logger klog.Logger) (context.Context, *call) {
+// newCall returns the context of a new call: with the call, and a logger that puts the call's id on every line.
+func newCall(ctx context.Context, logger klog.Logger) (context.Context, *call) {
 	c := &call{id: newRequestID()}
 	if p, ok := peer.FromContext(ctx); ok {
 		c.conn, _ = p.AuthInfo.(*limits.Conn)

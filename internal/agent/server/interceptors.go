@@ -33,7 +33,7 @@ type interceptors struct {
 
 func newInterceptors(e Endpoint, o Options) *interceptors {
 	p := &interceptors{Options: o, endpoint: e, limits: map[string]time.Duration{},
-		count: o.Metrics.interceptor()}
+		count: o.Metrics.calls.UnaryServerInterceptor()}
 	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
 		for _, m := range service.Methods {
 			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
@@ -47,19 +47,19 @@ func newInterceptors(e Endpoint, o Options) *interceptors {
 func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
-		return p.recorded(ctx, request, info, next)
+		return p.serve(ctx, request, info, next)
 	})
 }
 
-func (p *interceptors) recorded(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
 	// over a socket the call has it already, see deadline
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
-	ctx, c := begun(ctx, p.Logger)
+	ctx, c := newCall(ctx, p.Logger)
 	rule, refusal := p.authorize(c, info.FullMethod)
-	c.record(p.Records, RecordedCall{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
+	c.record(p.Recorders, CallInfo{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
 	if p.Faults != nil && p.endpoint.Group != "" {
 		next = withFaults(p.Faults, info.FullMethod, next)

@@ -10,11 +10,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
-// A Record is called when a call begins and returns the CallRecord for the rest of it; nil: the call is not recorded.
-type Record func(RecordedCall) CallRecord
+// A Recorder begins the Record of a call; nil: the call is not recorded.
+type Recorder func(CallInfo) Record
 
-// RecordedCall is a call that begins.
-type RecordedCall struct {
+// CallInfo describes a call that begins.
+type CallInfo struct {
 	RequestID string
 	Endpoint  string // "csi-proxy-disk-v1"
 	Method    string // "/v1.Disk/ListDiskIDs"
@@ -22,8 +22,8 @@ type RecordedCall struct {
 	Rule      string // of the policy; "" without a policy, and if no rule is for the client
 }
 
-// A CallRecord records one call.
-type CallRecord interface {
+// A Record records one call.
+type Record interface {
 	// Request gets the decoded request, if it could be read: for a mapped method the message of the version that was
 	// called, otherwise that of the newest version. The message does not change any more.
 	Request(message proto.Message)
@@ -31,11 +31,11 @@ type CallRecord interface {
 	End(response proto.Message, err error)
 }
 
-// record starts the records of a call that begins.
-func (c *call) record(all []Record, begins RecordedCall) {
-	for _, r := range all {
-		if one := r(begins); one != nil {
-			c.records = append(c.records, one)
+// record begins the call's records.
+func (c *call) record(recorders []Recorder, info CallInfo) {
+	for _, begin := range recorders {
+		if r := begin(info); r != nil {
+			c.records = append(c.records, r)
 		}
 	}
 }

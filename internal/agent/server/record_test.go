@@ -27,7 +27,7 @@ import (
 
 // event is one call as a recorder saw it.
 type event struct {
-	Call     server.RecordedCall
+	Call     server.CallInfo
 	Messages []proto.Message // the request, then the response
 	Codes    []codes.Code    // one for each End
 }
@@ -74,7 +74,7 @@ func self() transport.Peer {
 func TestRecord(t *testing.T) {
 	var events []*event
 	var handled []string
-	s, client := serveExists(t, server.Options{Records: []server.Record{func(c server.RecordedCall) server.CallRecord {
+	s, client := serveExists(t, server.Options{Recorders: []server.Recorder{func(c server.CallInfo) server.Record {
 		e := &event{Call: c}
 		events = append(events, e)
 		return e
@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 	if len(handled) != 2 || handled[0] == handled[1] || handled[0] == "" {
 		t.Fatalf("the handler had the ids %q", handled)
 	}
-	call := func(id string) server.RecordedCall {
-		return server.RecordedCall{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: self()}
+	call := func(id string) server.CallInfo {
+		return server.CallInfo{RequestID: id, Endpoint: endpointName, Method: "/v1.Filesystem/PathExists", Client: self()}
 	}
 	want := []*event{
 		{call(handled[0]), []proto.Message{&api.PathExistsRequest{Path: "a"}, &api.PathExistsResponse{Exists: true}},
@@ -116,8 +116,8 @@ func TestRecord(t *testing.T) {
 }
 
 func TestNotRecorded(t *testing.T) {
-	_, client := serveExists(t, server.Options{Records: []server.Record{func(
-		server.RecordedCall) server.CallRecord {
+	_, client := serveExists(t, server.Options{Recorders: []server.Recorder{func(
+		server.CallInfo) server.Record {
 		return nil
 	}}},
 		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {

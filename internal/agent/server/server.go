@@ -59,19 +59,22 @@ type running struct {
 
 // Options configure a Server. The zero value is usable.
 type Options struct {
-	Metrics *Metrics       // counts the calls; may be nil
-	Failed  func(error)    // called when a listener dies on its own; may be nil
-	Logger  klog.Logger    // for the lines about calls; the zero value: klog's own
-	Records []Record       // called for every call, in this order
-	Faults  FaultInjector  // wraps the calls of the storage API; may be nil
-	Policy  *policy.Policy // decides what clients of the storage API may do; nil: everything
-	Limits  limits.Limits  // on clients; the zero value: the defaults
+	Metrics   *Metrics       // counts the calls; may be nil
+	Failed    func(error)    // called when a listener dies on its own; may be nil
+	Logger    klog.Logger    // for the lines about calls; the zero value: klog's own
+	Recorders []Recorder     // called for every call, in this order
+	Faults    FaultInjector  // wraps the calls of the storage API; may be nil
+	Policy    *policy.Policy // decides what clients of the storage API may do; nil: everything
+	Limits    limits.Limits  // on clients; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.
 	CallTimeout time.Duration
 }
 
-// complete returns the options with klog's own logger if none is set.
+// complete fills in klog's own logger, and metrics that nothing collects.
 func (o Options) complete() Options {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nil)
+	}
 	if o.Logger.GetSink() == nil {
 		o.Logger = klog.Background()
 	}
@@ -83,7 +86,7 @@ func (o Options) complete() Options {
 func Start(listeners transport.Endpoints, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
 	s := &Server{listeners: listeners, endpoints: slices.Clone(endpoints),
-		clients: limits.New(o.Limits, o.Logger, o.Metrics.ofClients())}
+		clients: limits.New(o.Limits, o.Logger, o.Metrics.clients)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
 		l, err := listeners.Listen(e.Name, e.Private)

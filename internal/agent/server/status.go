@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -18,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -74,19 +73,10 @@ func toStatus(err error) error {
 
 // withReason returns a status with an ErrorInfo.
 func withReason(code codes.Code, text, reason string, metadata map[string]string) error {
-	s := status.New(code, clip(text))
+	s := status.New(code, printable.Clip(text, maxMessage))
 	detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: Domain, Reason: reason, Metadata: metadata})
 	if err != nil {
 		return s.Err()
 	}
 	return detailed.Err()
-}
-
-// clip returns a text as valid UTF-8 of bounded length.
-func clip(text string) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if len(text) <= maxMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
 }

@@ -21,7 +21,7 @@ func (p *interceptors) stream(draining context.Context) grpc.StreamServerInterce
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 		ctx, cancel := context.WithCancel(stream.Context())
 		defer cancel()
-		ctx, c := begun(ctx, p.Logger)
+		ctx, c := newCall(ctx, p.Logger)
 		begin := time.Now()
 		defer func() {
 			if cause := recover(); cause != nil {

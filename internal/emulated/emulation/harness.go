@@ -113,7 +113,7 @@ func (h *Harness) Abort() {
 const journalPart = 500
 
 // Record records API calls in the journal, except those that read it: following it would never end.
-func (h *Harness) Record(c server.RecordedCall) server.CallRecord {
+func (h *Harness) Record(c server.CallInfo) server.Record {
 	if c.Method == api.Admin_ListJournal_FullMethodName {
 		return nil
 	}

@@ -60,7 +60,7 @@ type Options struct {
 	// Policy decides what clients may do; see agent.Config.
 	Policy *policy.Policy
 	// Audit is told of every call; see agent.Config.
-	Audit server.Record
+	Audit server.Recorder
 }
 
 // Start starts the agent and stops it when the test ends.
