@@ -20,11 +20,11 @@ const containerJob = "Container_"
 // within a container, a name that looks the same lies in the container's own namespace. HostProcess containers have no
 // such job: their processes are the node's.
 func containerOf(process windows.Handle) (id string, err error) {
-	in, err := isProcessInJob(process, 0) // any job
-	if err != nil {
+	in := int32(0)
+	if err := isProcessInJob(process, 0, &in); err != nil {
 		return "", err
 	}
-	if !in {
+	if in == 0 {
 		return NoContainer, nil
 	}
 	jobs, err := containerJobs()
@@ -32,19 +32,20 @@ func containerOf(process windows.Handle) (id string, err error) {
 		return "", err
 	}
 	for _, name := range jobs {
-		job, err := openJob(`\` + name)
+		const jobObjectQuery = 4
+		job, err := openObject(ntOpenJobObject, jobObjectQuery, `\`+name)
 		if errors.Is(err, windows.STATUS_OBJECT_NAME_NOT_FOUND) {
 			continue // the container has ended, and its processes with it
 		}
 		if err != nil {
 			return "", err
 		}
-		in, err := isProcessInJob(process, job)
+		err = isProcessInJob(process, job, &in)
 		_ = windows.CloseHandle(job)
 		if err != nil {
 			return "", err
 		}
-		if in {
+		if in != 0 {
 			return strings.TrimPrefix(name, containerJob), nil
 		}
 	}
@@ -53,7 +54,8 @@ func containerOf(process windows.Handle) (id string, err error) {
 
 // containerJobs returns the names of the containers' jobs.
 func containerJobs() (names []string, err error) {
-	root, err := openDirectory(`\`)
+	const directoryQuery = 1
+	root, err := openObject(ntOpenDirectoryObject, directoryQuery, `\`)
 	if err != nil {
 		return nil, err
 	}
@@ -62,23 +64,21 @@ func containerJobs() (names []string, err error) {
 	type entry struct{ name, kind windows.NTUnicodeString }
 	buffer := make([]uint64, (64<<10)/8) // aligned, and without pointers: the collector must not take text for some
 	entries := unsafe.Slice((*entry)(unsafe.Pointer(&buffer[0])), uintptr(len(buffer))*8/unsafe.Sizeof(entry{}))
-	var position uint32
-	for restart := true; ; restart = false {
-		err := queryDirectory(root, unsafe.Pointer(&buffer[0]), uint32(len(buffer)*8), restart, &position)
-		if errors.Is(err, windows.STATUS_NO_MORE_ENTRIES) {
-			return names, nil
-		}
+	position, err := uint32(0), error(windows.STATUS_MORE_ENTRIES)
+	for restart := byte(1); errors.Is(err, windows.STATUS_MORE_ENTRIES); restart = 0 {
+		err = ntQueryDirectoryObject(root, (*byte)(unsafe.Pointer(&buffer[0])), uint32(len(buffer)*8), 0, restart,
+			&position, nil)
 		if err != nil && !errors.Is(err, windows.STATUS_MORE_ENTRIES) {
-			return nil, err
+			break
 		}
-		more := err != nil
 		for i := 0; i < len(entries) && entries[i].name.Buffer != nil; i++ {
 			if name := entries[i].name.String(); entries[i].kind.String() == "Job" && strings.HasPrefix(name, containerJob) {
 				names = append(names, name)
 			}
 		}
-		if !more {
-			return names, nil
-		}
 	}
+	if err != nil && !errors.Is(err, windows.STATUS_NO_MORE_ENTRIES) {
+		return nil, err
+	}
+	return names, nil
 }

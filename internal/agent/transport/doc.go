@@ -8,3 +8,5 @@
 // that clients that come at the same moment each find one. A connection is an os.File on an overlapped handle, which
 // the Go runtime's own poller serves from then on.
 package transport
+
+//go:generate env GOWORK=off go tool -modfile=../../../tools/mkwinsyscall/go.mod mkwinsyscall -output zsyscall_windows.go ntdll_windows.go

@@ -118,7 +118,7 @@ func inJob(t *testing.T, job, want string) {
 	attributes := &windows.OBJECT_ATTRIBUTES{Length: uint32(unsafe.Sizeof(windows.OBJECT_ATTRIBUTES{})), ObjectName: name}
 	var h windows.Handle
 	const jobObjectAllAccess = 0x1F001F
-	if status, _, _ := ntdll.NewProc("NtCreateJobObject").Call(uintptr(unsafe.Pointer(&h)), jobObjectAllAccess,
+	if status, _, _ := modntdll.NewProc("NtCreateJobObject").Call(uintptr(unsafe.Pointer(&h)), jobObjectAllAccess,
 		uintptr(unsafe.Pointer(attributes))); status != 0 {
 		t.Skipf("require the right to make %s: %v", job, windows.NTStatus(status))
 	}

@@ -43,7 +43,7 @@ func look(pipe windows.Handle, pid uint32) (Peer, Process) {
 	identity := Identity{}
 	if identity.SID, identity.Elevated, err = process.token(); err == nil {
 		identity.Container, _ = containerOf(windows.Handle(process)) // empty with an error
-		if process.wasThere(begin) && peekNamedPipe(pipe) == nil {
+		if process.wasThere(begin) && peekNamedPipe(pipe, nil, 0, nil, nil, nil) == nil {
 			peer.Identity = identity
 		}
 	}

@@ -72,7 +72,7 @@ func (m scm) Create(d Definition) error {
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-changeserviceconfigw
 func (m scm) Update(d Definition) error {
 	// SERVICE_START is required to set a restart after failures.
-	const access = windows.SERVICE_CHANGE_CONFIG | windows.SERVICE_START
+	access := uint32(windows.SERVICE_CHANGE_CONFIG | windows.SERVICE_START)
 	return m.with(d.Name, "ChangeServiceConfig", access, nil, func(s *mgr.Service) (err error) {
 		var text [4]*uint16
 		const password = "" // LocalSystem's
@@ -130,7 +130,7 @@ func configure(s *mgr.Service, d Definition) error {
 // Query reads the settings of a service that an installation compares, and its state.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 func (m scm) Query(name string) (found Installed, err error) {
-	const access = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
+	access := uint32(windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS)
 	err = m.with(name, "QueryServiceConfig", access, nil, func(s *mgr.Service) error {
 		buffer := make([]uint64, (8<<10)/8) // of the longest answer
 		config, needed := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0])), uint32(0)
