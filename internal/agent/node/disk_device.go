@@ -25,7 +25,7 @@ type disk struct {
 
 // openDisk opens a disk by number. Access 0 is enough for queries.
 func (o *op) openDisk(number, access uint32) (*disk, error) {
-	h, err := o.Kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
+	h, err := o.kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
 	if errdefs.IsMissing(err) {
 		return nil, errdefs.NotFound.WrapErrorf(err, reason.DiskNotFound, "disk %d is not present on this node", number)
 	}
@@ -53,7 +53,7 @@ func (o *op) openDiskToChange(number uint32, verify func(*disk) error) (*disk, e
 	}
 }
 
-// verified returns an open disk if it is the one that is meant, and closes another one.
+// verified returns an open disk that verify accepts, and closes one that it refuses.
 func (d *disk) verified(verify func(*disk) error) (*disk, error) {
 	if verify == nil {
 		return d, nil
@@ -96,8 +96,7 @@ func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error
 			return err
 		case !state.online:
 			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskOffline,
-				"volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id,
-				number)
+				"volume %s is not formatted: disk %d is offline; bring it online with SetDiskState", id, number)
 		case !state.writable:
 			return errdefs.FailedPrecondition.WrapErrorf(refused, reason.DiskReadOnly,
 				"volume %s is not formatted: disk %d is read-only; make it writable with SetDiskState, "+

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -37,7 +35,7 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T],
 
 // everyDisk asks all present disks in parallel. A disk that fails may be on its way out.
 func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], []unknownDisk, error) {
-	paths, err := o.Kernel.DiskInterfaces()
+	paths, err := o.kernel.DiskInterfaces()
 	if err != nil {
 		return nil, nil, errdefs.Errorf(err, "listing the disks")
 	}
@@ -52,8 +50,8 @@ func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T]
 	var unknown []unknownDisk
 	for i, a := range answers {
 		if a.Err != nil {
-			klog.FromContext(o.Context).Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
-			errdefs.LeftOut(o.Context, a.Err)
+			o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
+			errdefs.LeftOut(o.run.Context, a.Err)
 			unknown = append(unknown, unknownDisk{numbers[paths[i]].Load(), a.Err})
 			continue
 		}
@@ -64,7 +62,7 @@ func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T]
 
 func oneDisk[T any](o *op, path string, is *atomic.Int64,
 	f func(o *op, d *disk) (T, error)) (found diskAnswer[T], err error) {
-	h, err := o.Kernel.OpenDevice(path, 0)
+	h, err := o.kernel.OpenDevice(path, 0)
 	if err != nil {
 		return found, err
 	}
@@ -77,7 +75,7 @@ func oneDisk[T any](o *op, path string, is *atomic.Int64,
 		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
 	}
 	is.Store(int64(number.DeviceNumber))
-	restore, err := o.TrackObject(operation.Disk(number.DeviceNumber))
+	restore, err := o.run.TrackObject(operation.Disk(number.DeviceNumber))
 	if err != nil {
 		return found, err
 	}

@@ -35,7 +35,7 @@ type DiskIDs struct {
 func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	return read(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
 		ids := map[uint32]DiskIDs{}
-		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.Context), nil })
+		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.run.Context), nil })
 		for _, disk := range found {
 			ids[disk.number] = disk.value
 		}
@@ -150,8 +150,7 @@ func (o *op) diskSize(number uint32) (int64, error) {
 		d, err = o.openDisk(number, 0)
 	} else if err == nil {
 		if err := d.updateSize(); err != nil {
-			klog.FromContext(o.Context).V(2).Info("A disk's size is read without asking the device again",
-				"disk", number, "err", err)
+			o.log().V(2).Info("A disk's size is read without asking the device again", "disk", number, "err", err)
 		}
 	}
 	if err != nil {
@@ -183,16 +182,15 @@ func (d *Disks) Rescan(ctx context.Context) error {
 // rescanDevices enumerates the devices again or, if Windows refuses that, its storage alone. Then it waits for those
 // that are being installed: Azure's driver looks for its disk once after this.
 func (o *op) rescanDevices() error {
-	if refused := o.Kernel.ReenumerateDevices(); refused != nil {
-		if err := o.Kernel.UpdateStorageCache(); err != nil {
+	if refused := o.kernel.ReenumerateDevices(); refused != nil {
+		if err := o.kernel.UpdateStorageCache(); err != nil {
 			return errdefs.Errorf(refused, "looking for devices (and for storage: %v)", err)
 		}
-		klog.FromContext(o.Context).Info("Windows does not enumerate its devices again, and has looked for storage instead",
-			"err", refused)
+		o.log().Info("Windows does not enumerate its devices again, and has looked for storage instead", "err", refused)
 	}
-	if err := o.Kernel.WaitForDeviceInstalls(installTime); err != nil {
+	if err := o.kernel.WaitForDeviceInstalls(installTime); err != nil {
 		// Another device may be the one that takes so long.
-		klog.FromContext(o.Context).Info("Windows may still be installing devices", "err", err)
+		o.log().Info("Windows may still be installing devices", "err", err)
 	}
 	return nil
 }
@@ -208,6 +206,6 @@ func (o *op) refresh(number uint32) {
 		}
 	}
 	if err != nil {
-		klog.FromContext(o.Context).V(2).Info("A disk was not refreshed", "disk", number, "err", err)
+		o.log().V(2).Info("A disk was not refreshed", "disk", number, "err", err)
 	}
 }

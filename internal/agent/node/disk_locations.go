@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -163,7 +161,7 @@ func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUse
 // adaptersOn counts the adapters with a bus type. An adapter that does not answer counts too: no LUN is better than a
 // wrong one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
-	paths, err := o.Kernel.AdapterInterfaces()
+	paths, err := o.kernel.AdapterInterfaces()
 	if err != nil {
 		return 0, errdefs.Errorf(err, "listing the storage adapters")
 	}
@@ -171,7 +169,7 @@ func (o *op) adaptersOn(busType uint32) (count int, err error) {
 		switch {
 		case unknownRequest(a.Err):
 		case a.Err != nil:
-			klog.FromContext(o.Context).Info("A storage adapter does not report its bus type", "device", paths[i], "err", a.Err)
+			o.log().Info("A storage adapter does not report its bus type", "device", paths[i], "err", a.Err)
 			count++
 		case uint32(a.Value.BusType) == busType:
 			count++
@@ -181,7 +179,7 @@ func (o *op) adaptersOn(busType uint32) (count int, err error) {
 }
 
 func (o *op) adapter(path string) (win32.StorageAdapter, error) {
-	h, err := o.Kernel.OpenDevice(path, 0)
+	h, err := o.kernel.OpenDevice(path, 0)
 	if err != nil {
 		return win32.StorageAdapter{}, err
 	}

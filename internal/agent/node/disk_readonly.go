@@ -63,8 +63,7 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	}
 	if state, err = d.awaitState(state.online); err == nil && state.writable == readOnly {
 		err = errdefs.Internal.Errorf(reason.StateNotApplied,
-			"disk %d reports read-only=%t although Windows accepted read-only=%t",
-			d.number, !readOnly, readOnly)
+			"disk %d reports read-only=%t although Windows accepted read-only=%t", d.number, !readOnly, readOnly)
 	}
 	return err
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -96,7 +94,7 @@ func (o *op) makeUsable(d *disk) error {
 		return err
 	}
 	if err := o.makeWritable(d); err != nil {
-		klog.FromContext(o.Context).Info("A disk came online read-only", "disk", d.number, "err", err)
+		o.log().Info("A disk came online read-only", "disk", d.number, "err", err)
 	}
 	return nil
 }
@@ -127,8 +125,8 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 // pods that use them: https://github.com/kubernetes-sigs/vsphere-csi-driver/issues/1631
 func (o *op) makeWritable(d *disk) error {
 	for _, v := range o.presentVolumes(d) {
-		if paths, err := o.Kernel.VolumePathNames(v.id.String()); err == nil && len(paths) > 0 {
-			klog.FromContext(o.Context).Info("A disk becomes writable while its volume is mounted: pods may lose the volume",
+		if paths, err := o.kernel.VolumePathNames(v.id.String()); err == nil && len(paths) > 0 {
+			o.log().Info("A disk becomes writable while its volume is mounted: pods may lose the volume",
 				"disk", d.number, "volume", v.id, "mounted", paths)
 		}
 	}
@@ -188,12 +186,12 @@ func (o *op) dismountVolumes(d *disk) (release func()) {
 		inUse error
 	}
 	var all []opened
-	log := klog.FromContext(o.Context)
+	log := o.log()
 	for _, v := range o.presentVolumes(d) {
 		if slices.ContainsFunc(all, func(a opened) bool { return a.id == v.id }) {
 			continue // another extent of it
 		}
-		h, err := o.Kernel.OpenDevice(v.id.Device(), readWrite)
+		h, err := o.kernel.OpenDevice(v.id.Device(), readWrite)
 		if err != nil {
 			log.Info("A volume of a disk that goes offline was not flushed", "volume", v.id, "err", err)
 			continue
@@ -223,7 +221,7 @@ func (o *op) dismountVolumes(d *disk) (release func()) {
 func (o *op) lockVolume(h kernel.Handle) error {
 	for {
 		_, err := h.DeviceIoControl(win32.FSCTL_LOCK_VOLUME, nil, nil)
-		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !o.WaitShared() {
+		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !o.run.WaitShared() {
 			return err
 		}
 	}
@@ -233,9 +231,8 @@ func (o *op) lockVolume(h kernel.Handle) error {
 // writable: the state is the caller's decision, and the volume may be gone already.
 func (o *op) flushDisk(d *disk) {
 	for _, v := range o.presentVolumes(d) {
-		if err := o.FlushVolume(v.id); err != nil {
-			klog.FromContext(o.Context).Info("A volume of a disk that becomes read-only was not flushed",
-				"volume", v.id, "err", err)
+		if err := o.fs.FlushVolume(v.id); err != nil {
+			o.log().Info("A volume of a disk that becomes read-only was not flushed", "volume", v.id, "err", err)
 		}
 	}
 }
@@ -244,7 +241,7 @@ func (o *op) flushDisk(d *disk) {
 func (o *op) presentVolumes(d *disk) []diskVolume {
 	volumes, err := o.volumesOn(d.number)
 	if err != nil {
-		klog.FromContext(o.Context).Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
+		o.log().Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}
 	return volumes
 }

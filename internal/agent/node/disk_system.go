@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -64,7 +62,7 @@ func (o *op) systemUse() (systemUses, error) {
 }
 
 func (o *op) askSystemUse() (systemUses, error) {
-	directory, err := o.Kernel.SystemWindowsDirectory()
+	directory, err := o.kernel.SystemWindowsDirectory()
 	if err != nil {
 		return systemUses{}, errdefs.Errorf(err, "asking which drive Windows runs from")
 	}
@@ -86,7 +84,7 @@ func (o *op) askSystemUse() (systemUses, error) {
 		{crashKey, "DedicatedDumpFile", dumpsTo},
 		{crashKey, "DumpFile", dumpsTo},
 	} {
-		paths, err := o.Kernel.RegistryStrings(place.key, place.value)
+		paths, err := o.kernel.RegistryStrings(place.key, place.value)
 		if err != nil {
 			return systemUses{}, errdefs.Errorf(err, "asking what Windows needs (%s)", place.value)
 		}
@@ -118,7 +116,7 @@ func (n *systemUses) add(e extents, what string) {
 
 // extentsInUse returns the extents of a volume that Windows uses.
 func (o *op) extentsInUse(device string) (extents, error) {
-	restore, err := o.TrackObject(operation.VolumeDevice(device))
+	restore, err := o.run.TrackObject(operation.VolumeDevice(device))
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +220,7 @@ func (o *op) refuseSystemDisk(d *disk, done string) error {
 	}
 	layout, err := d.layout()
 	if err != nil { // a disk that fails must still go offline
-		klog.FromContext(o.Context).Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
+		o.log().Info("A disk's partitions cannot be read", "disk", d.number, "err", err)
 	}
 	if what := n.reason(d.number, layout); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so it is not %s", what, d.number, done)

@@ -7,8 +7,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -157,7 +155,7 @@ func onDisk(number uint32, all []diskVolume) []diskVolume {
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
-	names, err := o.Kernel.VolumeNames()
+	names, err := o.kernel.VolumeNames()
 	if err != nil {
 		return nil, errdefs.Errorf(err, "listing the volumes")
 	}
@@ -165,7 +163,7 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	for _, name := range names {
 		id, err := winpath.ParseVolumeID(name)
 		if err != nil {
-			klog.FromContext(o.Context).Info("Windows lists a volume under an unexpected name", "name", name)
+			o.log().Info("Windows lists a volume under an unexpected name", "name", name)
 			continue
 		}
 		ids = append(ids, id)
@@ -179,9 +177,9 @@ func (o *op) volumes() (all []diskVolume, offline bool, err error) {
 	ids, err := o.volumeIDs()
 	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if a.Err != nil {
-			klog.FromContext(o.Context).V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
+			o.log().V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
 			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
-			errdefs.LeftOut(o.Context, a.Err)
+			errdefs.LeftOut(o.run.Context, a.Err)
 		}
 		for _, extent := range a.Value {
 			all = append(all, diskVolume{ids[i], extent})

@@ -103,7 +103,7 @@ func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
 }
 
 func (s *brokenLinkScan) within(dir winpath.Path) error {
-	loc, err := s.op.Locate(dir, winfs.Walk{})
+	loc, err := s.op.fs.Locate(dir, winfs.Walk{})
 	if errdefs.IsMissing(err) {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 		if err != nil {
 			continue // no call of ours accepts this name, so a workload made it
 		}
-		if err := s.scanEntry(s.op.Child(directory.Handle, e.Name), path, depth); err != nil {
+		if err := s.scanEntry(s.op.fs.Child(directory.Handle, e.Name), path, depth); err != nil {
 			return err
 		}
 	}
@@ -195,13 +195,13 @@ func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangli
 	}
 	switch target.Kind {
 	case winpath.TargetVolume:
-		if s.op.VolumePresent(target.Volume) {
+		if s.op.fs.VolumePresent(target.Volume) {
 			return nil, nil //nolint:nilnil // it leads somewhere
 		}
 		return &Dangling{Path: path.String(), Target: target.Volume.String(), Kind: VolumeGone}, nil
 	case winpath.TargetUNC:
 		key := winfs.ShareKey(target.Server, target.Share)
-		mapping, err := s.op.Mapping(key)
+		mapping, err := s.op.fs.Mapping(key)
 		if err != nil {
 			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
 		}
@@ -223,14 +223,14 @@ func (o *op) isStale(path string) bool {
 	if isDriveRoot(path) {
 		return false
 	}
-	_, err := o.Kernel.VolumeNameForMountPoint(path)
+	_, err := o.kernel.VolumeNameForMountPoint(path)
 	return errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_NOT_A_REPARSE_POINT, win32.ERROR_INVALID_PARAMETER)
 }
 
 // endsNowhere returns what is missing where a link to a path of this node ends, 0 if nothing is or if the path policy
 // forbids following. If a volume at the end is gone, the search finds its mount point itself.
 func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) DanglingKind {
-	end, s, err := o.ResolveFrom(s, at)
+	end, s, err := o.fs.ResolveFrom(s, at)
 	switch {
 	case errdefs.IsMissing(err):
 		return TargetGone

@@ -32,7 +32,7 @@ func (f *Filesystem) WorkingDirs() (dirs []string) {
 func (f *Filesystem) UnusableDirectories(ctx context.Context) ([]UnusableDirectory, error) {
 	return read(ctx, f.node, operation.On("LookAtDirectories"), func(o *op) (all []UnusableDirectory, _ error) {
 		for _, dir := range o.node.policy.Dirs() {
-			if _, err := o.Stat(dir); err != nil {
+			if _, err := o.fs.Stat(dir); err != nil {
 				all = append(all, UnusableDirectory{Path: dir.String(), Err: errdefs.Errorf(err, "opening %s", dir)})
 				continue
 			}
@@ -50,7 +50,7 @@ func (f *Filesystem) UnusableDirectories(ctx context.Context) ([]UnusableDirecto
 
 // refusedDirectory describes a link to a path that the policy refuses.
 func (o *op) refusedDirectory(at winpath.Path) []UnusableDirectory {
-	s, err := o.Stat(at)
+	s, err := o.fs.Stat(at)
 	if err != nil || s.Reparse == nil {
 		return nil // not there yet, or as it should be
 	}
@@ -58,7 +58,7 @@ func (o *op) refusedDirectory(at winpath.Path) []UnusableDirectory {
 	if err != nil || target.Kind != winpath.TargetLocal {
 		return nil // if its volume is gone, the search for mount points finds it
 	}
-	if _, _, err := o.ResolveFrom(s, at); errdefs.HasReason(err, reason.LinkRefused) {
+	if _, _, err := o.fs.ResolveFrom(s, at); errdefs.HasReason(err, reason.LinkRefused) {
 		return []UnusableDirectory{{Path: at.String(), Err: err, Target: target.Path.String()}}
 	}
 	return nil

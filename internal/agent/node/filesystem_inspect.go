@@ -14,7 +14,7 @@ import (
 
 // contents returns the names of a directory's entries.
 func (o *op) contents(path winpath.Path) (names []string, err error) {
-	loc, err := o.Locate(path, winfs.Walk{})
+	loc, err := o.fs.Locate(path, winfs.Walk{})
 	if errdefs.IsMissing(err) {
 		return nil, pathNotFound(path, err)
 	}
@@ -44,7 +44,7 @@ func (o *op) contents(path winpath.Path) (names []string, err error) {
 // mountPoints returns the directories and drives at which a volume is mounted, including those that other programs
 // made.
 func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
-	paths, err := o.Kernel.VolumePathNames(id.String())
+	paths, err := o.kernel.VolumePathNames(id.String())
 	if errdefs.IsMissing(err) {
 		return nil, nil // the volume has gone
 	}

@@ -20,7 +20,7 @@ type Filesystem struct{ node *Node }
 func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
 	return readOf(ctx, f.node, "PathExists", path, f.node.path, operation.Path,
 		func(o *op, path winpath.Path) (bool, error) {
-			exists, err := o.Exists(path)
+			exists, err := o.fs.Exists(path)
 			if err != nil {
 				err = errdefs.Errorf(err, "looking at %s", path)
 			}
@@ -50,7 +50,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
 
 // statOf examines what is at a path.
 func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
-	s, err := o.Stat(path)
+	s, err := o.fs.Stat(path)
 	switch {
 	case errdefs.IsMissing(err):
 		return s, pathNotFound(path, err)
@@ -63,13 +63,13 @@ func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
 // targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
 // and where looking fails: no caller should rely on such a target.
 func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
-	at, s, err := o.ResolveFrom(s, at)
+	at, s, err := o.fs.ResolveFrom(s, at)
 	if err != nil {
 		return false
 	}
 	if id, ok := s.MountedVolume(); ok {
-		system, err := o.SystemVolume()
-		return err == nil && system != id && o.VolumePresent(id)
+		system, err := o.fs.SystemVolume()
+		return err == nil && system != id && o.fs.VolumePresent(id)
 	}
 	if share, ok := s.Share(); ok {
 		return o.shareAnswers(share, at)
@@ -87,7 +87,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
 }
 
 func (o *op) mkdir(path winpath.Path) error {
-	loc, err := o.Locate(path, winfs.Walk{Create: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Create: true})
 	if err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func pathNotFound(path winpath.Path, err error) error {
 // shareAnswers reports whether the target of a link to a share exists. It waits at most answerTime for the server;
 // concurrent callers share one query.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
-	ctx, cancel := context.WithTimeout(o.Context, answerTime)
+	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
 	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
 	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
-		func(o *op) error { return o.OpenShare(target, at) })
+		func(o *op) error { return o.fs.OpenShare(target, at) })
 	return err == nil
 }

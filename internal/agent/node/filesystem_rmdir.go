@@ -44,7 +44,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 		}
 		return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there (%s)", path, fileNotFound)
 	}
-	loc, err := o.Locate(path, winfs.Walk{Pin: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Pin: true})
 	if errdefs.IsMissing(err) {
 		return gone(err)
 	}
@@ -52,7 +52,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 		return err
 	}
 	defer loc.Close()
-	found, err := o.RemoveTree(loc, path, force,
+	found, err := o.fs.RemoveTree(loc, path, force,
 		errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
 			"%s is a file; Rmdir removes directories, links and mount points",
 			path))
@@ -81,7 +81,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 }
 
 func (o *op) rmdirContents(path winpath.Path) error {
-	loc, err := o.Locate(path, winfs.Walk{Pin: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Pin: true})
 	if errdefs.IsMissing(err) {
 		return pathNotFound(path, err)
 	}
@@ -104,5 +104,5 @@ func (o *op) rmdirContents(path winpath.Path) error {
 	case !l.IsDirectory():
 		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is a file, not a directory", path)
 	}
-	return o.RemoveContents(l, path)
+	return o.fs.RemoveContents(l, path)
 }

@@ -39,7 +39,7 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 	if err := o.linkable(source); err != nil {
 		return err
 	}
-	return o.MakeLink(winfs.DirectoryLink{
+	return o.fs.MakeLink(winfs.DirectoryLink{
 		At: link, Substitute: `\??\` + source.String(), Print: source.String(),
 		Same: func(t winpath.Target) bool { return t.Kind == winpath.TargetLocal && t.Path.Equal(source) },
 	})
@@ -47,7 +47,7 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 
 // linkable refuses a file as the source of a directory link. The source may be missing.
 func (o *op) linkable(source winpath.Path) error {
-	loc, err := o.Locate(source, winfs.Walk{})
+	loc, err := o.fs.Locate(source, winfs.Walk{})
 	if errdefs.IsMissing(err) {
 		return nil
 	}

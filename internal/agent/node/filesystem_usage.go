@@ -24,7 +24,7 @@ func (f *Filesystem) Usage(ctx context.Context, path string) (Usage, error) {
 }
 
 func (o *op) usage(path winpath.Path) (Usage, error) {
-	at, s, err := o.Resolve(path)
+	at, s, err := o.fs.Resolve(path)
 	switch {
 	case errdefs.IsMissing(err):
 		return Usage{}, pathNotFound(path, err)
@@ -41,7 +41,7 @@ func (o *op) usage(path winpath.Path) (Usage, error) {
 }
 
 func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
-	restore, err := o.TrackObject(operation.Volume(id))
+	restore, err := o.run.TrackObject(operation.Volume(id))
 	if err != nil {
 		return Usage{}, err
 	}
@@ -55,10 +55,10 @@ func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
 func (o *op) shareUsage(target winpath.Target, at winpath.Path) (Usage, error) {
 	key := winfs.ShareKey(target.Server, target.Share)
 	where := strings.Join(append([]string{key}, target.Rest...), `\`)
-	ctx, cancel := context.WithTimeout(o.Context, answerTime)
+	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
 	space, err := changeTo(ctx, o.node, operation.On("AskShareSpace", operation.ShareContact(where)),
-		func(o *op) (win32.FileFsFullSize, error) { return o.ShareSpace(target, at) })
+		func(o *op) (win32.FileFsFullSize, error) { return o.fs.ShareSpace(target, at) })
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return Usage{}, errdefs.Unavailable.WrapErrorf(err, reason.NotAnswering,

@@ -43,12 +43,12 @@ type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
 // Volumes counts the volumes that are present.
 func (i Inventory) Volumes(ctx context.Context) (VolumeCounts, error) {
 	return read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
-		names, err := o.Kernel.VolumeNames()
+		names, err := o.kernel.VolumeNames()
 		if err != nil {
 			return counts, errdefs.Errorf(err, "listing the volumes")
 		}
 		for _, a := range forEach(o, names, operation.VolumeDevice,
-			func(o *op, name string) ([]string, error) { return o.Kernel.VolumePathNames(name) }) {
+			func(o *op, name string) ([]string, error) { return o.kernel.VolumePathNames(name) }) {
 			switch {
 			case errdefs.IsMissing(a.Err): // it has gone meanwhile
 			case a.Err != nil:

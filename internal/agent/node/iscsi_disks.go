@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -88,12 +86,12 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 	number := device.Number
 	if device.InterfaceName != "" {
-		restore, err := o.TrackObject(operation.DeviceInterface(device.InterfaceName))
+		restore, err := o.run.TrackObject(operation.DeviceInterface(device.InterfaceName))
 		if err != nil {
 			return math.MaxUint32
 		}
 		defer restore()
-		if h, err := o.Kernel.OpenDevice(device.InterfaceName, 0); err == nil {
+		if h, err := o.kernel.OpenDevice(device.InterfaceName, 0); err == nil {
 			defer h.Close()
 			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber); err == nil {
 				number = asked
@@ -175,14 +173,14 @@ func (o *op) settleDisks(name targetName) error {
 	for _, number := range found.disks {
 		locked = append(locked, operation.Disk(number))
 	}
-	if err := o.Lock(locked...); err != nil {
+	if err := o.run.Lock(locked...); err != nil {
 		return err
 	}
 	for _, v := range volumes {
-		paths, err := o.Kernel.VolumePathNames(v.id.String())
+		paths, err := o.kernel.VolumePathNames(v.id.String())
 		paths = slices.DeleteFunc(paths, func(path string) bool { return isDriveRoot(path) || o.isStale(path) })
 		switch {
-		case err != nil && !o.VolumePresent(v.id):
+		case err != nil && !o.fs.VolumePresent(v.id):
 		case err != nil:
 			return errdefs.Errorf(err, "asking where volume %s is mounted", v.id)
 		case len(paths) > 0:
@@ -192,15 +190,15 @@ func (o *op) settleDisks(name targetName) error {
 		}
 	}
 	for _, v := range volumes {
-		err := o.FlushVolume(v.id)
+		err := o.fs.FlushVolume(v.id)
 		// without a file system there is nothing to write
 		if err == nil || errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION) {
 			continue
 		}
-		if o.VolumePresent(v.id) {
+		if o.fs.VolumePresent(v.id) {
 			return err
 		}
-		klog.FromContext(o.Context).Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
+		o.log().Info("A volume of a target disappeared before it was flushed", "volume", v.id, "err", err)
 		found.unseen = true
 	}
 	if found.unseen {

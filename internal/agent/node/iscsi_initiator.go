@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -58,7 +56,7 @@ func (i initiatorService) retry(transient passing, f func() error) error {
 			return err
 		}
 		if code.IsISCSIWarning() {
-			klog.FromContext(i.op.Context).Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
+			i.op.log().Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
 			return nil
 		}
 		limit := transient[code]
@@ -86,40 +84,40 @@ func list[T any](i initiatorService, transient passing, f func() ([]byte, int, e
 
 func (i initiatorService) addPortal(p portal) error {
 	return i.retry(sessionBusy,
-		func() error { return i.op.Kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
+		func() error { return i.op.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
 func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
-	return list(i, listing, i.op.Kernel.ReportISCSISendTargetPortals,
+	return list(i, listing, i.op.kernel.ReportISCSISendTargetPortals,
 		win32.ParseISCSITargetPortalInfos)
 }
 
 func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
 	return i.retry(sessionBusy, func() error {
-		return i.op.Kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		return i.op.kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
 	return i.retry(sessionBusy, func() error {
-		return i.op.Kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		return i.op.kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) targets() (names []string, err error) {
 	err = i.retry(listing,
-		func() (err error) { names, err = i.op.Kernel.ReportISCSITargets(); return err })
+		func() (err error) { names, err = i.op.kernel.ReportISCSITargets(); return err })
 	return names, err
 }
 
 func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
-	ask := func() ([]byte, int, error) { return i.op.Kernel.ReportISCSITargetPortals(target) }
+	ask := func() ([]byte, int, error) { return i.op.kernel.ReportISCSITargetPortals(target) }
 	return list(i, listing, ask, win32.ParseISCSITargetPortals)
 }
 
 func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
 	err = i.retry(listing, func() (err error) {
-		mechanisms, err = i.op.Kernel.ISCSIDiscoveryMechanisms(target)
+		mechanisms, err = i.op.kernel.ISCSIDiscoveryMechanisms(target)
 		return err
 	})
 	return mechanisms, err
@@ -128,7 +126,7 @@ func (i initiatorService) discoveryMechanisms(target string) (mechanisms []strin
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 	var found kernel.ISCSISessions
 	err := i.retry(listing,
-		func() (err error) { found, err = i.op.Kernel.ISCSISessionList(); return err })
+		func() (err error) { found, err = i.op.kernel.ISCSISessionList(); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -136,37 +134,37 @@ func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 }
 
 func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
-	ask := func() ([]byte, int, error) { return i.op.Kernel.DevicesForISCSISession(session) }
+	ask := func() ([]byte, int, error) { return i.op.kernel.DevicesForISCSISession(session) }
 	return list(i, listingDevices, ask, win32.ParseISCSIDevices)
 }
 
 func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
-	return list(i, listing, i.op.Kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+	return list(i, listing, i.op.kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
 }
 
 func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
 	return i.retry(sessionBusy, func() error {
-		return i.op.Kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
+		return i.op.kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.retry(loggingIn, func() error { _, err := i.op.Kernel.LoginISCSITarget(l); return err })
+	return i.retry(loggingIn, func() error { _, err := i.op.kernel.LoginISCSITarget(l); return err })
 }
 
 func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.retry(loggingOut, func() error { return i.op.Kernel.LogoutISCSITarget(session) })
+	return i.retry(loggingOut, func() error { return i.op.kernel.LogoutISCSITarget(session) })
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
 	return i.retry(nil,
-		func() error { return i.op.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
+		func() error { return i.op.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }
 
 // iscsiService is the Windows service for iSCSI.
 const iscsiService = "MSiSCSI"
 
-// failISCSI is fail for calls of the initiator service; it names the service when that is not running.
+// failISCSI is errdefs.Errorf for calls of the initiator service; it names the service when that is not running.
 func (o *op) failISCSI(err error, format string, args ...any) error {
 	if !o.iscsiStopped(err) {
 		return errdefs.Errorf(err, format, args...)
@@ -185,6 +183,6 @@ func (o *op) iscsiStopped(err error) bool {
 	if !errdefs.HasCode(err, win32.RPC_S_SERVER_UNAVAILABLE, win32.EPT_S_NOT_REGISTERED) {
 		return false
 	}
-	service, err := o.Kernel.QueryService(iscsiService)
+	service, err := o.kernel.QueryService(iscsiService)
 	return err == nil && service.State == win32.SERVICE_STOPPED
 }

@@ -125,8 +125,7 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 		}
 		if !connected {
 			return errdefs.Unavailable.WrapErrorf(err, reason.Reconnecting,
-				"the session with the target %s has lost its connection, and Windows is trying to reconnect",
-				name)
+				"the session with the target %s has lost its connection, and Windows is trying to reconnect", name)
 		}
 		return nil
 	}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -52,9 +50,7 @@ func (o *op) undoAdd(p portal) {
 		err = o.forgetPortals(p, left)
 	}
 	if err != nil {
-		klog.FromContext(o.Context).Error(err, "A target portal may still be registered although registering it failed",
-			"portal",
-			p.String())
+		o.log().Error(err, "A target portal may still be registered although registering it failed", "portal", p.String())
 	}
 }
 
@@ -165,7 +161,7 @@ func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target 
 	if told {
 		return false
 	}
-	klog.FromContext(o.Context).Info("The initiator service does not tell which portal named a target", "target", target,
+	o.log().Info("The initiator service does not tell which portal named a target", "target", target,
 		"mechanisms", mechanisms, "err", err)
 	return !slices.ContainsFunc(portals, func(w win32.ISCSITargetPortal) bool {
 		return slices.ContainsFunc(registered,

@@ -75,16 +75,15 @@ type core struct {
 	eraseOnFormat  bool
 	records        *records.Dir                                // nil: none
 	pause          func(context.Context) (resume func() error) // Config.Idle
-	// names of services that no caller may stop
-	protectedServices []string
+
+	protectedServices []string      // which no caller may stop
 	service           func() string // Config.OwnService
 
 	operations *operation.Runner
 	policy     *winfs.Policy
 
-	maps operation.KeyedLocks // calls that map shares, by server
-
-	missing []Privilege // set by EnablePrivileges
+	maps    operation.KeyedLocks // one for each server to which shares are mapped
+	missing []Privilege          // set by EnablePrivileges
 
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
 	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName

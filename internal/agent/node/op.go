@@ -6,8 +6,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"k8s.io/klog/v2"
 )
 
 // Limits of waiting for Windows. The agent's deadlines are longer than any of them.
@@ -26,17 +28,23 @@ const (
 
 // op is a running operation. Its steps are its methods.
 type op struct {
-	*winfs.FS
+	run     *operation.Operation
+	kernel  kernel.Kernel
+	fs      *winfs.FS
 	node    *Node
 	windows *systemUses // once it has asked
 }
 
-func (n *Node) op(o *operation.Operation) *op { return &op{FS: n.policy.For(o), node: n} }
+func (n *Node) op(o *operation.Operation) *op {
+	return &op{run: o, kernel: o.Kernel, fs: n.policy.For(o), node: n}
+}
+
+func (o *op) log() klog.Logger { return klog.FromContext(o.run.Context) }
 
 // unrestricted returns the operation as one of the agent's own, for looking at what other clients have made.
 func (o *op) unrestricted() *op {
 	own := *o
-	own.FS = o.Unrestricted()
+	own.fs = o.fs.Unrestricted()
 	return &own
 }
 
@@ -95,6 +103,6 @@ func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
 	for i, item := range items {
 		objects[i] = object(item)
 	}
-	return operation.ForEach(o.Operation, objects,
+	return operation.ForEach(o.run, objects,
 		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), items[i]) })
 }

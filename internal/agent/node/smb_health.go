@@ -3,8 +3,6 @@
 package node
 
 import (
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -19,7 +17,7 @@ import (
 // is an error: the server cannot be reached, or Windows was short of memory for a moment.
 func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	key := winfs.ShareKey(share.Server, share.Share)
-	mapping, err := o.Mapping(key)
+	mapping, err := o.fs.Mapping(key)
 	if mapping == nil || err != nil {
 		return false, err
 	}
@@ -34,9 +32,8 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	case failure == nil, errdefs.IsDenied(failure), refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
-		klog.FromContext(o.Context).Info("A share is mapped but its credentials do not work; it is mapped again", "share",
-			key,
-			"status", win32.SMBMappingStatusName(mapping.Status), "err", failure)
+		o.log().Info("A share is mapped but its credentials do not work; it is mapped again", "share", key, "status",
+			win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	}
 	switch cause, _ := errdefs.SMB(failure); cause {
@@ -51,8 +48,7 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 			"the share %s is mapped but %s; the mapping is kept", key, domainSilent)
 	}
 	return false, smbError(errdefs.Unavailable, failure,
-		"the share %s is mapped but could not be opened; the mapping is kept",
-		key)
+		"the share %s is mapped but could not be opened; the mapping is kept", key)
 }
 
 // mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known
@@ -62,7 +58,7 @@ func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping, answer
 	mapping := before
 	for late := (operation.Backoff{}); mapping == nil || mapping.Status != win32.SMB_MAPPING_OK; {
 		var err error
-		if mapping, err = o.Mapping(key); mapping == nil || err != nil {
+		if mapping, err = o.fs.Mapping(key); mapping == nil || err != nil {
 			return nil, err
 		}
 		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
@@ -74,7 +70,7 @@ func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping, answer
 
 // openOnShare opens a file or directory of a share, never what a link there leads to, and closes it.
 func (o *op) openOnShare(path string, options uint32) error {
-	h, err := o.Kernel.OpenFile(nil, path, kernel.OpenOptions{
+	h, err := o.kernel.OpenFile(nil, path, kernel.OpenOptions{
 		Access: win32.FILE_READ_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
 		Options: options | win32.FILE_OPEN_REPARSE_POINT,
 	})
@@ -89,7 +85,7 @@ func (o *op) openOnShare(path string, options uint32) error {
 // may use its folders are common.
 func (o *op) onlyRootDenies(share winpath.UNC) bool {
 	key := winfs.ShareKey(share.Server, share.Share)
-	if with, ok := o.node.mapped.Load(key); ok && with == o.Request.Credentials {
+	if with, ok := o.node.mapped.Load(key); ok && with == o.run.Request.Credentials {
 		return true
 	}
 	if len(share.Rest) == 0 {

@@ -34,7 +34,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		}
 		err = o.mapAnew(key, userName, password)
 		if err == nil {
-			o.node.mapped.Store(key, o.Request.Credentials)
+			o.node.mapped.Store(key, o.run.Request.Credentials)
 			return nil
 		}
 		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
@@ -43,7 +43,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 		if !inTheWay && !errdefs.HasCode(err, win32.ERROR_GEN_FAILURE) {
 			return o.notMapped(key, err, password)
 		}
-		if now, listErr := o.Mapping(key); listErr == nil && now != nil && !again {
+		if now, listErr := o.fs.Mapping(key); listErr == nil && now != nil && !again {
 			continue
 		}
 		if inTheWay {
@@ -53,16 +53,16 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 	}
 }
 
-// resolveTime is how long the addresses of a file server are waited for.
+// resolveTime limits the lookup of a file server's addresses.
 const resolveTime = 5 * time.Second
 
-// refuseThisMachine refuses a share if its server's name leads to a loopback address, by the hosts file or another way.
-// A name without an address is Windows' to refuse.
+// refuseThisMachine refuses a share whose server's name resolves to a loopback address. Windows itself refuses a name
+// without an address.
 func (o *op) refuseThisMachine(key string) error {
 	if o.node.resolve == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(o.Context, resolveTime)
+	ctx, cancel := context.WithTimeout(o.run.Context, resolveTime)
 	defer cancel()
 	addresses, _ := o.node.resolve(ctx, "ip", serverOf(key))
 	if i := slices.IndexFunc(addresses, winfs.ThisMachine); i >= 0 {
@@ -82,12 +82,12 @@ const domainSilent = "no domain controller accepts the logon, which this node an
 // unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
 // up: what it opens next would go to the server without the mapping.
 func (o *op) unmap(key string) error {
-	release, err := o.LockShare(key)
+	release, err := o.fs.LockShare(key)
 	if err != nil {
 		return err
 	}
 	defer release()
-	err = o.Kernel.RemoveSMBGlobalMapping(key)
+	err = o.kernel.RemoveSMBGlobalMapping(key)
 	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
 		o.node.mapped.Delete(key)
 		return nil
@@ -100,7 +100,7 @@ func (o *op) unmap(key string) error {
 func (o *op) conflict(key string, cause error) error {
 	server := serverOf(key)
 	holder := "the session does not belong to a global mapping"
-	mappings, _ := o.Mappings() // on failure the message just says less
+	mappings, _ := o.fs.Mappings() // on failure the message just says less
 	for _, m := range mappings {
 		if other := winfs.MappingKey(m); serverOf(other) == server && other != key {
 			holder = "the share " + other + " is mapped with those"
@@ -109,8 +109,7 @@ func (o *op) conflict(key string, cause error) error {
 	}
 	return smbError(errdefs.FailedPrecondition, cause,
 		"cannot map %s: this node has a session with the server %s under other credentials, and Windows keeps one set for "+
-			"each server: %s; use the same credentials, or end that session first",
-		key, server, holder)
+			"each server: %s; use the same credentials, or end that session first", key, server, holder)
 }
 
 // serverOf returns the server of \\server\share.
@@ -158,7 +157,7 @@ func (o *op) privacyHint() string {
 	return ""
 }
 
-// smbError is fail with a class and text of its own; the reason stays that of the code.
+// smbError is errdefs.Errorf with a class and text of its own; the reason stays that of the code.
 func smbError(class errdefs.Class, cause error, format string, args ...any) error {
 	e := class.WrapErrorf(cause, "SMB", format, args...)
 	var plain *errdefs.Error
@@ -182,7 +181,7 @@ const (
 // mapping, whatever its state, so that goes first.
 func (o *op) mapAnew(key, userName string, password Secret) error {
 	server := serverOf(key)
-	wait, cancel := context.WithTimeout(o.Context, mapsWait)
+	wait, cancel := context.WithTimeout(o.run.Context, mapsWait)
 	defer cancel()
 	release, err := o.node.maps.Acquire(wait, server)
 	if err != nil {
@@ -194,5 +193,5 @@ func (o *op) mapAnew(key, userName string, password Secret) error {
 	if err := o.unmap(key); err != nil {
 		return err
 	}
-	return o.Kernel.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
+	return o.kernel.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
 }

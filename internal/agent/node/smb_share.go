@@ -62,13 +62,13 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 		if link == nil {
 			return o.ensureMapped(share, userName, password)
 		}
-		if err := o.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
+		if err := o.fs.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
 			return err
 		}
 		if err := o.ensureMapped(share, userName, password); err != nil {
 			return err
 		}
-		return o.MakeLink(*link)
+		return o.fs.MakeLink(*link)
 	})
 }
 
@@ -194,7 +194,7 @@ func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, er
 // lookIntoShare fails if the share behind a link does not let this node in. A directory that is missing there, and a
 // mapping that has just been removed, are no failures of the mapping.
 func (o *op) lookIntoShare(l ShareLink) error {
-	err := o.LookIntoShare(l.Target, l.At)
+	err := o.fs.LookIntoShare(l.Target, l.At)
 	var e *errdefs.Error
 	switch {
 	case errdefs.IsMissing(err) || errors.As(err, &e) && e.Reason == reason.LinkRefused:
@@ -213,7 +213,7 @@ func (o *op) lookIntoShare(l ShareLink) error {
 // Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.
 func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
 	return read(ctx, s.node, operation.On("ListSMBMappings", operation.SMBMappings), func(o *op) ([]SMBMapping, error) {
-		mappings, err := o.Mappings()
+		mappings, err := o.fs.Mappings()
 		if err != nil {
 			return nil, err
 		}

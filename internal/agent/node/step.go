@@ -54,7 +54,7 @@ func shortTexts(texts ...string) error {
 
 // makeParents makes the directories above a path.
 func (o *op) makeParents(path winpath.Path) error {
-	loc, err := o.Locate(path, winfs.Walk{Create: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Create: true})
 	if err != nil {
 		return err
 	}

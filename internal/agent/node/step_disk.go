@@ -85,19 +85,19 @@ func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {
 			"another volume is mounted: a volume of disk %d is mounted at %s, not one of disk %d", on[0], s.target, s.number)
 	}
 	var volume winpath.VolumeID
-	if err := o.Phase(func() (err error) { volume, err = o.dataVolume(s, there); return err },
+	if err := o.run.Phase(func() (err error) { volume, err = o.dataVolume(s, there); return err },
 		operation.Disk(s.number)); err != nil {
 		return nil, err
 	}
 	if there.gone && there.id != volume {
-		if err := o.Phase(func() error { return o.unmountVolume(there.id, s.target) },
+		if err := o.run.Phase(func() error { return o.unmountVolume(there.id, s.target) },
 			operation.Volume(there.id)); err != nil {
 			return nil, err
 		}
 	}
 	response := &api.StageDiskResponse{DiskNumber: s.number, VolumeId: volume.String()}
 	// From here on, the volume's id says which disk is meant.
-	if err := o.Phase(func() (err error) {
+	if err := o.run.Phase(func() (err error) {
 		if response.Access, err = o.makeFileSystem(s, volume); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {
 		return nil, err
 	}
 	if !s.readOnly && !s.keepSize {
-		if err := o.Phase(func() error { return o.resizeVolume(volume, 0) }, operation.Volume(volume)); err != nil {
+		if err := o.run.Phase(func() error { return o.resizeVolume(volume, 0) }, operation.Volume(volume)); err != nil {
 			return nil, err
 		}
 	}

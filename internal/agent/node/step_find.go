@@ -55,7 +55,7 @@ func listOf(disks []foundDisk) string {
 // is returns the function that verifies that an open disk is the one that was found.
 func (d foundDisk) is(o *op) func(*disk) error {
 	return func(now *disk) error {
-		ids := now.ids(o.Context)
+		ids := now.ids(o.run.Context)
 		if ids != d.ids {
 			return errdefs.Unavailable.Errorf(reason.DiskChanged,
 				"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h "+
@@ -107,7 +107,7 @@ func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, er
 }
 
 func (d *disk) facts(o *op, luns bool) (foundDisk, error) {
-	ids, device := d.identify(o.Context)
+	ids, device := d.identify(o.run.Context)
 	found := foundDisk{number: d.number, ids: ids, path: d.path,
 		model: strings.TrimSpace(win32.DeviceText(device.ProductID))}
 	at, err := d.location()

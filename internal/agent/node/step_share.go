@@ -7,8 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	"k8s.io/klog/v2"
-
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -73,7 +71,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	}
 	first := err != nil
 	key := winfs.ShareKey(share.Server, share.Share)
-	unlock, err := log.Lock(o.Context, key)
+	unlock, err := log.Lock(o.run.Context, key)
 	if err != nil {
 		return recordError(err)
 	}
@@ -82,12 +80,12 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	if err := log.PutUse(records.Use{Remote: share.String(), Target: target.String()}); err != nil {
 		return recordError(err)
 	}
-	return o.Phase(func() error {
+	return o.run.Phase(func() error {
 		err := o.linkShare(share, target, user, password)
 		if err == nil || !first { // an earlier call may have mapped it
 			return err
 		}
-		if mapping, failure := o.Mapping(key); failure == nil && mapping == nil {
+		if mapping, failure := o.fs.Mapping(key); failure == nil && mapping == nil {
 			return errors.Join(err, log.RemoveUse(target.String()))
 		}
 		return err
@@ -100,7 +98,7 @@ func (o *op) linkShare(share winpath.UNC, target winpath.Path, user string, pass
 		return err
 	}
 	link := *linkToShare(target, share)
-	possible := func() error { return o.LinkPossible(link, o.node.lacks(createSymbolicLink)) }
+	possible := func() error { return o.fs.LinkPossible(link, o.node.lacks(createSymbolicLink)) }
 	err := possible()
 	if errdefs.HasReason(err, reason.PathExists) {
 		if err = o.removeEmpty(target); err == nil {
@@ -113,7 +111,7 @@ func (o *op) linkShare(share winpath.UNC, target winpath.Path, user string, pass
 	if err := o.ensureMapped(share, user, password); err != nil {
 		return err
 	}
-	return o.MakeLink(link)
+	return o.fs.MakeLink(link)
 }
 
 // unstageShare removes the link at a target, then the mapping of its share if nothing else uses it, then the record.
@@ -167,7 +165,7 @@ func (o *op) unstageIfGone(use records.Use, target winpath.Path) error {
 // share of that name.
 func (o *op) atShare(use records.Use, do func(key string) error) error {
 	key := keyOf(use.Remote)
-	unlock, err := o.node.records.Lock(o.Context, key)
+	unlock, err := o.node.records.Lock(o.run.Context, key)
 	if err != nil {
 		return recordError(err)
 	}
@@ -176,13 +174,13 @@ func (o *op) atShare(use records.Use, do func(key string) error) error {
 }
 
 // leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. While
-// records cannot be read, which a retry does not mend, the mapping and the record stay, and a later call that leaves the
-// share removes the mapping: an extra mapping is better than a pod without its share.
+// records cannot be read, which a retry does not mend, both stay. A later call that leaves the share removes the
+// mapping: an extra mapping is better than a pod without its share.
 func (o *op) leaveShare(key string, target winpath.Path) error {
 	log := o.node.records
 	all, err := log.Uses()
 	if err != nil {
-		klog.FromContext(o.Context).Error(err, "The mapping of a share is kept, as its users are not known", "share", key)
+		o.log().Error(err, "The mapping of a share is kept, as its users are not known", "share", key)
 		return nil
 	}
 	users, err := o.unrestricted().shareUsers(key, target, all)
@@ -193,7 +191,7 @@ func (o *op) leaveShare(key string, target winpath.Path) error {
 		return recordError(log.RemoveUse(target.String()))
 	}
 	if key != "" {
-		if err := o.Phase(func() error { return o.unmap(key) }, operation.Share(key)); err != nil {
+		if err := o.run.Phase(func() error { return o.unmap(key) }, operation.Share(key)); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -70,7 +68,7 @@ func (o *op) unstageVolume(target winpath.Path) error {
 	}
 	if there != nil {
 		if err := log.PutUnstaging(records.Unstaging{Volume: there.String(), Target: at}); err != nil {
-			klog.FromContext(o.Context).Error(err, "The unstaging of a volume is not recorded: if it is interrupted, the disk "+
+			o.log().Error(err, "The unstaging of a volume is not recorded: if it is interrupted, the disk "+
 				"stays online", "volume", there, "path", target)
 		}
 	}
@@ -107,7 +105,7 @@ func (o *op) unmount(target winpath.Path) (*winpath.VolumeID, error) {
 		return nil, err
 	}
 	if id != nil {
-		if err := o.Phase(func() error { return o.unmountVolume(*id, target) }, operation.Volume(*id)); err != nil {
+		if err := o.run.Phase(func() error { return o.unmountVolume(*id, target) }, operation.Volume(*id)); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +128,7 @@ func (o *op) takeUnusedOffline(id winpath.VolumeID) error {
 	if len(disks) != 1 {
 		return errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
 	}
-	err = o.Phase(func() error { return o.takeDiskOffline(disks[0], id) }, operation.Disk(disks[0]))
+	err = o.run.Phase(func() error { return o.takeDiskOffline(disks[0], id) }, operation.Disk(disks[0]))
 	if errdefs.HasReason(err, reason.VolumeNotFound, reason.DiskNotFound, reason.SystemDisk) {
 		return nil
 	}
@@ -172,8 +170,7 @@ func (o *op) hasMountedVolume(d *disk) (bool, error) {
 			return false, err
 		}
 		if len(paths) > 0 {
-			klog.FromContext(o.Context).Info("A disk stays online: a volume of it is mounted", "disk", d.number,
-				"volume", v.id, "path", paths[0])
+			o.log().Info("A disk stays online: a volume of it is mounted", "disk", d.number, "volume", v.id, "path", paths[0])
 			return true, nil
 		}
 	}

@@ -113,7 +113,7 @@ func (o *op) expand(target winpath.Path, bytes int64) (stepSize, error) {
 		return size, errdefs.OutOfRange.Errorf(reason.DiskTooSmall,
 			"the disk is too small: disk %d has %d bytes, and %d are asked for", extent.DiskNumber, size.disk, bytes)
 	}
-	if err := o.Phase(func() error { return o.resizeVolume(id, 0) }, operation.Volume(id)); err != nil {
+	if err := o.run.Phase(func() error { return o.resizeVolume(id, 0) }, operation.Volume(id)); err != nil {
 		return size, err
 	}
 	return o.sizeOf(extent.DiskNumber, id)

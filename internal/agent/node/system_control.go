@@ -52,7 +52,7 @@ func (o *op) startService(wait context.Context, name string) error {
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
 		case s.State == win32.SERVICE_STOPPED && wait.Err() == nil:
-			err := o.Kernel.StartService(name)
+			err := o.kernel.StartService(name)
 			if err == nil {
 				asked = true
 				continue
@@ -83,7 +83,7 @@ func (o *op) stopService(wait context.Context, name string, force bool) error {
 			if err := o.stopDependents(wait, name, force); err != nil {
 				return err
 			}
-			err := o.Kernel.StopService(name)
+			err := o.kernel.StopService(name)
 			switch {
 			case err == nil:
 				asked = true
@@ -104,7 +104,7 @@ func (o *op) stopService(wait context.Context, name string, force bool) error {
 // stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
 // or a protected service is among them.
 func (o *op) stopDependents(wait context.Context, name string, force bool) error {
-	dependents, err := o.Kernel.DependentServices(name)
+	dependents, err := o.kernel.DependentServices(name)
 	if err != nil {
 		return failService(err, "listing what depends on service "+name)
 	}
@@ -129,7 +129,7 @@ func (o *op) stopDependents(wait context.Context, name string, force bool) error
 }
 
 func (o *op) queryService(name string) (kernel.Service, error) {
-	s, err := o.Kernel.QueryService(name)
+	s, err := o.kernel.QueryService(name)
 	if err != nil {
 		return s, failService(err, "asking about service "+name)
 	}
@@ -168,7 +168,7 @@ func stillPending(wait context.Context, verb, name string, s kernel.Service) err
 		ServiceStatus(s.State), s.CheckPoint)
 }
 
-// failService is fail with the classes and reasons of services.
+// failService is errdefs.Errorf with the classes and reasons of services.
 func failService(err error, doing string) error {
 	failed := errdefs.Errorf(err, "%s", doing)
 	var e *errdefs.Error

@@ -15,11 +15,11 @@ import (
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
 	_, err := read(ctx, n, operation.On("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")
-		if _, err := o.Kernel.DiskInterfaces(); err != nil {
+		if _, err := o.kernel.DiskInterfaces(); err != nil {
 			return struct{}{}, errdefs.Errorf(err, "listing the disks")
 		}
 		asking("VolumeNames")
-		if _, err := o.Kernel.VolumeNames(); err != nil {
+		if _, err := o.kernel.VolumeNames(); err != nil {
 			return struct{}{}, errdefs.Errorf(err, "listing the volumes")
 		}
 		return struct{}{}, nil

@@ -102,8 +102,7 @@ func (n *Node) mayStop(service string) error {
 	}
 	if name, protected := n.protected(service); protected {
 		return errdefs.FailedPrecondition.Errorf(reason.ProtectedService,
-			"the node needs service %s, which no caller may stop; %s",
-			name, whoMayAllow(name))
+			"the node needs service %s, which no caller may stop; %s", name, whoMayAllow(name))
 	}
 	return nil
 }

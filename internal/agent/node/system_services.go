@@ -11,8 +11,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -51,7 +49,7 @@ func (s ServiceStatus) String() string {
 // of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
 func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 	return read(ctx, s.node, operation.On("GetBIOSSerialNumber"), func(o *op) (string, error) {
-		table, err := o.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+		table, err := o.kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 		if err != nil {
 			return "", errdefs.Errorf(err, "reading the SMBIOS tables")
 		}
@@ -63,7 +61,7 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 		case serial == "":
 			return "", errdefs.NotFound.Errorf(reason.NoSerialNumber, "the firmware reports no serial number for the system")
 		case err != nil:
-			klog.FromContext(o.Context).V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
+			o.log().V(2).Info("The SMBIOS tables are damaged after the serial number", "err", err)
 		}
 		return serial, nil
 	})

@@ -143,7 +143,7 @@ func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
 
 // systemDisks returns the disks that Windows runs from, found by the extents of all volumes.
 func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
-	id, err := o.SystemVolume()
+	id, err := o.fs.SystemVolume()
 	var disks []uint32
 	for _, v := range volumes {
 		if v.id == id {
@@ -178,7 +178,7 @@ func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 	if err != nil {
 		return branch, err
 	}
-	ids := d.ids(o.Context)
+	ids := d.ids(o.run.Context)
 	branch.TreeDisk = TreeDisk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
@@ -252,7 +252,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 		volume.TotalBytes, volume.UsedBytes = stats.TotalBytes, stats.UsedBytes
 		unknown(err)
 	}
-	if volume.MountPoints, err = o.Kernel.VolumePathNames(id.String()); err != nil {
+	if volume.MountPoints, err = o.kernel.VolumePathNames(id.String()); err != nil {
 		unknown(errdefs.Errorf(err, "asking where volume %s is mounted", id))
 	}
 	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isStale)

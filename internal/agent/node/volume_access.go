@@ -3,8 +3,6 @@
 package node
 
 import (
-	"k8s.io/klog/v2"
-
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -84,7 +82,7 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (api.Ac
 	}
 	if holds {
 		if result == api.AccessResult_ACCESS_RESULT_ADDED {
-			klog.FromContext(o.Context).V(2).Info("A volume that holds files keeps its access list", "volume", id)
+			o.log().V(2).Info("A volume that holds files keeps its access list", "volume", id)
 			result = api.AccessResult_ACCESS_RESULT_NOT_ADDED
 		}
 		return result, nil

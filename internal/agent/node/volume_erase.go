@@ -34,7 +34,7 @@ func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 func (o *op) mayBeErased(id winpath.VolumeID) error {
-	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
+	h, err := o.kernel.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return errdefs.Errorf(err, "opening volume %s to lock it", id)
 	}
@@ -102,7 +102,7 @@ func (o *op) childHas(parent *winfs.File, name string,
 
 // openToList opens a directory to be listed, and for further access; a link is not followed.
 func (o *op) openToList(parent kernel.Handle, name string, access uint32) (*winfs.File, error) {
-	h, err := o.Kernel.OpenFile(parent, name, kernel.OpenOptions{
+	h, err := o.kernel.OpenFile(parent, name, kernel.OpenOptions{
 		Access: winfs.OpenContents | access, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

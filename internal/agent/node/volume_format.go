@@ -6,8 +6,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -45,7 +43,7 @@ func (e extents) disks() []uint32 {
 
 // volumeExtents asks Windows which disks a volume lies on.
 func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
-	restore, err := o.TrackObject(operation.Volume(id))
+	restore, err := o.run.TrackObject(operation.Volume(id))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 
 // deviceExtents asks Windows which disks a volume lies on that is named as a device.
 func (o *op) deviceExtents(device string) (extents, error) {
-	h, err := o.Kernel.OpenDevice(device, 0)
+	h, err := o.kernel.OpenDevice(device, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +100,9 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 // arrived is given time to be ready.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	var p operation.Backoff
-	name, err := o.Kernel.VolumeInformation(id.String())
+	name, err := o.kernel.VolumeInformation(id.String())
 	for errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER) && p.Wait(transientTime) {
-		name, err = o.Kernel.VolumeInformation(id.String())
+		name, err = o.kernel.VolumeInformation(id.String())
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
@@ -136,10 +134,9 @@ func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
 		func(o *op) error { return o.formatVolume(id, false) })
 }
 
-// formatVolume formats a volume at one of several attempts, while the volume is busy, with a scanner for example, or
-// Windows' storage provider has not learned of it yet. Then it may also say failed (2, 4) or invalid parameter (5). The
-// volume is looked at again before each attempt: what made it busy may have written to it, and the attempt that failed
-// may have formatted it. To keep is to leave an NTFS as it is.
+// formatVolume formats a volume. It retries while the volume is busy or unknown to the storage provider, which may also
+// answer with failed (2, 4) or invalid parameter (5) then. It checks the volume before each attempt: a program may have
+// written to it, and the attempt that failed may have formatted it. With keep, an NTFS stays as it is.
 //
 // https://github.com/pbatard/rufus/issues/386
 func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
@@ -149,7 +146,7 @@ func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
 		if err != nil || !needed {
 			return err
 		}
-		if err = o.Kernel.FormatVolume(id.String(), "NTFS"); err == nil {
+		if err = o.kernel.FormatVolume(id.String(), "NTFS"); err == nil {
 			return nil
 		}
 		p, limit := &slow, formatTime
@@ -174,10 +171,10 @@ func (o *op) formatVolume(id winpath.VolumeID, keep bool) error {
 		case !p.Wait(limit):
 			return errdefs.Errorf(err, "formatting volume %s, which Windows did not do within %v", id, limit)
 		}
-		log := klog.FromContext(o.Context)
+		log := o.log()
 		log.Info("A volume cannot be formatted yet", "volume", id, "err", err)
 		if unknown {
-			if err := o.Kernel.UpdateStorageCache(); err != nil {
+			if err := o.kernel.UpdateStorageCache(); err != nil {
 				log.Info("Windows' storage provider does not look for volumes again", "err", err)
 			}
 		}
@@ -221,7 +218,7 @@ func (o *op) formatNeeded(id winpath.VolumeID, keep bool) (bool, error) {
 
 // volumeContent names the content of a volume, or returns "" when it is blank.
 func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
-	h, err := o.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ)
+	h, err := o.kernel.OpenDevice(id.Device(), win32.GENERIC_READ)
 	if err != nil {
 		return "", err
 	}

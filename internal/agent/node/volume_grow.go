@@ -29,7 +29,7 @@ func (o *op) growPartition(d *disk, offset, wanted int64) (win32.Partition, erro
 				continue
 			}
 			err = o.byProvider(err, func() error {
-				return o.Kernel.ResizePartition(d.number, partition.StartingOffset, target)
+				return o.kernel.ResizePartition(d.number, partition.StartingOffset, target)
 			})
 		}
 		if err != nil {

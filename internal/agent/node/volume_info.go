@@ -54,7 +54,7 @@ func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeSt
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
-	total, free, err := o.Kernel.DiskFreeSpace(id.String())
+	total, free, err := o.kernel.DiskFreeSpace(id.String())
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
 		return VolumeStats{}, nil
@@ -76,5 +76,5 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	}
 	what := operation.On("WriteVolumeCache", operation.Volume(id))
 	what.JoinQueuedOnly = true
-	return v.node.change(ctx, what, func(o *op) error { return o.FlushVolume(id) })
+	return v.node.change(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -63,7 +61,7 @@ func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if err := o.refuseSystemExtents(id, extents, "mounted elsewhere"); err != nil {
 		return err
 	}
-	loc, err := o.Locate(path, winfs.Walk{Create: true, Pin: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Create: true, Pin: true})
 	if err != nil {
 		return err
 	}
@@ -93,7 +91,7 @@ func (o *op) lockDisks(id winpath.VolumeID) (extents, error) {
 	for _, number := range before.disks() {
 		objects = append(objects, operation.Disk(number))
 	}
-	if err := o.Lock(objects...); err != nil {
+	if err := o.run.Lock(objects...); err != nil {
 		return nil, err
 	}
 	// Disk numbers are reused after disks are removed.
@@ -133,7 +131,7 @@ func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 }
 
 func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
-	loc, err := o.Locate(path, winfs.Walk{Pin: true})
+	loc, err := o.fs.Locate(path, winfs.Walk{Pin: true})
 	if errdefs.IsMissing(err) {
 		return nil
 	}
@@ -159,7 +157,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 	if !o.sameVolume(there, id) {
 		return otherVolumeMounted(id, path, there)
 	}
-	if err := o.FlushBeforeUnmount(there); err != nil {
+	if err := o.fs.FlushBeforeUnmount(there); err != nil {
 		return err
 	}
 	for {
@@ -177,9 +175,9 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 		case now != there:
 			return otherVolumeMounted(id, path, now)
 		}
-		text, err := o.RetryHeld(l, o.Kernel.DeleteVolumeMountPoint)
+		text, err := o.fs.RetryHeld(l, o.kernel.DeleteVolumeMountPoint)
 		if !errors.Is(err, winfs.ErrReplaced) {
-			return o.RemovedMountPoint(l, text, path.String(), err)
+			return o.fs.RemovedMountPoint(l, text, path.String(), err)
 		}
 	}
 }
@@ -192,12 +190,12 @@ func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.Vo
 // setMountPoint mounts a volume at the directory at a pinned place. If Windows takes the handle that holds the
 // directory for a sharing violation, only the way to it is held, and what is there afterwards decides.
 func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpath.VolumeID) error {
-	set := func(text string) error { return o.Kernel.SetVolumeMountPoint(text, id.String()) }
-	text, err := o.RetryHeld(directory, set)
+	set := func(text string) error { return o.kernel.SetVolumeMountPoint(text, id.String()) }
+	text, err := o.fs.RetryHeld(directory, set)
 	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
 	if !held {
 		loc.Release(directory.Handle)
-		err = o.RetryShared(func() error { return set(text) })
+		err = o.run.RetryShared(func() error { return set(text) })
 	}
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
@@ -230,7 +228,7 @@ func (o *op) verifyMounted(loc *winfs.Location, id winpath.VolumeID) error {
 			there = "a link to " + l.Reparse.SubstituteName
 		}
 	}
-	klog.FromContext(o.Context).Info("A directory was replaced while a volume was mounted there",
+	o.log().Info("A directory was replaced while a volume was mounted there",
 		"path", loc.Path, "volume", id, "there", there)
 	return errdefs.FailedPrecondition.Errorf(why,
 		"%s was replaced while volume %s was mounted there, and has %s; mountvol shows where the volume is mounted",

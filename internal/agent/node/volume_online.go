@@ -5,8 +5,6 @@ package node
 import (
 	"fmt"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -43,17 +41,17 @@ func (o *op) bringDeviceOnline(volume operation.Object, device string, disk uint
 	}
 	err = o.sendOnline(device)
 	if err != nil && !errdefs.IsMissing(err) {
-		err = o.byProvider(err, func() error { return o.Kernel.OnlinePartition(disk, offset) })
+		err = o.byProvider(err, func() error { return o.kernel.OnlinePartition(disk, offset) })
 	}
 	if err != nil {
 		return errdefs.Errorf(err, "bringing volume %s online", volume)
 	}
-	klog.FromContext(o.Context).Info("A volume was offline and is online now", "volume", volume)
+	o.log().Info("A volume was offline and is online now", "volume", volume)
 	return nil
 }
 
 func (o *op) sendOnline(device string) error {
-	h, err := o.Kernel.OpenDevice(device, readWrite)
+	h, err := o.kernel.OpenDevice(device, readWrite)
 	if err != nil {
 		return err
 	}
@@ -64,7 +62,7 @@ func (o *op) sendOnline(device string) error {
 
 // byProvider makes Windows' storage management do what a device refused: it has its own ways.
 func (o *op) byProvider(refused error, do func() error) error {
-	err := o.Kernel.UpdateStorageCache() // or it may not know the latest state
+	err := o.kernel.UpdateStorageCache() // or it may not know the latest state
 	if err == nil {
 		err = do()
 	}
@@ -77,12 +75,12 @@ func (o *op) byProvider(refused error, do func() error) error {
 // isVolumeOffline reports whether a volume is offline. Windows answers with success for yes and with an error for no. A
 // volume that is not ready may be one that refuses every control code, and counts as offline.
 func (o *op) isVolumeOffline(volume operation.Object, device string) (bool, error) {
-	restore, err := o.TrackObject(volume)
+	restore, err := o.run.TrackObject(volume)
 	if err != nil {
 		return false, err
 	}
 	defer restore()
-	h, err := o.Kernel.OpenDevice(device, 0)
+	h, err := o.kernel.OpenDevice(device, 0)
 	if err != nil {
 		return false, errdefs.Errorf(err, "opening volume %s", volume)
 	}

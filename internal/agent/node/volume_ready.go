@@ -5,13 +5,11 @@ package node
 import (
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// waitForVolumes is p.wait for a state that arriving volumes bring. A pause ends early when Windows says that they are
+// waitForVolumes is p.Wait for a state that arriving volumes bring. A pause ends early when Windows says that they are
 // ready.
 func (o *op) waitForVolumes(p *operation.Backoff, disk uint32, limit time.Duration) bool {
 	if !p.Begun() {
@@ -31,7 +29,7 @@ func (o *op) volumesReady(disk uint32) <-chan struct{} {
 	}
 	ready := make(chan struct{})
 	o.node.operations.Go(func() {
-		_, err := operation.Child(o.Operation, operation.VolumeArrival(disk), 1,
+		_, err := operation.Child(o.run, operation.VolumeArrival(disk), 1,
 			func(child *operation.Operation) (n int, err error) {
 				defer o.node.awaited.Delete(disk)
 				d, err := (o.node.op(child)).openDisk(disk, win32.GENERIC_READ)
@@ -42,8 +40,7 @@ func (o *op) volumesReady(disk uint32) <-chan struct{} {
 				return d.DeviceIoControl(win32.IOCTL_DISK_ARE_VOLUMES_READY, nil, nil)
 			})
 		if err != nil {
-			klog.FromContext(o.Context).V(4).Info("Windows does not say when the volumes of a disk are ready",
-				"disk", disk, "err", err)
+			o.log().V(4).Info("Windows does not say when the volumes of a disk are ready", "disk", disk, "err", err)
 			return
 		}
 		close(ready)

@@ -53,7 +53,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err != nil {
 		return err
 	}
-	if err := o.Lock(operation.Disk(extent.DiskNumber)); err != nil {
+	if err := o.run.Lock(operation.Disk(extent.DiskNumber)); err != nil {
 		return err
 	}
 	d, err := o.openDiskToChange(extent.DiskNumber, nil)
@@ -98,7 +98,7 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 
 // extendFileSystem makes the file system fill its partition.
 func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
-	h, err := o.Kernel.OpenDevice(id.Device(), readWrite)
+	h, err := o.kernel.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return errdefs.Errorf(err, "opening volume %s to extend it", id)
 	}
@@ -125,8 +125,8 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 	return nil
 }
 
-// awaitLength waits until a volume is as long as its partition, which Windows tells it after the partition has grown.
-// If the time is over, the file system is extended all the same: the volume knows best whether it has room.
+// awaitLength waits until a volume has learned that its partition has grown. When the time is over it returns no error:
+// Windows refuses to extend a file system beyond its volume.
 func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
 	var p operation.Backoff
 	for {

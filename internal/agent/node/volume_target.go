@@ -42,7 +42,7 @@ func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath stri
 }
 
 func (o *op) volumeMountedAt(path winpath.Path) (winpath.VolumeID, error) {
-	at, s, err := o.Resolve(path)
+	at, s, err := o.fs.Resolve(path)
 	switch {
 	case errdefs.IsMissing(err):
 		return winpath.VolumeID{}, notMounted(path, err)
@@ -71,7 +71,7 @@ func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPa
 }
 
 func (o *op) volumeHolding(path winpath.Path) (string, error) {
-	loc, l, err := o.Follow(path)
+	loc, l, err := o.fs.Follow(path)
 	if errdefs.IsMissing(err) {
 		return "", errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there, so no volume holds it", path)
 	}

@@ -55,20 +55,18 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	}
 	entry, lease := r.register(ctx, request)
 	o := r.newOperation(ctx, request, entry)
-	c := &call{done: make(chan struct{}), waiting: 1}
+	c := &call{waiting: 1}
 	o.Context, c.cancel = context.WithCancel(o.Context)
 	o.caller, o.call = o.Context, c
 	if key != "" {
 		r.calls[key] = c
 	}
 	r.tell(request, Queued)
-	r.busy.Go(func() {
-		defer c.cancel()
-		c.err = o.run(func() (err error) { c.value, err = o.perform(f); return err })
+	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(f); return err }, func(err error) {
+		c.err = err
+		c.cancel()
 		request.cleanup() // before the answer: its receiver may rely on that
 		r.tell(request, c.outcome())
-		r.deregister(entry, lease) // first: a caller that has its answer must not find the operation still running
-		close(c.done)
 	})
 	return c
 }

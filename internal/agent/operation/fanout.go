@@ -72,18 +72,13 @@ func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T,
 	child.caller, giveUp = context.WithCancel(caller)
 	defer giveUp()
 	child.Kernel = child.kernelFor(part)
-	answered := make(chan Answer[T], 1)
-	r.busy.Go(func() {
-		var a Answer[T]
-		a.Err = child.run(func() (err error) { a.Value, err = f(child); return err })
-		r.deregister(child.entry, nil)
-		answered <- a
-	})
+	var a Answer[T]
+	done := child.start(nil, func() (err error) { a.Value, err = f(child); return err }, func(err error) { a.Err = err })
 	wait := o.childTime()
 	limit := time.NewTimer(wait)
 	defer limit.Stop()
 	select {
-	case a := <-answered:
+	case <-done:
 		return a.Value, a.Err
 	case <-limit.C:
 	}

@@ -85,6 +85,18 @@ func (o *Operation) run(f func() error) (err error) {
 	return f()
 }
 
+// start runs f on a goroutine for which Drain waits, and finish with its error. Done is closed when the operation has
+// left the registry: a caller that has its answer must not find the operation still running.
+func (o *Operation) start(lease Lease, f func() error, finish func(error)) (done chan struct{}) {
+	done = make(chan struct{})
+	o.runner.busy.Go(func() {
+		finish(o.run(f))
+		o.runner.deregister(o.entry, lease)
+		close(done)
+	})
+	return done
+}
+
 // release gives up locks and does what else is due.
 func (o *Operation) release() {
 	for _, unlock := range slices.Backward(o.unlocks) {
@@ -138,38 +150,4 @@ func gaveUp(ctx context.Context, what, next string) error {
 		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"
 	}
 	return class.WrapErrorf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
-}
-
-// Read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
-// may have looked before a change that this caller knows of. If the context ends first, the operation continues without
-// a caller; while several reads of the same object are stuck, because Windows does not answer, no more are started.
-func Read[T any](ctx context.Context, r *Runner, request Request,
-	f func(o *Operation) (T, error)) (value T, err error) {
-	for _, x := range request.stuckObjects() {
-		if err := r.refuseStuck(request, x); err != nil {
-			return value, err
-		}
-	}
-	entry, lease := r.register(ctx, request)
-	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
-	o := r.newOperation(ctx, request, entry)
-	o.reads = true
-	r.tell(request, Queued)
-	r.tell(request, Begun)
-	answered := make(chan Answer[T], 1)
-	r.busy.Go(func() {
-		var a Answer[T]
-		a.Err = o.run(func() (err error) { a.Value, err = f(o); return err })
-		r.deregister(entry, lease)
-		r.tell(request, Ended)
-		answered <- a
-	})
-	select {
-	case a := <-answered:
-		return a.Value, a.Err
-	case <-ctx.Done():
-		r.tell(request, GaveUp)
-		r.abandonRead(entry)
-		return value, gaveUpRead(ctx, request)
-	}
 }

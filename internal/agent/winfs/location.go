@@ -51,11 +51,11 @@ func (loc *Location) Release(h kernel.Handle) {
 // holdShare prevents the removal of a share's mapping until the location is closed, at the latest at the end of the
 // operation.
 func (loc *Location) holdShare(share string) error {
-	leave, err := loc.fs.policy.shares.enter(loc.fs.Context, share)
+	leave, err := loc.fs.policy.shares.enter(loc.fs.run.Context, share)
 	if err != nil {
-		return loc.fs.GaveUp()
+		return loc.fs.run.GaveUp()
 	}
-	loc.fs.AtEnd(leave) // a panic leaves locations open
+	loc.fs.run.AtEnd(leave) // a panic leaves locations open
 	loc.opened = append(loc.opened, closerFunc(leave))
 	return nil
 }
@@ -103,8 +103,8 @@ func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
 
 // open opens or makes the object at the location; how must contain FILE_OPEN_REPARSE_POINT.
 func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
-	err = loc.fs.RetryShared(func() (err error) {
-		h, err = loc.fs.Kernel.OpenFile(loc.dir, loc.name, how)
+	err = loc.fs.run.RetryShared(func() (err error) {
+		h, err = loc.fs.kernel.OpenFile(loc.dir, loc.name, how)
 		return err
 	})
 	if err != nil {

@@ -73,7 +73,7 @@ func (fs *FS) openBelow(loc *Location, root winpath.Path, rest string) (kernel.H
 	}
 	how := loc.openAsIs(0)
 	how.NoReparse = true
-	h, err := fs.Kernel.OpenFile(loc.dir, rest, how)
+	h, err := fs.kernel.OpenFile(loc.dir, rest, how)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
 	if ok {
 		told = fs.tellOfDeletedMountPoint(text, id)
 	}
-	klog.FromContext(fs.Context).Info("A mount point is gone although its removal failed",
+	klog.FromContext(fs.run.Context).Info("A mount point is gone although its removal failed",
 		"path", path, "err", err, "mountManagerErr", told)
 	return nil
 }
@@ -86,7 +86,7 @@ func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
 func (fs *FS) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
-	manager, err := fs.Kernel.OpenDevice(kernel.MountManager, win32.GENERIC_READ|win32.GENERIC_WRITE)
+	manager, err := fs.kernel.OpenDevice(kernel.MountManager, win32.GENERIC_READ|win32.GENERIC_WRITE)
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,6 @@ func (fs *FS) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
 
 // volumeAnswers reports whether a volume is present and answers a query of its file system.
 func (fs *FS) volumeAnswers(id winpath.VolumeID) bool {
-	_, err := fs.Kernel.VolumeInformation(id.String())
+	_, err := fs.kernel.VolumeInformation(id.String())
 	return err == nil || errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -43,7 +44,8 @@ func NewPolicy(workingDirs []string) (*Policy, error) {
 
 // FS is the node's files as one operation sees them.
 type FS struct {
-	*operation.Operation
+	run    *operation.Operation
+	kernel kernel.Kernel
 	policy *Policy
 	scope  operation.Scope   // the operation's or, for what the agent itself looks at, everything
 	held   operation.Backoff // see RetryHeld
@@ -51,12 +53,12 @@ type FS struct {
 
 // For returns the files for an operation.
 func (p *Policy) For(o *operation.Operation) *FS {
-	return &FS{Operation: o, policy: p, scope: o.Request.Scope}
+	return &FS{run: o, kernel: o.Kernel, policy: p, scope: o.Request.Scope}
 }
 
 // Unrestricted returns the files as the agent itself sees them, for looking at what other clients have made.
 func (fs *FS) Unrestricted() *FS {
-	return &FS{Operation: fs.Operation, policy: fs.policy, scope: operation.Everything()}
+	return &FS{run: fs.run, kernel: fs.kernel, policy: fs.policy, scope: operation.Everything()}
 }
 
 // Dirs returns the working directories.

@@ -19,7 +19,7 @@ import (
 // names are read a buffer at a time, and what lies deeper than a few levels is moved up first. A removal that is broken
 // off keeps its progress, and the next one finishes it.
 type removal struct {
-	*FS
+	fs          *FS
 	levels      []*level // the directory to empty, and open directories below it, each in the one before
 	freeBuffers [][]byte // buffers of levels that are done with
 	flushed     map[winpath.VolumeID]bool
@@ -62,19 +62,19 @@ const (
 // RemoveTree deletes the object at a location; with force, a plain directory is deleted together with its content. If
 // the object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
 func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
-	r := removal{FS: fs}
-	return r.tree(loc, path, force, isFile)
+	r := removal{fs: fs}
+	return r.removeTree(loc, path, force, isFile)
 }
 
 // RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
 func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
-	r := removal{FS: fs}
-	return r.contents(directory, path)
+	r := removal{fs: fs}
+	return r.removeContents(directory, path)
 }
 
-func (r *removal) tree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
+func (r *removal) removeTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
-		found, err := r.object(loc, path, isFile)
+		found, err := r.removeObject(loc, path, isFile)
 		switch {
 		case !found:
 			return round > 0, err // another program was faster
@@ -82,10 +82,10 @@ func (r *removal) tree(loc *Location, path fmt.Stringer, force bool, isFile erro
 			return true, err
 		}
 		// A directory that a program still fills gets as much time as a file that is still open.
-		if round > 1 && !r.WaitShared() {
+		if round > 1 && !r.fs.run.WaitShared() {
 			return true, beingFilled(path, err)
 		}
-		if err := r.contentsAt(loc, path); err != nil {
+		if err := r.removeContentsAt(loc, path); err != nil {
 			return true, err
 		}
 	}
@@ -96,9 +96,9 @@ func beingFilled(path fmt.Stringer, err error) error {
 		"%s is being filled while it is being removed", path)
 }
 
-// contentsAt removes the content of the directory at a location. It does nothing to a link or mount point that was
-// swapped in.
-func (r *removal) contentsAt(loc *Location, path fmt.Stringer) error {
+// removeContentsAt removes the content of the directory at a location. It leaves a link or mount point that was swapped
+// in.
+func (r *removal) removeContentsAt(loc *Location, path fmt.Stringer) error {
 	l, err := loc.Open(OpenContents)
 	if errdefs.IsMissing(err) {
 		return nil
@@ -110,12 +110,12 @@ func (r *removal) contentsAt(loc *Location, path fmt.Stringer) error {
 	if !l.IsPlainDirectory() {
 		return nil
 	}
-	return r.contents(l, path)
+	return r.removeContents(l, path)
 }
 
-// contents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does not
-// stop at an object that cannot be removed; without any other progress it is the last.
-func (r *removal) contents(directory *File, path fmt.Stringer) error {
+// removeContents removes the content of an open directory, in passes over the tree until one finds nothing. A pass does
+// not stop at an object that cannot be removed; without any other progress it is the last.
+func (r *removal) removeContents(directory *File, path fmt.Stringer) error {
 	for rounds := 0; ; {
 		r.pass(directory, path)
 		switch {
@@ -124,7 +124,7 @@ func (r *removal) contents(directory *File, path fmt.Stringer) error {
 		case r.again && r.gone:
 			continue
 		}
-		if rounds++; rounds > 2 && !r.WaitShared() {
+		if rounds++; rounds > 2 && !r.fs.run.WaitShared() {
 			if r.err != nil {
 				return r.err
 			}
@@ -149,7 +149,7 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 			r.recordFailure(errdefs.Errorf(err, "listing %s", top.path))
 		}
 		if entry != nil {
-			r.entry(top, entry.Name)
+			r.removeEntry(top, entry.Name)
 		} else {
 			r.finishLevel()
 		}
@@ -163,15 +163,15 @@ func (r *removal) recordFailure(err error) {
 	}
 }
 
-// entry removes one entry of a level, or goes down into it.
-func (r *removal) entry(in *level, name string) {
+// removeEntry removes one entry of a level, or goes down into it.
+func (r *removal) removeEntry(in *level, name string) {
 	if in.parent == nil {
 		r.entries = true
 	}
-	loc := r.Child(in.Directory.Handle, name)
+	loc := r.fs.Child(in.Directory.Handle, name)
 	loc.pinned = true
 	path := below{in.path, name}
-	found, err := r.object(loc, path, nil)
+	found, err := r.removeObject(loc, path, nil)
 	switch {
 	case !found:
 	case err == nil:
@@ -219,8 +219,8 @@ func (r *removal) moveUp(loc *Location, path fmt.Stringer) bool {
 		return false
 	}
 	name := "csi-proxy-" + rand.Text()
-	if err := r.RetryShared(func() error { return l.Rename(r.levels[0].Directory.Handle, name) }); err != nil {
-		klog.FromContext(r.Context).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
+	if err := r.fs.run.RetryShared(func() error { return l.Rename(r.levels[0].Directory.Handle, name) }); err != nil {
+		klog.FromContext(r.fs.run.Context).V(2).Info("A directory deep in a tree was not moved up", "path", path, "err", err)
 		return false
 	}
 	r.gone, r.again = true, true
@@ -237,7 +237,7 @@ func (r *removal) finishLevel() {
 	if r.levels[len(r.levels)-1] != top.parent {
 		return // the parent had to be closed
 	}
-	found, err := r.object(top.loc, top.path, nil)
+	found, err := r.removeObject(top.loc, top.path, nil)
 	switch {
 	case !found || errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
 	case err == nil:

@@ -22,12 +22,12 @@ type mounted struct {
 	known  bool // the mount manager lists it
 }
 
-// object deletes the object at a location: a file, an empty directory, a link, or a mount point, which is unmounted
+// removeObject deletes the object at a location: a file, an empty directory, a link, or a mount point, which it unmounts
 // first.
 //
 // The object is opened anew for each step, because a handle that may delete a directory does not hold it there,
 // and DeleteVolumeMountPointW may take such a handle for a sharing violation.
-func (r *removal) object(loc *Location, path fmt.Stringer, isFile error) (found bool, err error) {
+func (r *removal) removeObject(loc *Location, path fmt.Stringer, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		at, found, err := r.removeOnce(loc, path, isFile)
 		switch {
@@ -35,7 +35,7 @@ func (r *removal) object(loc *Location, path fmt.Stringer, isFile error) (found 
 			return true, nil // another program was faster
 		case at == nil:
 			return found, err
-		case round > 1 && !r.WaitShared():
+		case round > 1 && !r.fs.run.WaitShared():
 			return true, beingFilled(path, nil)
 		}
 		if err := r.unmount(loc, *at, path); err != nil {
@@ -60,7 +60,7 @@ func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at
 	if l.IsFile() && isFile != nil {
 		return nil, true, isFile
 	}
-	if err := r.RetryShared(l.remove); err != nil && !errdefs.IsMissing(err) {
+	if err := r.fs.run.RetryShared(l.remove); err != nil && !errdefs.IsMissing(err) {
 		return nil, true, errdefs.Errorf(err, "removing %s", path)
 	}
 	return nil, true, nil
@@ -78,7 +78,7 @@ func (r *removal) mountedAt(l *File) *mounted {
 	if err != nil {
 		return nil // on a share
 	}
-	names, err := r.Kernel.VolumePathNames(id.String())
+	names, err := r.fs.kernel.VolumePathNames(id.String())
 	if err != nil { // the volume is gone, or does not answer: the mount manager may know it still
 		return &mounted{volume: id}
 	}
@@ -93,10 +93,9 @@ func (r *removal) mountedAt(l *File) *mounted {
 // points in the tree. A mount point of another volume, swapped in meanwhile, stays.
 func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if at.known && !r.flushed[at.volume] {
-		if err := r.FlushBeforeUnmount(at.volume); err != nil {
-			klog.FromContext(r.Context).Info("A volume was not flushed before the removal of its mount point", "volume",
-				at.volume,
-				"path", path, "err", err)
+		if err := r.fs.FlushBeforeUnmount(at.volume); err != nil {
+			klog.FromContext(r.fs.run.Context).Info("A volume was not flushed before the removal of its mount point", "volume",
+				at.volume, "path", path, "err", err)
 		}
 		if r.flushed == nil {
 			r.flushed = map[winpath.VolumeID]bool{}
@@ -114,11 +113,12 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 	if now, ok := l.MountedVolume(); !ok || now != at.volume {
 		return nil
 	}
-	text, err := r.RetryHeld(l, r.Kernel.DeleteVolumeMountPoint) // the path of the first look may lead elsewhere by now
+	// The path of the first look may lead elsewhere by now.
+	text, err := r.fs.RetryHeld(l, r.fs.kernel.DeleteVolumeMountPoint)
 	if errors.Is(err, ErrReplaced) {
 		return nil
 	}
-	return r.RemovedMountPoint(l, text, path.String(), err)
+	return r.fs.RemovedMountPoint(l, text, path.String(), err)
 }
 
 // openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.

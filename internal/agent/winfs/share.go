@@ -28,12 +28,12 @@ func ShareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
 
 // Mappings lists the global mappings. It asks Windows, never a file server.
 func (fs *FS) Mappings() ([]kernel.SMBGlobalMapping, error) {
-	restore, err := fs.TrackObject(operation.SMBMappings)
+	restore, err := fs.run.TrackObject(operation.SMBMappings)
 	if err != nil {
 		return nil, err
 	}
 	defer restore()
-	mappings, err := fs.Kernel.SMBGlobalMappings()
+	mappings, err := fs.kernel.SMBGlobalMappings()
 	if err != nil {
 		return nil, errdefs.Errorf(err, "listing the shares that are mapped")
 	}
@@ -69,7 +69,7 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 		return err
 	}
 	// from here on, the server answers, or the removal of its mapping
-	if _, err := fs.TrackObject(operation.Share(key)); err != nil {
+	if _, err := fs.run.TrackObject(operation.Share(key)); err != nil {
 		return err
 	}
 	if !w.Look {
@@ -86,7 +86,7 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 	}
 	w.Create = false // a caller may not make the link's own target
 	rest := target.Rest
-	root, err := fs.Kernel.OpenFile(nil, ShareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	root, err := fs.kernel.OpenFile(nil, ShareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if errdefs.IsDenied(err) && len(rest) > 0 {
 		root, err = fs.openBelowRoot(key, rest[0],
 			w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
@@ -120,7 +120,7 @@ func (fs *FS) LookIntoShare(target winpath.Target, at winpath.Path) error {
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
 func (fs *FS) openBelowRoot(key, name string, how kernel.OpenOptions) (kernel.Handle, error) {
-	h, err := fs.Kernel.OpenFile(nil, ShareRoot(key)+name, how)
+	h, err := fs.kernel.OpenFile(nil, ShareRoot(key)+name, how)
 	if err != nil {
 		return nil, err
 	}

@@ -81,8 +81,8 @@ func (g *shareGuard) lockExclusive(ctx context.Context, share string) (release f
 
 // LockShare keeps walks off a share until release is called, once those that are on it have left.
 func (fs *FS) LockShare(key string) (release func(), err error) {
-	if release, err = fs.policy.shares.lockExclusive(fs.Context, key); err != nil {
-		return nil, fs.GaveUp()
+	if release, err = fs.policy.shares.lockExclusive(fs.run.Context, key); err != nil {
+		return nil, fs.run.GaveUp()
 	}
 	return release, nil
 }

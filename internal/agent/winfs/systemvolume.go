@@ -14,14 +14,14 @@ func (fs *FS) SystemVolume() (winpath.VolumeID, error) {
 	if id := fs.policy.system.Load(); id != nil {
 		return *id, nil
 	}
-	directory, err := fs.Kernel.SystemWindowsDirectory()
+	directory, err := fs.kernel.SystemWindowsDirectory()
 	if err != nil {
 		return winpath.VolumeID{}, errdefs.Errorf(err, "asking which drive Windows runs from")
 	}
 	if len(directory) < 3 {
 		return winpath.VolumeID{}, fmt.Errorf("the system directory is %q", directory)
 	}
-	name, err := fs.Kernel.VolumeNameForMountPoint(directory[:3])
+	name, err := fs.kernel.VolumeNameForMountPoint(directory[:3])
 	if err != nil {
 		return winpath.VolumeID{}, errdefs.Errorf(err, "asking for the volume of drive %s", directory[:3])
 	}

@@ -22,12 +22,12 @@ func VolumeNotFoundError(id winpath.VolumeID, err error) error {
 
 // VolumePresent reports whether a volume is present, formatted or not.
 func (fs *FS) VolumePresent(id winpath.VolumeID) bool {
-	restore, err := fs.TrackObject(operation.Volume(id))
+	restore, err := fs.run.TrackObject(operation.Volume(id))
 	if err != nil {
 		return true // a volume that does not answer is present
 	}
 	defer restore()
-	h, err := fs.Kernel.OpenDevice(id.Device(), 0)
+	h, err := fs.kernel.OpenDevice(id.Device(), 0)
 	if err != nil {
 		return false
 	}
@@ -37,7 +37,7 @@ func (fs *FS) VolumePresent(id winpath.VolumeID) bool {
 
 // FlushVolume writes cached data. A write-protected volume has none.
 func (fs *FS) FlushVolume(id winpath.VolumeID) error {
-	h, err := fs.Kernel.OpenDevice(id.Device(), win32.GENERIC_READ|win32.GENERIC_WRITE)
+	h, err := fs.kernel.OpenDevice(id.Device(), win32.GENERIC_READ|win32.GENERIC_WRITE)
 	if errdefs.IsMissing(err) {
 		return VolumeNotFoundError(id, err)
 	}
@@ -58,17 +58,17 @@ func (fs *FS) FlushBeforeUnmount(id winpath.VolumeID) error {
 		return nil
 	}
 	// The code of the failed flush does not distinguish a device that has gone from a passing error; a second query does.
-	_, queryErr := fs.Kernel.VolumeInformation(id.String())
+	_, queryErr := fs.kernel.VolumeInformation(id.String())
 	if errdefs.HasCode(queryErr, win32.ERROR_UNRECOGNIZED_VOLUME) {
 		if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
 			// No file system caches, and the device has no cache.
-			klog.FromContext(fs.Context).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
+			klog.FromContext(fs.run.Context).V(2).Info("A raw volume is unmounted without a flush", "volume", id, "err", err)
 			return nil
 		}
 		return err
 	}
 	if queryErr != nil {
-		klog.FromContext(fs.Context).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
+		klog.FromContext(fs.run.Context).Info("A volume that is gone is unmounted without a flush", "volume", id, "err",
 			err, "query", queryErr)
 		return nil
 	}

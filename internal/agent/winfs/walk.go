@@ -99,8 +99,8 @@ func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk, links *int) (
 // enterRoot opens a working directory. It may itself lie behind a link; that is the operator's choice.
 func (fs *FS) enterRoot(loc *Location, root winpath.Path, w Walk) error {
 	var h kernel.Handle
-	err := fs.RetryShared(func() (err error) {
-		h, err = fs.Kernel.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	err := fs.run.RetryShared(func() (err error) {
+		h, err = fs.kernel.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 		return err
 	})
 	if err != nil {
@@ -130,8 +130,8 @@ func (fs *FS) enter(loc *Location, name string, w Walk) (link *winpath.Path, err
 		disposition = win32.FILE_OPEN_IF
 	}
 	var h kernel.Handle
-	err = fs.RetryShared(func() (err error) {
-		h, err = fs.Kernel.OpenFile(loc.dir, name,
+	err = fs.run.RetryShared(func() (err error) {
+		h, err = fs.kernel.OpenFile(loc.dir, name,
 			w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 		return err
 	})
@@ -197,10 +197,10 @@ func (fs *FS) enterVolume(target winpath.Target, w Walk) (kernel.Handle, error) 
 		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "it is the system volume")
 	}
 	// from here on, that volume's file system answers
-	if _, err := fs.TrackObject(operation.Volume(target.Volume)); err != nil {
+	if _, err := fs.run.TrackObject(operation.Volume(target.Volume)); err != nil {
 		return nil, err
 	}
-	h, err := fs.Kernel.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
+	h, err := fs.kernel.OpenFile(nil, target.Volume.String(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if errdefs.IsMissing(err) { // not a missing path: there is a mount point, and its volume may come back
 		return nil, errdefs.FailedPrecondition.Errorf(reason.VolumeGone,
 			"the volume %s, which is mounted on the way, is not present", target.Volume)
