@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // retries is how often an operation that was interrupted is repeated, as kubelet does, which never stops. A connection
@@ -127,7 +127,7 @@ func (p point) name() string {
 }
 
 // pointsOf returns the calls of drivers, and the kernel calls that were made for them.
-func pointsOf(entries []*admin.JournalEntry) (points []point) {
+func pointsOf(entries []*nodeapi.JournalEntry) (points []point) {
 	ofDriver := map[string]bool{}
 	for _, e := range entries {
 		if strings.HasPrefix(e.GetApi().GetEndpoint(), "csi-proxy-") {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
@@ -19,7 +20,7 @@ import (
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel
 // calls that were made for it and have its request id. Secrets are masked. Calls that have not ended come last.
-func (n *Node) Journal() []*admin.JournalEntry {
+func (n *Node) Journal() []*nodeapi.JournalEntry {
 	n.t.Helper()
 	return n.Find(Query{})
 }
@@ -41,7 +42,7 @@ type Query struct {
 }
 
 // Find returns the part of Journal that a query selects.
-func (n *Node) Find(q Query) []*admin.JournalEntry {
+func (n *Node) Find(q Query) []*nodeapi.JournalEntry {
 	n.t.Helper()
 	found, err := n.harness().Journal.Find(journal.Query{
 		After: q.After, Methods: q.Method, Function: q.Function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
@@ -61,7 +62,7 @@ func (n *Node) Newest() uint64 {
 // JournalText returns the journal as lines for people.
 func (n *Node) JournalText() string { return journalText(n.Journal()) }
 
-func journalText(entries []*admin.JournalEntry) string {
+func journalText(entries []*nodeapi.JournalEntry) string {
 	var text strings.Builder
 	for _, e := range entries {
 		text.WriteString(journal.Line(e) + "\n")

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
@@ -41,7 +41,7 @@ const logVerbosity = 2
 // report returns what helps to understand a failed test: the API calls first, then the storage and the end of the
 // agent's log. All of it goes into files, whose directory the last line names.
 func (n *Node) report() string {
-	var entries []*admin.JournalEntry
+	var entries []*nodeapi.JournalEntry
 	var text strings.Builder
 	if n.emulated != nil {
 		entries = n.Journal() // first: the tree adds to it
@@ -66,7 +66,7 @@ func (n *Node) report() string {
 }
 
 // callsText returns the newest API calls, with the kernel calls of those that failed, and how many calls it leaves out.
-func callsText(entries []*admin.JournalEntry) (text string, left int) {
+func callsText(entries []*nodeapi.JournalEntry) (text string, left int) {
 	kernel := map[string][]string{} // by request id
 	for _, e := range entries {
 		if e.GetKernel() != nil && e.GetRequestId() != "" {

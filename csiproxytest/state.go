@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -142,9 +142,9 @@ const waitLimit = 2 * time.Minute
 
 // Wait waits until a call that a query selects has ended, and returns it. Query.After decides whether earlier calls
 // count. It ends the test after two minutes.
-func (n *Node) Wait(q Query) *admin.JournalEntry {
+func (n *Node) Wait(q Query) *nodeapi.JournalEntry {
 	n.t.Helper()
-	var found *admin.JournalEntry
+	var found *nodeapi.JournalEntry
 	n.WaitFor(func() bool {
 		for _, e := range n.Find(q) {
 			if e.GetSequence() > 0 {

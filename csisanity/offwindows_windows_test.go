@@ -6,7 +6,7 @@ import (
 	"flag"
 	"testing"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
@@ -61,7 +61,7 @@ func (n outside) must(err error) {
 
 func (n outside) AttachDisk(d csiproxytest.Disk) uint32 {
 	n.t.Helper()
-	answer, err := n.control.AttachDisk(n.t.Context(), &admin.AttachDiskRequest{SizeBytes: d.SizeBytes,
+	answer, err := n.control.AttachDisk(n.t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: d.SizeBytes,
 		SerialNumber: d.SerialNumber, ImagePath: d.ImagePath})
 	n.must(err)
 	return answer.GetDiskNumber()
@@ -69,25 +69,25 @@ func (n outside) AttachDisk(d csiproxytest.Disk) uint32 {
 
 func (n outside) DetachDisk(number uint32) string {
 	n.t.Helper()
-	answer, err := n.control.DetachDisk(n.t.Context(), &admin.DetachDiskRequest{DiskNumber: number})
+	answer, err := n.control.DetachDisk(n.t.Context(), &nodeapi.DetachDiskRequest{DiskNumber: number})
 	n.must(err)
 	return answer.GetImagePath()
 }
 
 func (n outside) GrowDisk(number uint32, sizeBytes int64) {
 	n.t.Helper()
-	_, err := n.control.GrowDisk(n.t.Context(), &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	_, err := n.control.GrowDisk(n.t.Context(), &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
 	n.must(err)
 }
 
 func (n outside) AddSMBShare(server, share string, users ...string) {
 	n.t.Helper()
-	_, err := n.control.AddSMBShare(n.t.Context(), &admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	_, err := n.control.AddSMBShare(n.t.Context(), &nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
 	n.must(err)
 }
 
 func (n outside) RemoveSMBShare(server, share string) {
 	n.t.Helper()
-	_, err := n.control.RemoveSMBShare(n.t.Context(), &admin.RemoveSMBShareRequest{Server: server, Share: share})
+	_, err := n.control.RemoveSMBShare(n.t.Context(), &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
 	n.must(err)
 }

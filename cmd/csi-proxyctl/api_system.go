@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
@@ -68,13 +68,13 @@ func (a *connection) storageServices(ctx context.Context) (list, absent []doctor
 	} else if len(agents) == 0 {
 		list = append(list, usual)
 	}
-	r, err := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	r, err := invoke(ctx, a, nodeClient.ListServices, &nodeapi.ListServicesRequest{})
 	if err != nil { // not an emulated node
 		return list, nil
 	}
 	return slices.DeleteFunc(list, func(s doctor.Service) bool {
 		there := slices.ContainsFunc(r.GetServices(),
-			func(on *admin.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
+			func(on *nodeapi.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
 		if !there {
 			absent = append(absent, s)
 		}

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/cmd/csi-proxyctl/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
@@ -115,8 +115,8 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 		b.addJSON("inspect.json", message{facts.Inspected})
 	}
 	var calls strings.Builder
-	b.addMissing("the journal", a.eachPage(ctx, &admin.ListJournalRequest{}, false,
-		func(entries []*admin.JournalEntry, _ uint64, _ bool) error {
+	b.addMissing("the journal", a.eachPage(ctx, &nodeapi.ListJournalRequest{}, false,
+		func(entries []*nodeapi.JournalEntry, _ uint64, _ bool) error {
 			for _, e := range entries {
 				calls.WriteString(journal.Line(e) + "\n")
 			}

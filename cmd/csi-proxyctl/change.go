@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
@@ -180,7 +180,7 @@ func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 // presentOnNode fails if there is no emulated node, or if it lacks an object that an argument names. A command that
 // adds an object names a new one.
 func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
-	_, err := invoke(c.Context(), a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
+	_, err := invoke(c.Context(), a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
 	if err != nil || strings.HasPrefix(c.Name(), "add") {
 		return err
 	}

@@ -108,7 +108,7 @@ func changeWith[C any, Q, R proto.Message](a *connection, name, short string, re
 // calls makes a command call a method.
 func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q, m method[C, Q, R],
 	show func(args []string, response R) answer) *cobra.Command {
-	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package() != adminPackage {
+	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package().Parent() == "" { // not the admin endpoint's
 		a.calledBy(c, strings.TrimSuffix(string(of.Name()), "Request"))
 	}
 	return a.runs(c, func(ctx context.Context, args []string) (answer, error) {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -26,16 +26,16 @@ func TestArgumentsSetFields(t *testing.T) {
 		{&csiproxy.ConnectTargetRequest{ChapUsername: "u"},
 			&csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.x", ChapUsername: "u"},
 			[]string{"[2001:db8::1]:3261", "iqn.x"}},
-		{&admin.SetISCSIPortalStateRequest{Connected: true},
-			&admin.SetISCSIPortalStateRequest{Address: "2001:db8::1", Port: 3261, Connected: true},
+		{&nodeapi.SetISCSIPortalStateRequest{Connected: true},
+			&nodeapi.SetISCSIPortalStateRequest{Address: "2001:db8::1", Port: 3261, Connected: true},
 			[]string{"[2001:db8::1]:3261"}},
-		{&admin.RemoveFaultRequest{}, &admin.RemoveFaultRequest{Id: 1 << 40}, []string{"1099511627776"}},
+		{&nodeapi.RemoveFaultRequest{}, &nodeapi.RemoveFaultRequest{Id: 1 << 40}, []string{"1099511627776"}},
 	} {
 		if err := setFields(test.request, test.args); err != nil || !proto.Equal(test.request, test.want) {
 			t.Errorf("%q: got %s, %v, want %s", test.args, prototext.Format(test.request), err, prototext.Format(test.want))
 		}
 	}
-	if err := setFields(&admin.RemoveFaultRequest{}, []string{"x"}); err == nil {
+	if err := setFields(&nodeapi.RemoveFaultRequest{}, []string{"x"}); err == nil {
 		t.Error("a fault's id that is not a number is accepted")
 	}
 }

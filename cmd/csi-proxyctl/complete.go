@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
@@ -74,7 +75,7 @@ func completeCalls(c *cobra.Command) {
 // completeServices returns the services that storage needs, or all of an emulated node, where the agent is none.
 func completeServices(ctx context.Context, a *connection, _ []string) []string {
 	list := []string{"LanmanWorkstation\tSMB client", "MSiSCSI\tiSCSI initiator", "csiproxy\tthe agent"}
-	r, err := invoke(ctx, a, nodeClient.ListServices, &admin.ListServicesRequest{})
+	r, err := invoke(ctx, a, nodeClient.ListServices, &nodeapi.ListServicesRequest{})
 	if err == nil {
 		list = slices.DeleteFunc(list, func(known string) bool { return strings.HasPrefix(known, "csiproxy\t") })
 	}
@@ -133,8 +134,8 @@ func namesOf[T any](objects []T, name func(T) string) []string {
 }
 
 // network returns the file servers and portals of an emulated node.
-func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
-	r, _ := invoke(ctx, a, nodeClient.ListNetwork, &admin.ListNetworkRequest{})
+func network(ctx context.Context, a *connection) *nodeapi.ListNetworkResponse {
+	r, _ := invoke(ctx, a, nodeClient.ListNetwork, &nodeapi.ListNetworkRequest{})
 	return r
 }
 
@@ -142,7 +143,7 @@ func network(ctx context.Context, a *connection) *admin.ListNetworkResponse {
 func completePortals(ctx context.Context, a *connection, _ []string) []string {
 	r, _ := invoke(ctx, a, csiproxy.IscsiClient.ListTargetPortals, &csiproxy.ListTargetPortalsRequest{})
 	list := append(namesOf(network(ctx, a).GetPortals(),
-		func(p *admin.ISCSIPortal) string { return portalText(p.GetAddress(), p.GetPort()) }),
+		func(p *nodeapi.ISCSIPortal) string { return portalText(p.GetAddress(), p.GetPort()) }),
 		namesOf(r.GetTargetPortals(),
 			func(p *csiproxy.TargetPortal) string { return portalText(p.GetTargetAddress(), p.GetTargetPort()) })...)
 	slices.Sort(list)
@@ -192,12 +193,12 @@ func completeShares(ctx context.Context, a *connection, before []string) (list [
 }
 
 func completeServers(ctx context.Context, a *connection, _ []string) []string {
-	return namesOf(network(ctx, a).GetServers(), (*admin.FileServer).GetName)
+	return namesOf(network(ctx, a).GetServers(), (*nodeapi.FileServer).GetName)
 }
 
 func completeFaults(ctx context.Context, a *connection, _ []string) []string {
-	r, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
-	return namesOf(r.GetFaults(), func(s *admin.FaultStatus) string {
+	r, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
+	return namesOf(r.GetFaults(), func(s *nodeapi.FaultStatus) string {
 		return fmt.Sprintf("%d\t%s %s", s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()))
 	})
 }

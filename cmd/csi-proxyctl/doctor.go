@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	proxyclient "github.com/kubernetes-csi/csi-proxy/client"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
@@ -228,7 +229,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 // registry, the state of an emulated node, and the accounts that may change the agent's directories.
 func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
 	emulated := false
-	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &admin.ListSwitchesRequest{})
+	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &nodeapi.ListSwitchesRequest{})
 	for _, s := range switches.GetSwitches() {
 		switch s.GetName() {
 		case "automountOff":
@@ -237,12 +238,12 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 			f.SANPolicy = s.GetValue()
 		}
 	}
-	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &admin.ListFaultsRequest{})
+	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
 	for _, s := range faults.GetFaults() {
 		f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
 			s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
 	}
-	if at, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: `C:\`}); err == nil {
+	if at, err := invoke(ctx, a, nodeClient.GetPath, &nodeapi.GetPathRequest{WindowsPath: `C:\`}); err == nil {
 		f.Emulated.Path = at.GetHostPath()
 		f.Emulated.FreeBytes, f.Emulated.SizeBytes = space(at.GetHostPath())
 	}

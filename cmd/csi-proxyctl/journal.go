@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
@@ -25,7 +25,7 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	c.Example = `  csi-proxyctl journal --method volume/MountVolume
   csi-proxyctl journal --failed --since 5m
   csi-proxyctl journal --api --tail 20 --follow`
-	r, flags := &admin.ListJournalRequest{}, c.Flags()
+	r, flags := &nodeapi.ListJournalRequest{}, c.Flags()
 	flags.Uint64Var(&r.After, "after", 0, "only entries after this `number`")
 	flags.StringVar(&r.Method, "method", "", "only API calls of these `methods`, and kernel calls made for them")
 	flags.StringVar(&r.Function, "function", "", "only calls of the kernel function of this `name`")
@@ -63,11 +63,11 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 
 // printJournal prints the entries that a request selects, or of those that exist only the last ones unless tail is
 // negative.
-func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *admin.ListJournalRequest, api, follow bool,
-	tail int) error {
-	unfiltered := proto.Equal(r, &admin.ListJournalRequest{After: r.GetAfter()})
-	var kept []*admin.JournalEntry
-	return a.eachPage(ctx, r, follow, func(entries []*admin.JournalEntry, first uint64, last bool) error {
+func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *nodeapi.ListJournalRequest, api,
+	follow bool, tail int) error {
+	unfiltered := proto.Equal(r, &nodeapi.ListJournalRequest{After: r.GetAfter()})
+	var kept []*nodeapi.JournalEntry
+	return a.eachPage(ctx, r, follow, func(entries []*nodeapi.JournalEntry, first uint64, last bool) error {
 		if unfiltered && first > 1 && len(entries) > 0 && entries[0].GetSequence() > first {
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, entries[0].GetSequence()-1)
 		}
@@ -95,10 +95,10 @@ func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *admi
 
 // eachPage reads the journal page by page. It passes the entries, the lowest number that the first one may have, and
 // whether the page is the last one now. Without follow it adds the running calls to that page and ends.
-func (a *connection) eachPage(ctx context.Context, r *admin.ListJournalRequest, follow bool,
-	do func(entries []*admin.JournalEntry, first uint64, last bool) error) error {
+func (a *connection) eachPage(ctx context.Context, r *nodeapi.ListJournalRequest, follow bool,
+	do func(entries []*nodeapi.JournalEntry, first uint64, last bool) error) error {
 	for {
-		page, err := invoke(ctx, a, admin.AdminClient.ListJournal, r)
+		page, err := invoke(ctx, a, nodeClient.ListJournal, r)
 		if err != nil {
 			return err
 		}

@@ -14,20 +14,18 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
-var adminPackage = admin.File_admin_v1alpha1_admin_proto.Package()
-
-type nodeClient = admin.EmulatedNodeClient
+type nodeClient = nodeapi.EmulatedNodeClient
 
 func nodeCommand(a *connection) *cobra.Command {
 	path := query(a, "path", "Print where on this host a path of the node is", nodeClient.GetPath, nil, "WINPATH")
 	path.Long = path.Short + ". Links and mount points are followed; the last component may be missing."
-	saved := &admin.SaveNodeRequest{}
+	saved := &nodeapi.SaveNodeRequest{}
 	save := changeWith(a, "save", "Copy the node, with its disks and their files, into a new directory", saved,
 		nodeClient.SaveNode, "DIR")
 	save.Long = save.Short + `: a state directory, with which an
@@ -47,7 +45,7 @@ reboot, and all that the node had is gone, its detached disks too.`
 // accessCommand shows the access list of a volume of an emulated node.
 func accessCommand(a *connection) *cobra.Command {
 	return query(a, "access", "Print the access list of the root directory of the volume at a path",
-		nodeClient.GetAccess, func(_ []string, r *admin.GetAccessResponse) answer {
+		nodeClient.GetAccess, func(_ []string, r *nodeapi.GetAccessResponse) answer {
 			found := answer{value: message{r}, rows: []string{"SID\tRIGHTS\tINHERITED"}}
 			for _, e := range r.GetEntries() {
 				found.rows = append(found.rows, cells(e.GetSid(), rightsText(e.GetMask()), e.GetInherited()))
@@ -63,7 +61,7 @@ func rightsText(mask uint32) string {
 }
 
 func smbCommand(a *connection) *cobra.Command {
-	password, user, share := &admin.SetSMBPasswordRequest{}, &admin.AddSMBUserRequest{}, &admin.AddSMBShareRequest{}
+	password, user, share := &nodeapi.SetSMBPasswordRequest{}, &nodeapi.AddSMBUserRequest{}, &nodeapi.AddSMBShareRequest{}
 	setPassword := withAccount(changeWith(a, "set-password",
 		"Change the password of an account; sessions with the old one are refused at once", password,
 		nodeClient.SetSMBPassword), &password.User, &password.Password)
@@ -82,7 +80,7 @@ func smbCommand(a *connection) *cobra.Command {
 		query(a, "list", "List the file servers with their shares", nodeClient.ListNetwork, showServers),
 		setPassword,
 		change(a, "stop", "Stop a file server; files that are open there are lost", nodeClient.SetSMBServerState, "SERVER"),
-		changeWith(a, "start", "Start a file server again", &admin.SetSMBServerStateRequest{Running: true},
+		changeWith(a, "start", "Start a file server again", &nodeapi.SetSMBServerStateRequest{Running: true},
 			nodeClient.SetSMBServerState, "SERVER"),
 		change(a, "drop", "Let a file server close the node's sessions; files that are open there are lost",
 			nodeClient.DropSMBSessions, "SERVER"),
@@ -101,8 +99,8 @@ func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
 	return c
 }
 
-func showServers(_ []string, r *admin.ListNetworkResponse) answer {
-	return table("servers", "SERVER\tSTATE\tSHARES", r.GetServers(), func(s *admin.FileServer) (any, []any) {
+func showServers(_ []string, r *nodeapi.ListNetworkResponse) answer {
+	return table("servers", "SERVER\tSTATE\tSHARES", r.GetServers(), func(s *nodeapi.FileServer) (any, []any) {
 		return message{s}, []any{s.GetName(), choose(s.GetStopped(), "stopped", "running"),
 			strings.Join(s.GetShares(), ", ")}
 	})
@@ -114,13 +112,13 @@ func iscsiCommand(a *connection) *cobra.Command {
 		change(a, "disconnect", "Cut a portal off; the disks of its sessions disappear after a minute of the node's clock",
 			nodeClient.SetISCSIPortalState, "PORTAL"),
 		changeWith(a, "connect", "Connect a portal again; the sessions and disks that were lost with it come back",
-			&admin.SetISCSIPortalStateRequest{Connected: true}, nodeClient.SetISCSIPortalState, "PORTAL"),
+			&nodeapi.SetISCSIPortalStateRequest{Connected: true}, nodeClient.SetISCSIPortalState, "PORTAL"),
 		change(a, "drop", "End the session with a target, even if its disks are in use", nodeClient.DropISCSISession,
 			"TARGET"))
 }
 
-func showTargets(_ []string, r *admin.ListNetworkResponse) answer {
-	return table("portals", "PORTAL\tCONNECTED\tTARGETS", r.GetPortals(), func(p *admin.ISCSIPortal) (any, []any) {
+func showTargets(_ []string, r *nodeapi.ListNetworkResponse) answer {
+	return table("portals", "PORTAL\tCONNECTED\tTARGETS", r.GetPortals(), func(p *nodeapi.ISCSIPortal) (any, []any) {
 		return message{p}, []any{portalText(p.GetAddress(), p.GetPort()), p.GetConnected(),
 			strings.Join(p.GetTargets(), ", ")}
 	})
@@ -140,8 +138,8 @@ type nodeServiceRow struct {
 	PendingTime    string `json:"pendingTime"`
 }
 
-func showServices(_ []string, r *admin.ListServicesResponse) answer {
-	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *admin.NodeService) (any, []any) {
+func showServices(_ []string, r *nodeapi.ListServicesResponse) answer {
+	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *nodeapi.NodeService) (any, []any) {
 		row := nodeServiceRow{s.GetName(), word(s.GetState()), word(s.GetStart()), s.GetPendingQueries(),
 			s.GetPendingTime().AsDuration().String()}
 		pending := fmt.Sprintf("%d queries", row.PendingQueries)
@@ -153,7 +151,7 @@ func showServices(_ []string, r *admin.ListServicesResponse) answer {
 }
 
 func setServiceCommand(a *connection) *cobra.Command {
-	r := &admin.SetServiceRequest{}
+	r := &nodeapi.SetServiceRequest{}
 	c := changeWith(a, "set", "Change a service at once, without regard to services that depend on it", r,
 		nodeClient.SetService, "SERVICE")
 	c.Example = "  csi-proxyctl node service set MSiSCSI --state stopped"
@@ -171,7 +169,7 @@ func setServiceCommand(a *connection) *cobra.Command {
 			return err
 		}
 		newStart, err := parseWord(*start, "start type", r.GetStart().Descriptor())
-		r.State, r.Start = admin.ServiceState(newState), admin.ServiceStart(newStart)
+		r.State, r.Start = nodeapi.ServiceState(newState), nodeapi.ServiceStart(newStart)
 		if c.Flags().Changed("pending-queries") {
 			r.PendingQueries = queries
 		}
@@ -188,9 +186,9 @@ func faultCommand(a *connection) *cobra.Command {
 }
 
 func addFaultCommand(a *connection) *cobra.Command {
-	f := &admin.Fault{}
+	f := &nodeapi.Fault{}
 	c := changeWith(a, "add", "Begin to disturb the calls of a kernel function, or of API methods; prints the fault's id",
-		&admin.AddFaultRequest{Fault: f}, nodeClient.AddFault)
+		&nodeapi.AddFaultRequest{Fault: f}, nodeClient.AddFault)
 	c.Long = c.Short + `.
 
 csi-proxyctl journal shows the functions by name, with their control codes. A method is GROUP, GROUP/METHOD,
@@ -244,9 +242,9 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 	})
 }
 
-func showFaults(_ []string, list *admin.ListFaultsResponse) answer {
+func showFaults(_ []string, list *nodeapi.ListFaultsResponse) answer {
 	const heads = "ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"
-	return table("faults", heads, list.GetFaults(), func(s *admin.FaultStatus) (any, []any) {
+	return table("faults", heads, list.GetFaults(), func(s *nodeapi.FaultStatus) (any, []any) {
 		f := s.GetFault()
 		return message{s}, []any{s.GetId(), faulttext.Calls(f), f.GetSkip(),
 			choose(f.GetTimes() == 0, "all", fmt.Sprint(f.GetTimes())), faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()}
@@ -278,27 +276,27 @@ func diskCommand(a *connection) *cobra.Command {
 		detached,
 		growCommand(a),
 		change(a, "offline", "Take a disk offline", nodeClient.SetDiskState, "DISK"),
-		changeWith(a, "online", "Bring a disk online", &admin.SetDiskStateRequest{Online: true}, nodeClient.SetDiskState,
+		changeWith(a, "online", "Bring a disk online", &nodeapi.SetDiskStateRequest{Online: true}, nodeClient.SetDiskState,
 			"DISK"),
-		changeWith(a, "read-only", "Make a disk read-only", &admin.SetDiskReadOnlyRequest{ReadOnly: true},
+		changeWith(a, "read-only", "Make a disk read-only", &nodeapi.SetDiskReadOnlyRequest{ReadOnly: true},
 			nodeClient.SetDiskReadOnly, "DISK"),
 		change(a, "writable", "Make a disk writable", nodeClient.SetDiskReadOnly, "DISK"))
 }
 
 // listDetached lists the disks that were pulled out. The commands are for POSIX shells.
 func (a *connection) listDetached(ctx context.Context, _ []string) (answer, error) {
-	r, err := invoke(ctx, a, nodeClient.ListDetachedDisks, &admin.ListDetachedDisksRequest{})
+	r, err := invoke(ctx, a, nodeClient.ListDetachedDisks, &nodeapi.ListDetachedDisksRequest{})
 	const heads = "SERIAL\tSIZE\tTO ATTACH IT AGAIN"
-	found := table("disks", heads, r.GetDisks(), func(d *admin.DetachedDisk) (any, []any) {
+	found := table("disks", heads, r.GetDisks(), func(d *nodeapi.DetachedDisk) (any, []any) {
 		return message{d}, []any{d.GetSerialNumber(), treeview.Size(d.GetSizeBytes()),
 			"csi-proxyctl node disk attach --bundle '" + strings.ReplaceAll(d.GetBundlePath(), "'", `'\''`) + "'"}
 	})
-	found.names = namesOf(r.GetDisks(), (*admin.DetachedDisk).GetBundlePath)
+	found.names = namesOf(r.GetDisks(), (*nodeapi.DetachedDisk).GetBundlePath)
 	return found, err
 }
 
 func growCommand(a *connection) *cobra.Command {
-	r := &admin.GrowDiskRequest{}
+	r := &nodeapi.GrowDiskRequest{}
 	c := changeWith(a, "grow", "Make a disk larger", r, nodeClient.GrowDisk, "DISK")
 	c.Flags().Var((*size)(&r.SizeBytes), "size", "the new total; `bytes`, or with a unit: 20Gi")
 	required(c, "size")
@@ -306,7 +304,7 @@ func growCommand(a *connection) *cobra.Command {
 }
 
 func attachCommand(a *connection) *cobra.Command {
-	r := &admin.AttachDiskRequest{}
+	r := &nodeapi.AttachDiskRequest{}
 	c := changeWith(a, "attach",
 		"Attach a disk, blank, formatted, from another node or with the content of an image; prints its number", r,
 		nodeClient.AttachDisk)
@@ -359,8 +357,8 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 }
 
 // identifiers returns the page 83 identifiers of the flags, with the code sets and types of SPC-4.
-func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
-	var list []*admin.Identifier
+func identifiers(naa, eui, t10 string) ([]*nodeapi.Identifier, error) {
+	var list []*nodeapi.Identifier
 	for _, i := range []struct {
 		text   string
 		number uint32
@@ -372,10 +370,10 @@ func identifiers(naa, eui, t10 string) ([]*admin.Identifier, error) {
 		if err != nil {
 			return nil, fmt.Errorf("identifier %q is not hex", i.text)
 		}
-		list = append(list, &admin.Identifier{CodeSet: 1, Type: i.number, Identifier: bytes})
+		list = append(list, &nodeapi.Identifier{CodeSet: 1, Type: i.number, Identifier: bytes})
 	}
 	if t10 != "" {
-		list = append(list, &admin.Identifier{CodeSet: 2, Type: 1, Identifier: []byte(t10)})
+		list = append(list, &nodeapi.Identifier{CodeSet: 2, Type: 1, Identifier: []byte(t10)})
 	}
 	return list, nil
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 func TestMessagesAsJSON(t *testing.T) {
@@ -33,14 +34,14 @@ func TestMessagesAsJSON(t *testing.T) {
 			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null,"attributes":[],"unknown":""}`},
 		{
 			"enums are words, times are texts",
-			message{&admin.NodeService{Name: "x", State: admin.ServiceState_SERVICE_STATE_START_PENDING,
+			message{&nodeapi.NodeService{Name: "x", State: nodeapi.ServiceState_SERVICE_STATE_START_PENDING,
 				PendingTime: durationpb.New(time.Second)}},
 			`{"name":"x","state":"start-pending","start":null,"pendingQueries":0,"pendingTime":"1s"}`,
 		},
 		{
-			"of several kinds only the one that there is", message{&admin.JournalEntry{
+			"of several kinds only the one that there is", message{&nodeapi.JournalEntry{
 				Sequence: 7, Begin: timestamppb.New(time.Unix(0, 0)),
-				Call: &admin.JournalEntry_Kernel{Kernel: &admin.KernelCall{Function: "DiskInterfaces"}},
+				Call: &nodeapi.JournalEntry_Kernel{Kernel: &nodeapi.KernelCall{Function: "DiskInterfaces"}},
 			}},
 			`{"sequence":7,"begin":"1970-01-01T00:00:00Z","duration":null,"requestId":"",` +
 				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":"","part":0}}`,

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
@@ -37,7 +37,7 @@ func (a *connection) staged(ctx context.Context, f *doctor.Facts) map[string]doc
 		}
 		dir := path[:strings.LastIndexByte(strings.TrimSuffix(path, `\`), '\\')]
 		if f.Emulated.Path != "" {
-			at, err := invoke(ctx, a, nodeClient.GetPath, &admin.GetPathRequest{WindowsPath: dir})
+			at, err := invoke(ctx, a, nodeClient.GetPath, &nodeapi.GetPathRequest{WindowsPath: dir})
 			if err != nil {
 				continue
 			}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
@@ -197,7 +198,7 @@ func (k *kubelet) read(pod, dir, want string) {
 
 func (k *kubelet) hostPath(windowsPath string) string {
 	k.t.Helper()
-	answer, err := k.admin.GetPath(context.Background(), &admin.GetPathRequest{WindowsPath: windowsPath})
+	answer, err := k.admin.GetPath(context.Background(), &nodeapi.GetPathRequest{WindowsPath: windowsPath})
 	k.must("finding "+windowsPath, err)
 	return answer.GetHostPath()
 }

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -110,7 +110,7 @@ func (*machine) FileServer() csiproxytest.FileServer {
 
 func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
 	m.t.Helper()
-	answer, err := m.admin.AttachDisk(context.Background(), &admin.AttachDiskRequest{
+	answer, err := m.admin.AttachDisk(context.Background(), &nodeapi.AttachDiskRequest{
 		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, ImagePath: d.ImagePath, Offline: d.Offline,
 	})
 	m.must("attaching a disk", err)
@@ -119,26 +119,26 @@ func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
 
 func (m *machine) DetachDisk(number uint32) string {
 	m.t.Helper()
-	answer, err := m.admin.DetachDisk(context.Background(), &admin.DetachDiskRequest{DiskNumber: number})
+	answer, err := m.admin.DetachDisk(context.Background(), &nodeapi.DetachDiskRequest{DiskNumber: number})
 	m.must("detaching a disk", err)
 	return answer.GetImagePath()
 }
 
 func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
 	m.t.Helper()
-	_, err := m.admin.GrowDisk(context.Background(), &admin.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	_, err := m.admin.GrowDisk(context.Background(), &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
 	m.must("growing a disk", err)
 }
 
 func (m *machine) AddSMBShare(server, share string, users ...string) {
 	m.t.Helper()
 	_, err := m.admin.AddSMBShare(context.Background(),
-		&admin.AddSMBShareRequest{Server: server, Share: share, Users: users})
+		&nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
 	m.must("adding a share", err)
 }
 
 func (m *machine) RemoveSMBShare(server, share string) {
 	m.t.Helper()
-	_, err := m.admin.RemoveSMBShare(context.Background(), &admin.RemoveSMBShareRequest{Server: server, Share: share})
+	_, err := m.admin.RemoveSMBShare(context.Background(), &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
 	m.must("removing a share", err)
 }

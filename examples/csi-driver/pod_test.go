@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -205,11 +205,11 @@ func (d *injector) injectFault(operation string) (over func()) {
 		d.reboot()
 		d.withoutFaults(d.remount)
 	case 3:
-		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1,
-			Effect: &admin.Fault_Cut{Cut: &admin.Cut{After: skip%2 == 0}}})
+		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
+			Effect: &nodeapi.Fault_Cut{Cut: &nodeapi.Cut{After: skip%2 == 0}}})
 	case 4:
-		return d.fault(&admin.Fault{Method: "*", Skip: skip, Times: 1,
-			Effect: &admin.Fault_Status{Status: &admin.Status{Code: 13, After: skip%2 == 0, Message: "disturbed"}}})
+		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
+			Effect: &nodeapi.Fault_Status{Status: &nodeapi.Status{Code: 13, After: skip%2 == 0, Message: "disturbed"}}})
 	case 5:
 		return d.crash(skip)
 	}
@@ -217,13 +217,13 @@ func (d *injector) injectFault(operation string) (over func()) {
 }
 
 // fault disturbs an API call of the plugin.
-func (d *injector) fault(f *admin.Fault) (over func()) {
+func (d *injector) fault(f *nodeapi.Fault) (over func()) {
 	d.t.Helper()
-	_, err := d.admin.AddFault(context.Background(), &admin.AddFaultRequest{Fault: f})
+	_, err := d.admin.AddFault(context.Background(), &nodeapi.AddFaultRequest{Fault: f})
 	d.must("disturbing a call", err)
 	return func() {
 		d.t.Helper()
-		_, err := d.admin.RemoveFault(context.Background(), &admin.RemoveFaultRequest{})
+		_, err := d.admin.RemoveFault(context.Background(), &nodeapi.RemoveFaultRequest{})
 		d.must("ending the disturbance", err)
 	}
 }
@@ -231,8 +231,8 @@ func (d *injector) fault(f *admin.Fault) (over func()) {
 // crash makes the agent die during the call, and starts it again. The plugin waits for it.
 func (d *injector) crash(skip uint32) (over func()) {
 	d.t.Helper()
-	_, err := d.admin.AddFault(context.Background(), &admin.AddFaultRequest{Fault: &admin.Fault{
-		Method: "*", Skip: skip, Times: 1, Effect: &admin.Fault_Crash{Crash: &admin.Crash{After: skip%2 == 0}},
+	_, err := d.admin.AddFault(context.Background(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+		Method: "*", Skip: skip, Times: 1, Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{After: skip%2 == 0}},
 	}})
 	d.must("disturbing a call", err)
 	dying, called, restarted := d.agent, make(chan struct{}), make(chan bool)
@@ -251,7 +251,7 @@ func (d *injector) crash(skip uint32) (over func()) {
 		if <-restarted {
 			return
 		}
-		if _, err := d.admin.RemoveFault(context.Background(), &admin.RemoveFaultRequest{}); err != nil {
+		if _, err := d.admin.RemoveFault(context.Background(), &nodeapi.RemoveFaultRequest{}); err != nil {
 			<-dying.Ended
 			d.startAgent()
 		}
@@ -262,7 +262,7 @@ func (d *injector) crash(skip uint32) (over func()) {
 func (d *injector) reboot() {
 	d.t.Helper()
 	d.plugin.Kill()
-	_, err := d.admin.Reboot(context.Background(), &admin.RebootRequest{})
+	_, err := d.admin.Reboot(context.Background(), &nodeapi.RebootRequest{})
 	d.must("rebooting", err)
 	d.startPlugin()
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -203,13 +203,13 @@ func (l *shareLoad) injectFault() (what string) {
 		l.startAgent()
 	case 2:
 		what = "reboot"
-		_, err = l.admin.SetSwitch(ctx, &admin.SetSwitchRequest{Name: "mappingsOutliveReboot",
+		_, err = l.admin.SetSwitch(ctx, &nodeapi.SetSwitchRequest{Name: "mappingsOutliveReboot",
 			Value: fmt.Sprint(l.random.IntN(2) == 0)})
 		for _, d := range l.drivers {
 			d.plugin.Kill()
 		}
 		if err == nil {
-			_, err = l.admin.Reboot(ctx, &admin.RebootRequest{})
+			_, err = l.admin.Reboot(ctx, &nodeapi.RebootRequest{})
 		}
 		for _, d := range l.drivers {
 			d.startPlugin()
@@ -217,14 +217,14 @@ func (l *shareLoad) injectFault() (what string) {
 	case 3:
 		what = "password"
 		l.password = fmt.Sprint("password-", l.random.Int())
-		_, err = l.admin.SetSMBPassword(ctx, &admin.SetSMBPasswordRequest{User: "csi", Password: l.password})
+		_, err = l.admin.SetSMBPassword(ctx, &nodeapi.SetSMBPasswordRequest{User: "csi", Password: l.password})
 	case 4:
 		what = "outage"
 		l.down[server] = true
-		_, err = l.admin.SetSMBServerState(ctx, &admin.SetSMBServerStateRequest{Server: server})
+		_, err = l.admin.SetSMBServerState(ctx, &nodeapi.SetSMBServerStateRequest{Server: server})
 	case 5:
 		what = "sessions"
-		_, err = l.admin.DropSMBSessions(ctx, &admin.DropSMBSessionsRequest{Server: server})
+		_, err = l.admin.DropSMBSessions(ctx, &nodeapi.DropSMBSessionsRequest{Server: server})
 	case 6, 7:
 		l.restore()
 	}
@@ -240,7 +240,7 @@ func (l *shareLoad) restore() {
 	l.t.Helper()
 	for server := range l.down {
 		_, err := l.admin.SetSMBServerState(context.Background(),
-			&admin.SetSMBServerStateRequest{Server: server, Running: true})
+			&nodeapi.SetSMBServerStateRequest{Server: server, Running: true})
 		l.must("starting a file server", err)
 	}
 	clear(l.down)

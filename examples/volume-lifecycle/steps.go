@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
@@ -93,7 +93,7 @@ func (l *lifecycle) publish() []step {
 func (l *lifecycle) grow() []step {
 	return []step{
 		{"Be the cloud: make the disk 1 GiB larger", "(admin) GrowDisk", calling(l.admin.GrowDisk,
-			&admin.GrowDiskRequest{DiskNumber: l.disk, SizeBytes: l.size + 1<<30},
+			&nodeapi.GrowDiskRequest{DiskNumber: l.disk, SizeBytes: l.size + 1<<30},
 			treeview.Size(l.size)+" → "+treeview.Size(l.size+1<<30))},
 		{"Have Windows look at its disks again", "disk Rescan",
 			calling(l.node.Disk.Rescan, &csiproxy.RescanRequest{}, "done")},
@@ -167,7 +167,7 @@ func (l *lifecycle) rmdir(path string) action {
 
 // file is the pod's file on this host.
 func (l *lifecycle) file(ctx context.Context) (string, error) {
-	r, err := l.admin.GetPath(ctx, &admin.GetPathRequest{WindowsPath: podPath + `\` + fileName})
+	r, err := l.admin.GetPath(ctx, &nodeapi.GetPathRequest{WindowsPath: podPath + `\` + fileName})
 	return r.GetHostPath(), err
 }
 

@@ -313,6 +313,9 @@ func TestBorder(t *testing.T) {
 		hand := !strings.HasPrefix(name, "client/api/") && !strings.HasPrefix(name, "api/")
 		inside := name == "internal/agent" || strings.HasPrefix(name, "internal/agent/")
 		shared := slices.Contains([]string{"client/api", "client/apiversion", "client/reason", "client/versions"}, name)
+		if strings.HasPrefix(name, "api/emulated/") {
+			t.Errorf("csi-proxy.exe links %s, which only an agent with an emulated node serves", name)
+		}
 		if hand && !inside && !shared && name != "cmd/csi-proxy" {
 			t.Errorf("csi-proxy.exe links %s, which lies outside internal/agent", name)
 		}

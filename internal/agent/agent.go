@@ -48,12 +48,11 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		}
 	}()
 	a.count()
-	var journal admin.ListJournal
 	var control []server.Service
 	emulation := config.Emulation
 	if emulation != nil {
 		a.config.Interceptor = emulation.Interceptor(a.config.Interceptor)
-		journal, control = emulation.ListJournal, []server.Service{emulation.Control(a)}
+		control = []server.Service{emulation.Control(a)}
 	}
 	a.endpoints, err = transport.Open(transport.Options{
 		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity,
@@ -65,7 +64,7 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	if err = a.serve(); err != nil {
 		return nil, err
 	}
-	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, journal, control...)}, server.Options{
+	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, control...)}, server.Options{
 		Failed: a.fail, Logger: config.Logger, Recorders: a.recorders(), Limits: config.Limits,
 	})
 	if err != nil {

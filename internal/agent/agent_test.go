@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
@@ -100,7 +101,7 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	if all := endpoints(); volumes == 0 || first.Ready() != all || second.Ready() != all-volumes {
 		t.Errorf("ready: got %d and %d, want %d and %d", first.Ready(), second.Ready(), all, all-volumes)
 	}
-	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &admin.DetachDiskRequest{DiskNumber: 2}); err != nil {
+	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &nodeapi.DetachDiskRequest{DiskNumber: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := listsDisks(t, first), listsDisks(t, second); a != 2 || b != 3 {
@@ -160,7 +161,7 @@ func TestGivenKernelIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := start(t, emulation.Config{Config: agent.Config{Kernel: n, SocketDir: shortDir(t)}})
-	if _, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{}); err != nil {
+	if _, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{}); err != nil {
 		t.Errorf("reboot: %v", err)
 	}
 	if err := a.Stop(t.Context()); err != nil {
@@ -196,7 +197,7 @@ func TestRealNodeHasNoControl(t *testing.T) {
 	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
 		t.Errorf("tree: got %v, %v", tree, err)
 	}
-	if _, err := client.Reboot(t.Context(), &admin.RebootRequest{}); status.Code(err) != codes.Unimplemented {
+	if _, err := client.Reboot(t.Context(), &nodeapi.RebootRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("reboot: got %v, want Unimplemented", err)
 	}
 	if err := a.Interrupt(t.Context(), func() error { return nil }); err == nil {
@@ -237,7 +238,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 
 	rebooted := make(chan error, 1)
 	go func() {
-		_, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{})
+		_, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{})
 		rebooted <- err
 	}()
 	if err := <-cut; status.Code(err) != codes.Unavailable {
@@ -251,7 +252,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	if _, err := dialAdmin(t, a).GetTree(t.Context(), &admin.GetTreeRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("tree during the reboot: got %v, want Unavailable", err)
 	}
-	if _, err := dialAdmin(t, a).Reboot(t.Context(), &admin.RebootRequest{}); status.Code(err) != codes.Unavailable {
+	if _, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("a second reboot meanwhile: got %v, want Unavailable", err)
 	}
 	close(g.open)

@@ -3,9 +3,6 @@
 package agent
 
 import (
-	"context"
-
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
@@ -19,9 +16,7 @@ type Emulation interface {
 	FaultInjector(endpoints []server.Endpoint) server.FaultInjector
 	// Record records a call of the API or of the admin endpoint in the journal.
 	Record(c server.CallInfo) server.Record
-	// ListJournal answers the admin endpoint's method.
-	ListJournal(ctx context.Context, r *admin.ListJournalRequest) (*admin.ListJournalResponse, error)
-	// Control returns the admin endpoint's service that changes the node under an agent.
+	// Control returns the admin endpoint's service that changes the node under an agent and has the journal.
 	Control(a *Agent) server.Service
 	// Abort makes calls that are held fail: the node reboots.
 	Abort()

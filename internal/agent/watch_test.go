@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -28,7 +28,7 @@ import (
 func TestJournalOfAPIAndKernel(t *testing.T) {
 	a := start(t, emulation.Config{StateDir: shortDir(t)})
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
-	first, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{})
+	first, err := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 		}
 	}
 	start := first.GetNewest()
-	followed := make(chan *admin.ListJournalResponse, 1)
+	followed := make(chan *nodeapi.ListJournalResponse, 1)
 	go func() {
-		r, _ := client.ListJournal(t.Context(), &admin.ListJournalRequest{Wait: true, Limit: 1, After: start})
+		r, _ := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Wait: true, Limit: 1, After: start})
 		followed <- r
 	}()
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
@@ -49,7 +49,7 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 	if r := <-followed; len(r.GetEntries()) != 1 || r.GetEntries()[0].GetSequence() != start+1 {
 		t.Errorf("the waiting call got %v", r)
 	}
-	r, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{After: start})
+	r, err := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{After: start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,42 +70,43 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 func TestFaultsOverTheAdminAPI(t *testing.T) {
 	a := start(t, emulation.Config{StateDir: shortDir(t)})
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
-	var want []*admin.FaultStatus
-	add := func(f *admin.Fault) {
+	var want []*nodeapi.FaultStatus
+	add := func(f *nodeapi.Fault) {
 		t.Helper()
-		r, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: f})
+		r, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: f})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, &admin.FaultStatus{Id: r.GetId(), Fault: f})
+		want = append(want, &nodeapi.FaultStatus{Id: r.GetId(), Fault: f})
 	}
-	add(&admin.Fault{Function: "DiskInterfaces", Times: 2,
-		Effect: &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
-	add(&admin.Fault{Function: "Flush", Skip: 7, Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}})
-	add(&admin.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &admin.Fault_Delay{Delay: &admin.Delay{
+	add(&nodeapi.Fault{Function: "DiskInterfaces", Times: 2,
+		Effect: &nodeapi.Fault_Fail{Fail: &nodeapi.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
+	add(&nodeapi.Fault{Function: "Flush", Skip: 7, Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}}})
+	add(&nodeapi.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &nodeapi.Fault_Delay{Delay: &nodeapi.Delay{
 		Min: durationpb.New(time.Second), Max: durationpb.New(time.Minute),
 	}}})
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("the disturbed call: got %v, want PermissionDenied", err)
 	}
 	want[0].Disturbed = 1
-	list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{})
+	list, err := client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
 	if d := cmp.Diff(want, list.GetFaults(), protocmp.Transform()); err != nil || d != "" {
 		t.Errorf("%v, %s", err, d)
 	}
-	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{Id: 1}); err != nil {
+	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{Id: 1}); err != nil {
 		t.Error(err)
 	}
-	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{Id: 1}); status.Code(err) != codes.NotFound {
+	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{Id: 1}); status.Code(err) != codes.NotFound {
 		t.Errorf("removed twice: got %v, want NotFound", err)
 	}
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
 		t.Errorf("undisturbed: %v", err)
 	}
-	if _, err := client.RemoveFault(t.Context(), &admin.RemoveFaultRequest{}); err != nil {
+	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{}); err != nil {
 		t.Error(err)
 	}
-	if list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{}); err != nil || len(list.GetFaults()) != 0 {
+	list, err = client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
+	if err != nil || len(list.GetFaults()) != 0 {
 		t.Errorf("got %v, %v, want none", list, err)
 	}
 }
@@ -113,21 +114,23 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 func TestRefusedFaults(t *testing.T) {
 	client := dialAdmin(t, start(t, emulation.Config{StateDir: shortDir(t)}))
 	for name, test := range map[string]struct {
-		fault *admin.Fault
+		fault *nodeapi.Fault
 		code  codes.Code
 	}{
-		"nothing":     {nil, codes.InvalidArgument},
-		"no effect":   {&admin.Fault{Function: "Flush"}, codes.InvalidArgument},
-		"no function": {&admin.Fault{Function: "Foo", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}}}, codes.InvalidArgument},
-		"no code": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Fail{Fail: &admin.Failure{}}},
+		"nothing":   {nil, codes.InvalidArgument},
+		"no effect": {&nodeapi.Fault{Function: "Flush"}, codes.InvalidArgument},
+		"no function": {&nodeapi.Fault{Function: "Foo", Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}}},
 			codes.InvalidArgument},
-		"half a delay": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Delay{Delay: &admin.Delay{
+		"no code": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Fail{Fail: &nodeapi.Failure{}}},
+			codes.InvalidArgument},
+		"half a delay": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Delay{Delay: &nodeapi.Delay{
 			Max: durationpb.New(1),
 		}}}, codes.InvalidArgument},
-		"crash of the test": {&admin.Fault{Function: "Flush", Effect: &admin.Fault_Crash{Crash: &admin.Crash{}}},
+		"crash of the test": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{}}},
 			codes.FailedPrecondition},
 	} {
-		if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: test.fault}); status.Code(err) != test.code {
+		_, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: test.fault})
+		if status.Code(err) != test.code {
 			t.Errorf("%s: got %v, want %v", name, err, test.code)
 		}
 	}
@@ -136,8 +139,8 @@ func TestRefusedFaults(t *testing.T) {
 func TestCrashFault(t *testing.T) {
 	var crashes atomic.Int32
 	a := start(t, emulation.Config{StateDir: shortDir(t), Crash: func() { crashes.Add(1) }})
-	_, err := dialAdmin(t, a).AddFault(t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
-		Function: "ReenumerateDevices", Times: 1, Effect: &admin.Fault_Crash{Crash: &admin.Crash{After: true}},
+	_, err := dialAdmin(t, a).AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+		Function: "ReenumerateDevices", Times: 1, Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{After: true}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +155,8 @@ func TestCrashFault(t *testing.T) {
 func hanging(t *testing.T, a *emulation.Agent) <-chan error {
 	t.Helper()
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
-	_, err := client.AddFault(t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
-		Function: "DiskInterfaces", Effect: &admin.Fault_Hang{Hang: &admin.Hang{}},
+	_, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+		Function: "DiskInterfaces", Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +167,7 @@ func hanging(t *testing.T, a *emulation.Agent) <-chan error {
 		done <- err
 	}()
 	for holding := uint64(0); holding == 0; {
-		list, err := client.ListFaults(t.Context(), &admin.ListFaultsRequest{})
+		list, err := client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +199,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 	called, followed := hanging(t, a), make(chan struct{})
 	go func() {
 		defer close(followed)
-		_, _ = client.ListJournal(t.Context(), &admin.ListJournalRequest{After: 1 << 60, Wait: true})
+		_, _ = client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{After: 1 << 60, Wait: true})
 	}()
 	noPatience, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -210,7 +213,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 	a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
 }
 
-func TestRealNodeHasNoJournal(t *testing.T) {
+func TestRealNodeHasNoEmulatedNode(t *testing.T) {
 	n, err := emulated.Open(shortDir(t), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -218,11 +221,11 @@ func TestRealNodeHasNoJournal(t *testing.T) {
 	defer func() { _ = n.Close() }()
 	a := startReal(t, n)
 	client := dialAdmin(t, a)
-	if _, err := client.ListJournal(t.Context(), &admin.ListJournalRequest{}); status.Code(
-		err) != codes.FailedPrecondition {
-		t.Errorf("journal: got %v, want FailedPrecondition", err)
+	if _, err := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{}); status.Code(
+		err) != codes.Unimplemented {
+		t.Errorf("journal: got %v, want Unimplemented", err)
 	}
-	if _, err := client.AddFault(t.Context(), &admin.AddFaultRequest{}); status.Code(err) != codes.Unimplemented {
+	if _, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("fault: got %v, want Unimplemented", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
@@ -152,7 +152,7 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 			id = entry.GetRequestId()
 		}
 	}
-	entries = slices.DeleteFunc(entries, func(e *admin.JournalEntry) bool {
+	entries = slices.DeleteFunc(entries, func(e *nodeapi.JournalEntry) bool {
 		return e.GetKernel() == nil ||
 			e.GetRequestId() != id
 	})
@@ -175,14 +175,14 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 }
 
 // sortParts sorts the calls for disks or volumes that were asked side by side by the number of the disk or volume.
-func sortParts(entries []*admin.JournalEntry) {
-	part := func(e *admin.JournalEntry) uint32 { return e.GetKernel().GetPart() }
+func sortParts(entries []*nodeapi.JournalEntry) {
+	part := func(e *nodeapi.JournalEntry) uint32 { return e.GetKernel().GetPart() }
 	for start := 0; start < len(entries); start++ {
 		end := start
 		for end < len(entries) && part(entries[end]) > 0 {
 			end++
 		}
-		slices.SortStableFunc(entries[start:end], func(a, b *admin.JournalEntry) int { return int(part(a)) - int(part(b)) })
+		slices.SortStableFunc(entries[start:end], func(a, b *nodeapi.JournalEntry) int { return int(part(a)) - int(part(b)) })
 		start = max(start, end-1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // objectNames replaces the parts of a kernel call's object that differ from node to node.
@@ -60,7 +61,7 @@ func classNames() map[string]string {
 }
 
 // line formats a kernel call: its function, control code or class, object, and the error's name if it failed.
-func (n *objectNames) line(call *admin.KernelCall) string {
+func (n *objectNames) line(call *nodeapi.KernelCall) string {
 	code := call.GetControlCode()
 	if name, ok := classNames()[call.GetFunction()+" "+code]; ok {
 		code = name

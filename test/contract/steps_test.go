@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -281,7 +281,7 @@ func TestStageThatAsksForMoreThanAnother(t *testing.T) {
 		begun := func() int {
 			_ = exists(t, n, staging) // an entry in the journal, for which WaitFor looks
 			return len(slices.DeleteFunc(n.Find(csiproxytest.Query{Method: "nodesteps"}),
-				func(e *admin.JournalEntry) bool { return e.GetApi() == nil }))
+				func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
 		}
 		before := begun()
 		go stage(1, &nodesteps.StageDiskRequest{})

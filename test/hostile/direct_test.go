@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -39,7 +39,7 @@ func attackRefusing(t *testing.T, refused string) *target {
 
 func (g *target) refuseLinks(how string) {
 	g.t.Helper()
-	_, err := g.admin.SetSwitch(g.t.Context(), &admin.SetSwitchRequest{Name: "linksRefused", Value: how})
+	_, err := g.admin.SetSwitch(g.t.Context(), &nodeapi.SetSwitchRequest{Name: "linksRefused", Value: how})
 	noError(g.t, err)
 }
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -191,8 +191,8 @@ func (a *caged) neverAnswer() {
 	c, err := adminclient.Dial(a.t.Context(), a.sockets())
 	noError(a.t, err)
 	defer c.Close() //nolint:errcheck // over
-	_, err = c.AddFault(a.t.Context(), &admin.AddFaultRequest{Fault: &admin.Fault{
-		Function: "OpenFile", Object: neverAnswers, Effect: &admin.Fault_Hang{Hang: &admin.Hang{}},
+	_, err = c.AddFault(a.t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+		Function: "OpenFile", Object: neverAnswers, Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}},
 	}})
 	noError(a.t, err)
 }

@@ -130,7 +130,8 @@ func TestMethodsElsewhere(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/v1.Disk/", "/v1.Disk/partitionDisk", "/v1.Disk/PartitionDisk/",
-		"/V1.Disk/PartitionDisk", "/v1.Disk/../v1.Disk/PartitionDisk", "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"} {
+		"/V1.Disk/PartitionDisk", "/v1.Disk/../v1.Disk/PartitionDisk",
+		"/csiproxy.emulated.v1alpha1.EmulatedNode/DetachDisk"} {
 		m := method{group: "disk", version: "v1", path: path}
 		_, err := g.call(t.Context(), m, []byte{0x08, 0x01})
 		wantCode(t, path, err, codes.Unimplemented)

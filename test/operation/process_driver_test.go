@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	fileapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
@@ -58,7 +58,7 @@ func newTeam(t *testing.T, size int) drivers {
 	team := make(drivers, size)
 	for i := range team {
 		attached, err := control.AttachDisk(t.Context(),
-			&admin.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
+			&nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
 		if err != nil {
 			t.Fatal(err)
 		}

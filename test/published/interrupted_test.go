@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -71,7 +71,7 @@ func TestCancelledWaitStagesNothing(t *testing.T) {
 	}
 	n.WaitFor(func() bool { // the agent knows it, too
 		return slices.ContainsFunc(n.Find(csiproxytest.Query{Method: "nodesteps/*/StageDisk"}),
-			func(e *admin.JournalEntry) bool { return e.GetApi() != nil && e.GetSequence() > 0 })
+			func(e *nodeapi.JournalEntry) bool { return e.GetApi() != nil && e.GetSequence() > 0 })
 	})
 	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "late"})
 	release()

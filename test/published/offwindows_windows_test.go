@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 )
@@ -86,7 +86,7 @@ func TestOffWindowsLinks(t *testing.T) {
 	}
 
 	// A volume is written at its mount point and read through a link to that, as pods do.
-	disk, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
 	must(t, "attaching a disk", err)
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
 		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
@@ -199,9 +200,9 @@ func TestOffWindowsSMB(t *testing.T) {
 }
 
 // removals returns the requests by which the agent was asked to remove a mapping.
-func removals(t *testing.T, agent admin.AdminClient) (requests []string) {
+func removals(t *testing.T, agent nodeapi.EmulatedNodeClient) (requests []string) {
 	t.Helper()
-	answer, err := agent.ListJournal(t.Context(), &admin.ListJournalRequest{Method: "smb/RemoveSmbGlobalMapping"})
+	answer, err := agent.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "smb/RemoveSmbGlobalMapping"})
 	must(t, "reading the journal", err)
 	for _, e := range answer.GetEntries() {
 		if e.GetApi() != nil {

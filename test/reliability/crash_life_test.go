@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
@@ -131,7 +132,7 @@ func crashAttach(ctx context.Context, c *crashClients, l *life) error {
 	if err != nil || found {
 		return err
 	}
-	reply, err := c.admin.AttachDisk(ctx, &admin.AttachDiskRequest{SizeBytes: smallBytes, SerialNumber: l.name,
+	reply, err := c.admin.AttachDisk(ctx, &nodeapi.AttachDiskRequest{SizeBytes: smallBytes, SerialNumber: l.name,
 		Offline: strings.HasSuffix(l.name, "1")})
 	l.number = reply.GetDiskNumber()
 	return err
@@ -231,7 +232,7 @@ func isMountedAt(path func(*life) string) func(context.Context, *crashClients, *
 
 // hostFile returns the volume's file on the host, through a mount point.
 func (l *life) hostFile(ctx context.Context, c *crashClients, at string) (string, error) {
-	reply, err := c.admin.GetPath(ctx, &admin.GetPathRequest{WindowsPath: at + `\data`})
+	reply, err := c.admin.GetPath(ctx, &nodeapi.GetPathRequest{WindowsPath: at + `\data`})
 	return reply.GetHostPath(), err
 }
 
@@ -278,7 +279,7 @@ func crashPublish(ctx context.Context, c *crashClients, l *life) error {
 }
 
 func grow(ctx context.Context, c *crashClients, l *life) error {
-	_, err := c.admin.GrowDisk(ctx, &admin.GrowDiskRequest{DiskNumber: l.number, SizeBytes: crashGrownBytes})
+	_, err := c.admin.GrowDisk(ctx, &nodeapi.GrowDiskRequest{DiskNumber: l.number, SizeBytes: crashGrownBytes})
 	return err
 }
 
@@ -360,7 +361,7 @@ func detach(ctx context.Context, c *crashClients, l *life) error {
 	if err != nil || !found {
 		return err
 	}
-	reply, err := c.admin.DetachDisk(ctx, &admin.DetachDiskRequest{DiskNumber: l.number})
+	reply, err := c.admin.DetachDisk(ctx, &nodeapi.DetachDiskRequest{DiskNumber: l.number})
 	if err == nil {
 		err = os.Remove(reply.GetImagePath())
 	}

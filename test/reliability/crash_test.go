@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -226,7 +227,7 @@ func crashScenario(t *testing.T, c *crashClients) []string {
 		disks = append(disks, strings.Join(strings.Fields(prototext.Format(d)), " "))
 	}
 	for _, path := range []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\pods`} {
-		reply, err := c.admin.GetPath(t.Context(), &admin.GetPathRequest{WindowsPath: path + `\x`})
+		reply, err := c.admin.GetPath(t.Context(), &nodeapi.GetPathRequest{WindowsPath: path + `\x`})
 		if err != nil || reply.GetHostPath() == "" {
 			t.Errorf("%s: %v", path, err)
 		}

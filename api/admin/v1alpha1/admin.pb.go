@@ -16,7 +16,6 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -701,517 +700,6 @@ func (x *Volume) GetUnknown() string {
 	return ""
 }
 
-// ListJournalRequest selects entries of the journal.
-type ListJournalRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries with higher sequence numbers are returned; 0: all from the oldest entry that is kept.
-	After uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
-	// The maximum number of entries to return, up to 500; 0: 500.
-	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Whether to wait for an entry when there is none yet. The response is empty when none arrives within half a minute.
-	Wait bool `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Only API calls of these methods, and kernel calls made for them: a mask as in Fault.method. Empty: all.
-	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
-	// Only kernel calls of this function, ignoring case. Empty: all calls.
-	Function string `protobuf:"bytes,5,opt,name=function,proto3" json:"function,omitempty"`
-	// Only calls that contain this text, ignoring case: a kernel call in its object or its arguments, an API call in its
-	// request. Empty: all.
-	Object string `protobuf:"bytes,6,opt,name=object,proto3" json:"object,omitempty"`
-	// Only the API call with this id and the kernel calls made for it. Empty: all.
-	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Only calls that failed.
-	Failed bool `protobuf:"varint,8,opt,name=failed,proto3" json:"failed,omitempty"`
-	// Only calls that began then or later. Unset: all.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=since,proto3" json:"since,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListJournalRequest) Reset() {
-	*x = ListJournalRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListJournalRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListJournalRequest) ProtoMessage() {}
-
-func (x *ListJournalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListJournalRequest.ProtoReflect.Descriptor instead.
-func (*ListJournalRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *ListJournalRequest) GetAfter() uint64 {
-	if x != nil {
-		return x.After
-	}
-	return 0
-}
-
-func (x *ListJournalRequest) GetLimit() uint32 {
-	if x != nil {
-		return x.Limit
-	}
-	return 0
-}
-
-func (x *ListJournalRequest) GetWait() bool {
-	if x != nil {
-		return x.Wait
-	}
-	return false
-}
-
-func (x *ListJournalRequest) GetMethod() string {
-	if x != nil {
-		return x.Method
-	}
-	return ""
-}
-
-func (x *ListJournalRequest) GetFunction() string {
-	if x != nil {
-		return x.Function
-	}
-	return ""
-}
-
-func (x *ListJournalRequest) GetObject() string {
-	if x != nil {
-		return x.Object
-	}
-	return ""
-}
-
-func (x *ListJournalRequest) GetRequestId() string {
-	if x != nil {
-		return x.RequestId
-	}
-	return ""
-}
-
-func (x *ListJournalRequest) GetFailed() bool {
-	if x != nil {
-		return x.Failed
-	}
-	return false
-}
-
-func (x *ListJournalRequest) GetSince() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Since
-	}
-	return nil
-}
-
-// ListJournalResponse is a part of the journal.
-type ListJournalResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entries by sequence number.
-	Entries []*JournalEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// The sequence number of the newest entry, returned or not; 0: the journal is empty.
-	Newest uint64 `protobuf:"varint,2,opt,name=newest,proto3" json:"newest,omitempty"`
-	// The calls that have not ended, by start time. Their sequence number is 0.
-	Running []*JournalEntry `protobuf:"bytes,3,rep,name=running,proto3" json:"running,omitempty"`
-	// Every entry up to this number has been searched, whether it matched or not. The next request passes this number as
-	// after.
-	Searched      uint64 `protobuf:"varint,4,opt,name=searched,proto3" json:"searched,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListJournalResponse) Reset() {
-	*x = ListJournalResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListJournalResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListJournalResponse) ProtoMessage() {}
-
-func (x *ListJournalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListJournalResponse.ProtoReflect.Descriptor instead.
-func (*ListJournalResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *ListJournalResponse) GetEntries() []*JournalEntry {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-func (x *ListJournalResponse) GetNewest() uint64 {
-	if x != nil {
-		return x.Newest
-	}
-	return 0
-}
-
-func (x *ListJournalResponse) GetRunning() []*JournalEntry {
-	if x != nil {
-		return x.Running
-	}
-	return nil
-}
-
-func (x *ListJournalResponse) GetSearched() uint64 {
-	if x != nil {
-		return x.Searched
-	}
-	return 0
-}
-
-// JournalEntry is one call. Long texts are truncated.
-type JournalEntry struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Counts from 1 without gaps; a gap between two responses means that the journal's oldest entries were dropped.
-	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// When the call began.
-	Begin *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=begin,proto3" json:"begin,omitempty"`
-	// How long it took, or has taken so far.
-	Duration *durationpb.Duration `protobuf:"bytes,3,opt,name=duration,proto3" json:"duration,omitempty"`
-	// The id of this API call, or of the API call for which this kernel call was made. A kernel call that serves several
-	// identical API calls has the id of the first.
-	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The kind of call.
-	//
-	// Types that are valid to be assigned to Call:
-	//
-	//	*JournalEntry_Api
-	//	*JournalEntry_Kernel
-	Call          isJournalEntry_Call `protobuf_oneof:"call"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *JournalEntry) Reset() {
-	*x = JournalEntry{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *JournalEntry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*JournalEntry) ProtoMessage() {}
-
-func (x *JournalEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use JournalEntry.ProtoReflect.Descriptor instead.
-func (*JournalEntry) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *JournalEntry) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *JournalEntry) GetBegin() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Begin
-	}
-	return nil
-}
-
-func (x *JournalEntry) GetDuration() *durationpb.Duration {
-	if x != nil {
-		return x.Duration
-	}
-	return nil
-}
-
-func (x *JournalEntry) GetRequestId() string {
-	if x != nil {
-		return x.RequestId
-	}
-	return ""
-}
-
-func (x *JournalEntry) GetCall() isJournalEntry_Call {
-	if x != nil {
-		return x.Call
-	}
-	return nil
-}
-
-func (x *JournalEntry) GetApi() *APICall {
-	if x != nil {
-		if x, ok := x.Call.(*JournalEntry_Api); ok {
-			return x.Api
-		}
-	}
-	return nil
-}
-
-func (x *JournalEntry) GetKernel() *KernelCall {
-	if x != nil {
-		if x, ok := x.Call.(*JournalEntry_Kernel); ok {
-			return x.Kernel
-		}
-	}
-	return nil
-}
-
-type isJournalEntry_Call interface {
-	isJournalEntry_Call()
-}
-
-type JournalEntry_Api struct {
-	// A call of the API or of EmulatedNode.
-	Api *APICall `protobuf:"bytes,5,opt,name=api,proto3,oneof"`
-}
-
-type JournalEntry_Kernel struct {
-	// A call of the node's kernel.
-	Kernel *KernelCall `protobuf:"bytes,6,opt,name=kernel,proto3,oneof"`
-}
-
-func (*JournalEntry_Api) isJournalEntry_Call() {}
-
-func (*JournalEntry_Kernel) isJournalEntry_Call() {}
-
-// APICall is a gRPC call that the agent served.
-type APICall struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The endpoint's name: "csi-proxy-disk-v1".
-	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
-	// The full method: "/v1.Disk/ListDiskIDs".
-	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
-	// The request as JSON, with secrets masked and without the parts that the agent ignores; empty when it could not be
-	// read, or has not been read yet.
-	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
-	// The gRPC code by name: "OK", "NotFound".
-	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
-	// The error's message.
-	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// The response as JSON, with secrets masked; empty when there was none.
-	Response      string `protobuf:"bytes,6,opt,name=response,proto3" json:"response,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *APICall) Reset() {
-	*x = APICall{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *APICall) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*APICall) ProtoMessage() {}
-
-func (x *APICall) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use APICall.ProtoReflect.Descriptor instead.
-func (*APICall) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *APICall) GetEndpoint() string {
-	if x != nil {
-		return x.Endpoint
-	}
-	return ""
-}
-
-func (x *APICall) GetMethod() string {
-	if x != nil {
-		return x.Method
-	}
-	return ""
-}
-
-func (x *APICall) GetRequest() string {
-	if x != nil {
-		return x.Request
-	}
-	return ""
-}
-
-func (x *APICall) GetCode() string {
-	if x != nil {
-		return x.Code
-	}
-	return ""
-}
-
-func (x *APICall) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *APICall) GetResponse() string {
-	if x != nil {
-		return x.Response
-	}
-	return ""
-}
-
-// KernelCall is a call of one Win32 facility.
-type KernelCall struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The function: "DeviceIoControl", "SetVolumeMountPoint".
-	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	// The path, device or service on which it was called.
-	Object string `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
-	// The control code or class by name or number: "IOCTL_DISK_GET_DRIVE_LAYOUT_EX", "0x00000009". Empty: it has none.
-	ControlCode string `protobuf:"bytes,3,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
-	// The Win32 code with which the call failed; 0: none.
-	Win32Code uint32 `protobuf:"varint,4,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
-	// The error in words.
-	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
-	// The other arguments of the call, decoded where they are buffers that the agent knows:
-	// "volumeName=\\\\?\\Volume{…}\\". Empty: none, or none that may be shown.
-	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// Where an operation asks several disks or volumes side by side, the number, from 1, of the disk or volume of this call.
-	// Calls for different ones come in any order. 0: the operation asks one thing at a time.
-	Part          uint32 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *KernelCall) Reset() {
-	*x = KernelCall{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *KernelCall) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*KernelCall) ProtoMessage() {}
-
-func (x *KernelCall) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use KernelCall.ProtoReflect.Descriptor instead.
-func (*KernelCall) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *KernelCall) GetFunction() string {
-	if x != nil {
-		return x.Function
-	}
-	return ""
-}
-
-func (x *KernelCall) GetObject() string {
-	if x != nil {
-		return x.Object
-	}
-	return ""
-}
-
-func (x *KernelCall) GetControlCode() string {
-	if x != nil {
-		return x.ControlCode
-	}
-	return ""
-}
-
-func (x *KernelCall) GetWin32Code() uint32 {
-	if x != nil {
-		return x.Win32Code
-	}
-	return 0
-}
-
-func (x *KernelCall) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-func (x *KernelCall) GetArguments() string {
-	if x != nil {
-		return x.Arguments
-	}
-	return ""
-}
-
-func (x *KernelCall) GetPart() uint32 {
-	if x != nil {
-		return x.Part
-	}
-	return 0
-}
-
 // InspectRequest says how much is asked.
 type InspectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1224,7 +712,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +724,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +737,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *InspectRequest) GetThorough() bool {
@@ -1294,7 +782,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +794,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +807,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *InspectResponse) GetDangling() []*Dangling {
@@ -1419,7 +907,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +919,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +932,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Publication) GetPath() string {
@@ -1476,7 +964,7 @@ type WorkingDirectory struct {
 
 func (x *WorkingDirectory) Reset() {
 	*x = WorkingDirectory{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +976,7 @@ func (x *WorkingDirectory) String() string {
 func (*WorkingDirectory) ProtoMessage() {}
 
 func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1501,7 +989,7 @@ func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
 func (*WorkingDirectory) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WorkingDirectory) GetPath() string {
@@ -1541,7 +1029,7 @@ type DiskTrouble struct {
 
 func (x *DiskTrouble) Reset() {
 	*x = DiskTrouble{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1553,7 +1041,7 @@ func (x *DiskTrouble) String() string {
 func (*DiskTrouble) ProtoMessage() {}
 
 func (x *DiskTrouble) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1566,7 +1054,7 @@ func (x *DiskTrouble) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskTrouble.ProtoReflect.Descriptor instead.
 func (*DiskTrouble) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DiskTrouble) GetDisk() string {
@@ -1603,7 +1091,7 @@ type Unpublished struct {
 
 func (x *Unpublished) Reset() {
 	*x = Unpublished{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1103,7 @@ func (x *Unpublished) String() string {
 func (*Unpublished) ProtoMessage() {}
 
 func (x *Unpublished) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1116,7 @@ func (x *Unpublished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unpublished.ProtoReflect.Descriptor instead.
 func (*Unpublished) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Unpublished) GetPath() string {
@@ -1660,7 +1148,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1160,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1173,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Privilege) GetName() string {
@@ -1724,7 +1212,7 @@ type Dangling struct {
 
 func (x *Dangling) Reset() {
 	*x = Dangling{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1224,7 @@ func (x *Dangling) String() string {
 func (*Dangling) ProtoMessage() {}
 
 func (x *Dangling) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[20]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1237,7 @@ func (x *Dangling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
 func (*Dangling) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{20}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Dangling) GetPath() string {
@@ -1794,7 +1282,7 @@ type SMBMapping struct {
 
 func (x *SMBMapping) Reset() {
 	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +1294,7 @@ func (x *SMBMapping) String() string {
 func (*SMBMapping) ProtoMessage() {}
 
 func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[21]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +1307,7 @@ func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
 func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{21}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SMBMapping) GetRemotePath() string {
@@ -1877,7 +1365,7 @@ type ISCSISession struct {
 
 func (x *ISCSISession) Reset() {
 	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +1377,7 @@ func (x *ISCSISession) String() string {
 func (*ISCSISession) ProtoMessage() {}
 
 func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[22]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +1390,7 @@ func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
 func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{22}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ISCSISession) GetTarget() string {
@@ -1934,7 +1422,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +1434,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[23]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +1447,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{23}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Operation) GetName() string {
@@ -1987,7 +1475,7 @@ var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
 
 const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aadmin/v1alpha1/admin.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x11\n" +
+	"\x1aadmin/v1alpha1/admin.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\x11\n" +
 	"\x0fListAPIsRequest\"i\n" +
 	"\x10ListAPIsResponse\x120\n" +
 	"\x04apis\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.APIR\x04apis\x12#\n" +
@@ -2040,49 +1528,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
 	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\x12\x18\n" +
-	"\aunknown\x18\x06 \x01(\tR\aunknown\"\x89\x02\n" +
-	"\x12ListJournalRequest\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
-	"\x04wait\x18\x03 \x01(\bR\x04wait\x12\x16\n" +
-	"\x06method\x18\x04 \x01(\tR\x06method\x12\x1a\n" +
-	"\bfunction\x18\x05 \x01(\tR\bfunction\x12\x16\n" +
-	"\x06object\x18\x06 \x01(\tR\x06object\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId\x12\x16\n" +
-	"\x06failed\x18\b \x01(\bR\x06failed\x120\n" +
-	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xcb\x01\n" +
-	"\x13ListJournalResponse\x12?\n" +
-	"\aentries\x18\x01 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\aentries\x12\x16\n" +
-	"\x06newest\x18\x02 \x01(\x04R\x06newest\x12?\n" +
-	"\arunning\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.JournalEntryR\arunning\x12\x1a\n" +
-	"\bsearched\x18\x04 \x01(\x04R\bsearched\"\xaf\x02\n" +
-	"\fJournalEntry\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\x120\n" +
-	"\x05begin\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05begin\x125\n" +
-	"\bduration\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\x04 \x01(\tR\trequestId\x124\n" +
-	"\x03api\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.APICallH\x00R\x03api\x12=\n" +
-	"\x06kernel\x18\x06 \x01(\v2#.csiproxy.admin.v1alpha1.KernelCallH\x00R\x06kernelB\x06\n" +
-	"\x04call\"\xa1\x01\n" +
-	"\aAPICall\x12\x1a\n" +
-	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
-	"\x06method\x18\x02 \x01(\tR\x06method\x12\x18\n" +
-	"\arequest\x18\x03 \x01(\tR\arequest\x12\x12\n" +
-	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1a\n" +
-	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xca\x01\n" +
-	"\n" +
-	"KernelCall\x12\x1a\n" +
-	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
-	"\x06object\x18\x02 \x01(\tR\x06object\x12!\n" +
-	"\fcontrol_code\x18\x03 \x01(\tR\vcontrolCode\x12\x1d\n" +
-	"\n" +
-	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
-	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
-	"\x04part\x18\a \x01(\rR\x04part\",\n" +
+	"\aunknown\x18\x06 \x01(\tR\aunknown\",\n" +
 	"\x0eInspectRequest\x12\x1a\n" +
 	"\bthorough\x18\x01 \x01(\bR\bthorough\"\x99\x06\n" +
 	"\x0fInspectResponse\x12=\n" +
@@ -2150,11 +1596,10 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x19DANGLING_KIND_MOUNT_POINT\x10\x01\x12\x16\n" +
 	"\x12DANGLING_KIND_LINK\x10\x02\x12\x17\n" +
 	"\x13DANGLING_KIND_SHARE\x10\x03\x12\x1d\n" +
-	"\x19DANGLING_KIND_NOT_MOUNTED\x10\x042\x8e\x03\n" +
+	"\x19DANGLING_KIND_NOT_MOUNTED\x10\x042\xa4\x02\n" +
 	"\x05Admin\x12_\n" +
 	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
-	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12h\n" +
-	"\vListJournal\x12+.csiproxy.admin.v1alpha1.ListJournalRequest\x1a,.csiproxy.admin.v1alpha1.ListJournalResponse\x12\\\n" +
+	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12\\\n" +
 	"\aInspect\x12'.csiproxy.admin.v1alpha1.InspectRequest\x1a(.csiproxy.admin.v1alpha1.InspectResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
@@ -2170,72 +1615,57 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
-	(DanglingKind)(0),             // 0: csiproxy.admin.v1alpha1.DanglingKind
-	(*ListAPIsRequest)(nil),       // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
-	(*ListAPIsResponse)(nil),      // 2: csiproxy.admin.v1alpha1.ListAPIsResponse
-	(*API)(nil),                   // 3: csiproxy.admin.v1alpha1.API
-	(*GetTreeRequest)(nil),        // 4: csiproxy.admin.v1alpha1.GetTreeRequest
-	(*GetTreeResponse)(nil),       // 5: csiproxy.admin.v1alpha1.GetTreeResponse
-	(*Disk)(nil),                  // 6: csiproxy.admin.v1alpha1.Disk
-	(*Partition)(nil),             // 7: csiproxy.admin.v1alpha1.Partition
-	(*Volume)(nil),                // 8: csiproxy.admin.v1alpha1.Volume
-	(*ListJournalRequest)(nil),    // 9: csiproxy.admin.v1alpha1.ListJournalRequest
-	(*ListJournalResponse)(nil),   // 10: csiproxy.admin.v1alpha1.ListJournalResponse
-	(*JournalEntry)(nil),          // 11: csiproxy.admin.v1alpha1.JournalEntry
-	(*APICall)(nil),               // 12: csiproxy.admin.v1alpha1.APICall
-	(*KernelCall)(nil),            // 13: csiproxy.admin.v1alpha1.KernelCall
-	(*InspectRequest)(nil),        // 14: csiproxy.admin.v1alpha1.InspectRequest
-	(*InspectResponse)(nil),       // 15: csiproxy.admin.v1alpha1.InspectResponse
-	(*Publication)(nil),           // 16: csiproxy.admin.v1alpha1.Publication
-	(*WorkingDirectory)(nil),      // 17: csiproxy.admin.v1alpha1.WorkingDirectory
-	(*DiskTrouble)(nil),           // 18: csiproxy.admin.v1alpha1.DiskTrouble
-	(*Unpublished)(nil),           // 19: csiproxy.admin.v1alpha1.Unpublished
-	(*Privilege)(nil),             // 20: csiproxy.admin.v1alpha1.Privilege
-	(*Dangling)(nil),              // 21: csiproxy.admin.v1alpha1.Dangling
-	(*SMBMapping)(nil),            // 22: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),          // 23: csiproxy.admin.v1alpha1.ISCSISession
-	(*Operation)(nil),             // 24: csiproxy.admin.v1alpha1.Operation
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(DanglingKind)(0),           // 0: csiproxy.admin.v1alpha1.DanglingKind
+	(*ListAPIsRequest)(nil),     // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
+	(*ListAPIsResponse)(nil),    // 2: csiproxy.admin.v1alpha1.ListAPIsResponse
+	(*API)(nil),                 // 3: csiproxy.admin.v1alpha1.API
+	(*GetTreeRequest)(nil),      // 4: csiproxy.admin.v1alpha1.GetTreeRequest
+	(*GetTreeResponse)(nil),     // 5: csiproxy.admin.v1alpha1.GetTreeResponse
+	(*Disk)(nil),                // 6: csiproxy.admin.v1alpha1.Disk
+	(*Partition)(nil),           // 7: csiproxy.admin.v1alpha1.Partition
+	(*Volume)(nil),              // 8: csiproxy.admin.v1alpha1.Volume
+	(*InspectRequest)(nil),      // 9: csiproxy.admin.v1alpha1.InspectRequest
+	(*InspectResponse)(nil),     // 10: csiproxy.admin.v1alpha1.InspectResponse
+	(*Publication)(nil),         // 11: csiproxy.admin.v1alpha1.Publication
+	(*WorkingDirectory)(nil),    // 12: csiproxy.admin.v1alpha1.WorkingDirectory
+	(*DiskTrouble)(nil),         // 13: csiproxy.admin.v1alpha1.DiskTrouble
+	(*Unpublished)(nil),         // 14: csiproxy.admin.v1alpha1.Unpublished
+	(*Privilege)(nil),           // 15: csiproxy.admin.v1alpha1.Privilege
+	(*Dangling)(nil),            // 16: csiproxy.admin.v1alpha1.Dangling
+	(*SMBMapping)(nil),          // 17: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),        // 18: csiproxy.admin.v1alpha1.ISCSISession
+	(*Operation)(nil),           // 19: csiproxy.admin.v1alpha1.Operation
+	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
 	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	25, // 4: csiproxy.admin.v1alpha1.ListJournalRequest.since:type_name -> google.protobuf.Timestamp
-	11, // 5: csiproxy.admin.v1alpha1.ListJournalResponse.entries:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	11, // 6: csiproxy.admin.v1alpha1.ListJournalResponse.running:type_name -> csiproxy.admin.v1alpha1.JournalEntry
-	25, // 7: csiproxy.admin.v1alpha1.JournalEntry.begin:type_name -> google.protobuf.Timestamp
-	26, // 8: csiproxy.admin.v1alpha1.JournalEntry.duration:type_name -> google.protobuf.Duration
-	12, // 9: csiproxy.admin.v1alpha1.JournalEntry.api:type_name -> csiproxy.admin.v1alpha1.APICall
-	13, // 10: csiproxy.admin.v1alpha1.JournalEntry.kernel:type_name -> csiproxy.admin.v1alpha1.KernelCall
-	21, // 11: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
-	22, // 12: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	23, // 13: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	24, // 14: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	20, // 15: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	19, // 16: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
-	16, // 17: csiproxy.admin.v1alpha1.InspectResponse.published:type_name -> csiproxy.admin.v1alpha1.Publication
-	17, // 18: csiproxy.admin.v1alpha1.InspectResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
-	18, // 19: csiproxy.admin.v1alpha1.InspectResponse.disk_troubles:type_name -> csiproxy.admin.v1alpha1.DiskTrouble
-	0,  // 20: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
-	26, // 21: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	1,  // 22: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	4,  // 23: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	9,  // 24: csiproxy.admin.v1alpha1.Admin.ListJournal:input_type -> csiproxy.admin.v1alpha1.ListJournalRequest
-	14, // 25: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
-	2,  // 26: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	5,  // 27: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 28: csiproxy.admin.v1alpha1.Admin.ListJournal:output_type -> csiproxy.admin.v1alpha1.ListJournalResponse
-	15, // 29: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
-	26, // [26:30] is the sub-list for method output_type
-	22, // [22:26] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	16, // 4: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
+	17, // 5: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	18, // 6: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	19, // 7: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	15, // 8: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	14, // 9: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
+	11, // 10: csiproxy.admin.v1alpha1.InspectResponse.published:type_name -> csiproxy.admin.v1alpha1.Publication
+	12, // 11: csiproxy.admin.v1alpha1.InspectResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
+	13, // 12: csiproxy.admin.v1alpha1.InspectResponse.disk_troubles:type_name -> csiproxy.admin.v1alpha1.DiskTrouble
+	0,  // 13: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	20, // 14: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	1,  // 15: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	4,  // 16: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	9,  // 17: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
+	2,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	5,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	10, // 20: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -2243,17 +1673,13 @@ func file_admin_v1alpha1_admin_proto_init() {
 	if File_admin_v1alpha1_admin_proto != nil {
 		return
 	}
-	file_admin_v1alpha1_admin_proto_msgTypes[10].OneofWrappers = []any{
-		(*JournalEntry_Api)(nil),
-		(*JournalEntry_Kernel)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,10 +25,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_ListAPIs_FullMethodName    = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
-	Admin_GetTree_FullMethodName     = "/csiproxy.admin.v1alpha1.Admin/GetTree"
-	Admin_ListJournal_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListJournal"
-	Admin_Inspect_FullMethodName     = "/csiproxy.admin.v1alpha1.Admin/Inspect"
+	Admin_ListAPIs_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
+	Admin_GetTree_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/GetTree"
+	Admin_Inspect_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/Inspect"
 )
 
 // AdminClient is the client API for Admin service.
@@ -42,10 +41,6 @@ type AdminClient interface {
 	ListAPIs(ctx context.Context, in *ListAPIsRequest, opts ...grpc.CallOption) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error)
-	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
-	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
-	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
-	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
 	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
 	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
 	// thorough. Parts that could not be examined are named in missing; the rest is returned.
@@ -80,16 +75,6 @@ func (c *adminClient) GetTree(ctx context.Context, in *GetTreeRequest, opts ...g
 	return out, nil
 }
 
-func (c *adminClient) ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListJournalResponse)
-	err := c.cc.Invoke(ctx, Admin_ListJournal_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *adminClient) Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(InspectResponse)
@@ -111,10 +96,6 @@ type AdminServer interface {
 	ListAPIs(context.Context, *ListAPIsRequest) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error)
-	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
-	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
-	// follow the journal. FAILED_PRECONDITION: the agent keeps no journal, as its node is a real one.
-	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
 	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
 	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
 	// thorough. Parts that could not be examined are named in missing; the rest is returned.
@@ -133,9 +114,6 @@ func (UnimplementedAdminServer) ListAPIs(context.Context, *ListAPIsRequest) (*Li
 }
 func (UnimplementedAdminServer) GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTree not implemented")
-}
-func (UnimplementedAdminServer) ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListJournal not implemented")
 }
 func (UnimplementedAdminServer) Inspect(context.Context, *InspectRequest) (*InspectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Inspect not implemented")
@@ -196,24 +174,6 @@ func _Admin_GetTree_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Admin_ListJournal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListJournalRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServer).ListJournal(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Admin_ListJournal_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServer).ListJournal(ctx, req.(*ListJournalRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _Admin_Inspect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InspectRequest)
 	if err := dec(in); err != nil {
@@ -246,10 +206,6 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetTree",
 			Handler:    _Admin_GetTree_Handler,
-		},
-		{
-			MethodName: "ListJournal",
-			Handler:    _Admin_ListJournal_Handler,
 		},
 		{
 			MethodName: "Inspect",

@@ -4,20 +4,15 @@ package admin
 
 import (
 	"context"
-	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
 // EndpointName is the name of the endpoint's socket or pipe.
 const EndpointName = "csiproxy-admin"
-
-// JournalWait is how long ListJournal waits for an entry.
-const JournalWait = 30 * time.Second
 
 // An Agent is the agent that the endpoint shows.
 type Agent interface {
@@ -27,15 +22,8 @@ type Agent interface {
 	Node() (*node.Node, error)
 }
 
-// ListJournal answers the method of that name.
-type ListJournal = func(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error)
-
-// Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has. Without a
-// journal, ListJournal is refused.
-func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.Endpoint {
-	if journal == nil {
-		journal = noJournal
-	}
+// Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has.
+func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 	shown := server.Service{
 		Name: api.Admin_ServiceDesc.ServiceName,
 		Methods: []server.Method{
@@ -47,7 +35,6 @@ func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.End
 				func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
 					return Tree(ctx, a)
 				}),
-			server.Unary("ListJournal", 2*JournalWait, journal),
 			server.Unary("Inspect", server.LimitWrite,
 				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {
 					return inspect(ctx, a, request.GetThorough())
@@ -55,11 +42,6 @@ func Endpoint(a Agent, journal ListJournal, others ...server.Service) server.End
 		},
 	}
 	return server.Endpoint{Name: EndpointName, Private: true, Services: append([]server.Service{shown}, others...)}
-}
-
-func noJournal(context.Context, *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: "NO_JOURNAL",
-		Message: "only an agent with an emulated node keeps a journal"}
 }
 
 func listAPIs(serving *server.Server) *api.ListAPIsResponse {

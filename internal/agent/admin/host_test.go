@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -42,14 +42,14 @@ func TestHostTrouble(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), trouble.text) {
 				t.Errorf("partitioning: %v, want %q", err, trouble.text)
 			}
-			_, err = n.Admin(t).Reboot(t.Context(), &admin.RebootRequest{})
+			_, err = n.Admin(t).Reboot(t.Context(), &nodeapi.RebootRequest{})
 			if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), trouble.errno.Error()) {
 				t.Errorf("the reboot: %v, want a refusal with %q", err, trouble.errno)
 			}
 			broken.Store(false)
 			_, err = n.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
 			noError(t, err)
-			_, err = n.Admin(t).Reboot(t.Context(), &admin.RebootRequest{})
+			_, err = n.Admin(t).Reboot(t.Context(), &nodeapi.RebootRequest{})
 			noError(t, err)
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
@@ -173,7 +174,7 @@ func TestInspectOfDisks(t *testing.T) {
 	copy(content, "a table that was here")
 	file := filepath.Join(t.TempDir(), "image")
 	noError(t, os.WriteFile(file, content, 0o600))
-	number, err := n.Admin(t).AttachDisk(t.Context(), &admin.AttachDiskRequest{ImagePath: file})
+	number, err := n.Admin(t).AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{ImagePath: file})
 	noError(t, err)
 	r := thorough()
 	if len(r.GetDiskTroubles()) != 1 || !r.GetDiskTroubles()[0].GetUnreadable() ||

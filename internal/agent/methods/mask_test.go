@@ -14,7 +14,7 @@ import (
 func TestMasks(t *testing.T) {
 	paths := []string{
 		"/v1.Disk/ListDiskIDs", "/v1beta3.Disk/ListDiskIDs", "/v1.Disk/Rescan", "/v1.Volume/MountVolume",
-		"/v1alpha2.Iscsi/ListTargetPortals", "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot",
+		"/v1alpha2.Iscsi/ListTargetPortals", "/csiproxy.emulated.v1alpha1.EmulatedNode/Reboot",
 		"/grpc.health.v1.Health/Check", "nonsense",
 	}
 	for mask, want := range map[string][]string{
@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 		if strings.HasPrefix(text, "/") && (err == nil) != m.Match(text) {
 			t.Errorf("%q is a path: got %v, and it selects itself: %v", text, err, m.Match(text))
 		}
-		if m.Match("/csiproxy.admin.v1alpha1.EmulatedNode/RemoveFault") {
+		if m.Match("/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault") {
 			t.Errorf("%q selects a method of the admin endpoint", text)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
@@ -27,7 +28,7 @@ const pipe = `\\.\pipe\csiproxy-admin`
 // A Client calls the two services of one agent's admin endpoint. An agent on a real node does not have EmulatedNode.
 type Client struct {
 	admin.AdminClient
-	admin.EmulatedNodeClient
+	nodeapi.EmulatedNodeClient
 
 	conn *grpc.ClientConn
 }
@@ -52,7 +53,7 @@ func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
 	if err != nil {
 		return nil, Unreachable(err)
 	}
-	return &Client{admin.NewAdminClient(conn), admin.NewEmulatedNodeClient(conn), conn}, nil
+	return &Client{admin.NewAdminClient(conn), nodeapi.NewEmulatedNodeClient(conn), conn}, nil
 }
 
 // CheckPlace returns an error unless Dial knows where the agent is: on Windows always, elsewhere from a socket
@@ -109,7 +110,7 @@ func Explain(err error) error {
 		return err
 	}
 	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
-		return &Error{Text: "the agent has no emulated node, and this command does not change a real one", Err: err}
+		return &Error{Text: "the agent has no emulated node, and this command is for one only", Err: err}
 	}
 	// gRPC's own message, which no agent sends.
 	if s.Code() == codes.Unavailable && strings.HasPrefix(s.Message(), "error reading from server") {

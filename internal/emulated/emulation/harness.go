@@ -5,10 +5,10 @@ package emulation
 import (
 	"cmp"
 	"context"
+	"time"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
@@ -61,6 +61,7 @@ func (h *Harness) Control(a *agent.Agent) server.Service {
 		server.Unary("AddFault", server.LimitWrite, h.addFault),
 		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
 		server.Unary("RemoveFault", server.LimitWrite, h.removeFault),
+		server.Unary("ListJournal", 2*journalWait, h.ListJournal),
 		server.Unary("Reboot", server.LimitLong,
 			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
 				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
@@ -109,12 +110,16 @@ func (h *Harness) Abort() {
 	h.Node.Hasten(true)
 }
 
-// journalPart is the most entries of one answer.
-const journalPart = 500
+const (
+	// journalPart is the most entries of one answer.
+	journalPart = 500
+	// journalWait is how long ListJournal waits for an entry.
+	journalWait = 30 * time.Second
+)
 
 // Record records API calls in the journal, except those that read it: following it would never end.
 func (h *Harness) Record(c server.CallInfo) server.Record {
-	if c.Method == api.Admin_ListJournal_FullMethodName {
+	if c.Method == api.EmulatedNode_ListJournal_FullMethodName {
 		return nil
 	}
 	return h.Journal.BeginAPI(c.RequestID, c.Endpoint, c.Method)
@@ -134,7 +139,7 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	if r.GetSince() != nil {
 		q.Since = r.GetSince().AsTime()
 	}
-	waitCtx, cancel := context.WithTimeout(ctx, admin.JournalWait)
+	waitCtx, cancel := context.WithTimeout(ctx, journalWait)
 	defer cancel()
 	for {
 		found, err := h.Journal.Find(q)

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
@@ -27,33 +27,33 @@ type Effect struct {
 }
 
 // Set gives a fault the effect.
-func (e Effect) Set(f *admin.Fault) error {
+func (e Effect) Set(f *nodeapi.Fault) error {
 	switch {
 	case e.Hang:
-		f.Effect = &admin.Fault_Hang{Hang: &admin.Hang{}}
+		f.Effect = &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}}
 	case e.Crash:
-		f.Effect = &admin.Fault_Crash{Crash: &admin.Crash{After: e.After}}
+		f.Effect = &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{After: e.After}}
 	case e.Cut:
-		f.Effect = &admin.Fault_Cut{Cut: &admin.Cut{After: e.After}}
+		f.Effect = &nodeapi.Fault_Cut{Cut: &nodeapi.Cut{After: e.After}}
 	case e.Delay != "":
 		d, err := faults.ParseDelay(e.Delay)
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Delay{Delay: &admin.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}}
+		f.Effect = &nodeapi.Fault_Delay{Delay: &nodeapi.Delay{Min: durationpb.New(d.Min), Max: durationpb.New(d.Max)}}
 	case e.Status != "":
 		code, err := parseCode(e.Status)
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Status{Status: &admin.Status{Code: int32(code), Message: e.Message,
+		f.Effect = &nodeapi.Fault_Status{Status: &nodeapi.Status{Code: int32(code), Message: e.Message,
 			Reason: e.Reason, After: e.After}}
 	default:
 		errno, err := win32.ParseErrno(e.Fail)
 		if err != nil {
 			return err
 		}
-		f.Effect = &admin.Fault_Fail{Fail: &admin.Failure{Win32Code: uint32(errno), After: e.After}}
+		f.Effect = &nodeapi.Fault_Fail{Fail: &nodeapi.Failure{Win32Code: uint32(errno), After: e.After}}
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func parseCode(text string) (codes.Code, error) {
 }
 
 // Calls describes the calls that a fault disturbs.
-func Calls(f *admin.Fault) string {
+func Calls(f *nodeapi.Fault) string {
 	text := f.GetFunction() + f.GetMethod()
 	if f.GetControlCode() != 0 {
 		text += " " + win32.ControlCodeName(f.GetControlCode())
@@ -84,25 +84,25 @@ func Calls(f *admin.Fault) string {
 }
 
 // EffectOf describes the effect of a fault on a call.
-func EffectOf(f *admin.Fault) string {
+func EffectOf(f *nodeapi.Fault) string {
 	text, after := "", false
 	switch effect := f.GetEffect().(type) {
-	case *admin.Fault_Fail:
+	case *nodeapi.Fault_Fail:
 		errno := win32.Errno(effect.Fail.GetWin32Code())
 		if text, after = errno.Name(), effect.Fail.GetAfter(); text == "" {
 			text = fmt.Sprintf("error %d", uint32(errno))
 		}
-	case *admin.Fault_Status:
+	case *nodeapi.Fault_Status:
 		text, after = fmt.Sprintf("%v %q", codes.Code(effect.Status.GetCode()), effect.Status.GetMessage()),
 			effect.Status.GetAfter()
-	case *admin.Fault_Cut:
+	case *nodeapi.Fault_Cut:
 		text, after = "cut", effect.Cut.GetAfter()
-	case *admin.Fault_Delay:
+	case *nodeapi.Fault_Delay:
 		text = "delay " + faults.Delay{Min: effect.Delay.GetMin().AsDuration(),
 			Max: effect.Delay.GetMax().AsDuration()}.String()
-	case *admin.Fault_Hang:
+	case *nodeapi.Fault_Hang:
 		text = "hang"
-	case *admin.Fault_Crash:
+	case *nodeapi.Fault_Crash:
 		text, after = "crash", effect.Crash.GetAfter()
 	}
 	if after {

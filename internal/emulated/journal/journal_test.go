@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
@@ -209,10 +209,10 @@ func TestSecretsAreMasked(t *testing.T) {
 		"chap": {&iscsi.ConnectTargetRequest{ChapUsername: "u", ChapSecret: hush},
 			`{"chap_username":"u","chap_secret":"[redacted]"}`},
 		"mutual chap": {&iscsi.SetMutualChapSecretRequest{MutualChapSecret: hush}, `{"MutualChapSecret":"[redacted]"}`},
-		"admin":       {&admin.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
+		"admin":       {&nodeapi.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
 		"unknown":     {unknown, `{"disk_number":1}`},
-		"nested":      {&admin.AddFaultRequest{Fault: &admin.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
-		"list": {&admin.AttachDiskRequest{Identifiers: []*admin.Identifier{{Type: 1}}},
+		"nested":      {&nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
+		"list": {&nodeapi.AttachDiskRequest{Identifiers: []*nodeapi.Identifier{{Type: 1}}},
 			`{"identifiers":[{"type":1}]}`},
 		"empty":        {&disk.PartitionDiskRequest{}, "{}"},
 		"far too much": {&smb.NewSmbGlobalMappingRequest{RemotePath: strings.Repeat("x", 1<<20)}, "(1048580 bytes)"},

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 )
 
@@ -15,7 +15,7 @@ const maxLineResponse = 200
 
 // Line returns an entry as text for people, without a line end. Kernel calls are indented, as they come before the API
 // call that they were made for. Nothing that a caller sent can break the line or control the terminal.
-func Line(e *admin.JournalEntry) string {
+func Line(e *nodeapi.JournalEntry) string {
 	number := "running"
 	if e.GetSequence() != 0 {
 		number = fmt.Sprintf("#%d", e.GetSequence())
@@ -32,7 +32,7 @@ func Line(e *admin.JournalEntry) string {
 		}
 	}
 	switch call := e.GetCall().(type) {
-	case *admin.JournalEntry_Kernel:
+	case *nodeapi.JournalEntry_Kernel:
 		parts = append(parts, "  "+printable.Line(call.Kernel.GetFunction()))
 		add(call.Kernel.GetControlCode())
 		add(call.Kernel.GetObject())
@@ -40,7 +40,7 @@ func Line(e *admin.JournalEntry) string {
 		if text := call.Kernel.GetError(); text != "" {
 			add("failed: " + text)
 		}
-	case *admin.JournalEntry_Api:
+	case *nodeapi.JournalEntry_Api:
 		add(strings.TrimPrefix(call.Api.GetMethod(), "/"))
 		add(call.Api.GetRequest())
 		add(call.Api.GetCode())

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/redact"
@@ -25,23 +25,23 @@ const (
 )
 
 // Messages returns entries as the admin API sends them.
-func Messages(entries []Entry) []*admin.JournalEntry {
-	messages := make([]*admin.JournalEntry, 0, len(entries))
+func Messages(entries []Entry) []*nodeapi.JournalEntry {
+	messages := make([]*nodeapi.JournalEntry, 0, len(entries))
 	for _, e := range entries {
 		messages = append(messages, e.message())
 	}
 	return messages
 }
 
-func (e *Entry) message() *admin.JournalEntry {
-	m := &admin.JournalEntry{
+func (e *Entry) message() *nodeapi.JournalEntry {
+	m := &nodeapi.JournalEntry{
 		Sequence: e.Sequence, Begin: timestamppb.New(e.Begin), Duration: durationpb.New(e.Duration), RequestId: e.RequestID,
 	}
 	if e.Function != "" {
-		m.Call = &admin.JournalEntry_Kernel{Kernel: e.kernelCall()}
+		m.Call = &nodeapi.JournalEntry_Kernel{Kernel: e.kernelCall()}
 		return m
 	}
-	call := &admin.APICall{
+	call := &nodeapi.APICall{
 		Endpoint: e.Endpoint, Method: e.Method, Request: printable.Clip(requestText(e.Request, e.TooLarge), maxJSON),
 	}
 	if e.Sequence != 0 {
@@ -56,12 +56,12 @@ func (e *Entry) message() *admin.JournalEntry {
 	if e.Err != nil {
 		call.Message = printable.Clip(status.Convert(e.Err).Message(), maxText)
 	}
-	m.Call = &admin.JournalEntry_Api{Api: call}
+	m.Call = &nodeapi.JournalEntry_Api{Api: call}
 	return m
 }
 
-func (e *Entry) kernelCall() *admin.KernelCall {
-	call := &admin.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part)}
+func (e *Entry) kernelCall() *nodeapi.KernelCall {
+	call := &nodeapi.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part)}
 	switch {
 	case e.Function == "DeviceIoControl":
 		call.ControlCode = win32.ControlCodeName(e.Code)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // The page takes the fields that its buttons set, of the methods that they call, and no others.
@@ -29,7 +29,7 @@ func TestFields(t *testing.T) {
 		}
 	}
 	before := s.state("0", 0)
-	methods := api.File_admin_v1alpha1_emulated_proto.Services().ByName("EmulatedNode").Methods()
+	methods := api.File_emulated_v1alpha1_node_proto.Services().ByName("EmulatedNode").Methods()
 	for i := range methods.Len() {
 		method := string(methods.Get(i).Name())
 		fields := methods.Get(i).Input().Fields()

@@ -11,12 +11,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // Complete returns an error if the entries of a journal after a sequence number begin later: it keeps only the newest,
 // and a comparison of the rest would mean nothing.
-func Complete(entries []*admin.JournalEntry, after uint64) error {
+func Complete(entries []*nodeapi.JournalEntry, after uint64) error {
 	if len(entries) == 0 || entries[0].GetSequence() <= after+1 { // a running call has the number 0
 		return nil
 	}

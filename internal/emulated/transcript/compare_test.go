@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
 )
 
@@ -63,7 +63,7 @@ func TestComplete(t *testing.T) {
 	}{
 		{1, 0, ""}, {8, 7, ""}, {0, 7, ""}, {3, 0, "#1 to #2"}, {12, 7, "#8 to #11"},
 	} {
-		err := transcript.Complete([]*admin.JournalEntry{{Sequence: c.first}, {Sequence: c.first + 1}}, c.after)
+		err := transcript.Complete([]*nodeapi.JournalEntry{{Sequence: c.first}, {Sequence: c.first + 1}}, c.after)
 		if (err == nil) != (c.lost == "") || err != nil && !strings.Contains(err.Error(), c.lost) {
 			t.Errorf("%+v: got %v", c, err)
 		}

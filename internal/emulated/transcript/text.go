@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 )
 
@@ -18,8 +18,8 @@ import (
 //
 // With kernel, the kernel calls made for an API call follow it, indented. Calls of the admin endpoint are left out: a
 // test makes them itself.
-func Text(entries []*admin.JournalEntry, kernel bool) string {
-	below := map[string][]*admin.JournalEntry{} // kernel calls by request id
+func Text(entries []*nodeapi.JournalEntry, kernel bool) string {
+	below := map[string][]*nodeapi.JournalEntry{} // kernel calls by request id
 	for _, e := range entries {
 		if e.GetKernel() != nil {
 			below[e.GetRequestId()] = append(below[e.GetRequestId()], e)
@@ -43,7 +43,7 @@ func Text(entries []*admin.JournalEntry, kernel bool) string {
 	return stable(strings.Join(lines, "\n") + "\n")
 }
 
-func apiLine(call *admin.APICall) string {
+func apiLine(call *nodeapi.APICall) string {
 	parts := []string{strings.TrimPrefix(call.GetMethod(), "/")}
 	if request := call.GetRequest(); request != "" && request != "{}" {
 		parts = append(parts, readable(request))
@@ -64,13 +64,13 @@ func apiLine(call *admin.APICall) string {
 // kernelLines returns the kernel calls of one API call. Calls for disks or volumes that were asked side by side are
 // sorted by the number of the disk or volume. Repeated calls are one line: how often the agent asks until something is
 // there, or in how many parts it reads a disk, depends on the machine.
-func kernelLines(entries []*admin.JournalEntry) (lines []string) {
+func kernelLines(entries []*nodeapi.JournalEntry) (lines []string) {
 	for start := 0; start < len(entries); start++ {
 		end := start
 		for end < len(entries) && entries[end].GetKernel().GetPart() > 0 {
 			end++
 		}
-		slices.SortStableFunc(entries[start:end], func(a, b *admin.JournalEntry) int {
+		slices.SortStableFunc(entries[start:end], func(a, b *nodeapi.JournalEntry) int {
 			return cmp.Compare(a.GetKernel().GetPart(), b.GetKernel().GetPart())
 		})
 		start = max(start, end-1)

@@ -7,19 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
 )
 
-func api(sequence uint64, id string, call *admin.APICall) *admin.JournalEntry {
+func api(sequence uint64, id string, call *nodeapi.APICall) *nodeapi.JournalEntry {
 	if call.GetEndpoint() == "" {
 		call.Endpoint = "csi-proxy-volume-v1"
 	}
-	return &admin.JournalEntry{Sequence: sequence, RequestId: id, Call: &admin.JournalEntry_Api{Api: call}}
+	return &nodeapi.JournalEntry{Sequence: sequence, RequestId: id, Call: &nodeapi.JournalEntry_Api{Api: call}}
 }
 
-func kernel(sequence uint64, id string, call *admin.KernelCall) *admin.JournalEntry {
-	return &admin.JournalEntry{Sequence: sequence, RequestId: id, Call: &admin.JournalEntry_Kernel{Kernel: call}}
+func kernel(sequence uint64, id string, call *nodeapi.KernelCall) *nodeapi.JournalEntry {
+	return &nodeapi.JournalEntry{Sequence: sequence, RequestId: id, Call: &nodeapi.JournalEntry_Kernel{Kernel: call}}
 }
 
 const (
@@ -28,32 +28,32 @@ const (
 	three = `2413fc6a-5fa8-4f11-9314-394caecd099b`
 )
 
-func entries() []*admin.JournalEntry {
-	return []*admin.JournalEntry{
-		kernel(1, "", &admin.KernelCall{Function: "EnablePrivilege", Object: "SeX"}), // at the start, for no call
-		api(2, "x", &admin.APICall{Endpoint: "csiproxy-admin",
-			Method: "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk", Code: "OK"}),
-		kernel(3, "b", &admin.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + two + `}`, Part: 2}),
-		kernel(4, "b", &admin.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + one + `}`, Part: 1,
+func entries() []*nodeapi.JournalEntry {
+	return []*nodeapi.JournalEntry{
+		kernel(1, "", &nodeapi.KernelCall{Function: "EnablePrivilege", Object: "SeX"}), // at the start, for no call
+		api(2, "x", &nodeapi.APICall{Endpoint: "csiproxy-admin",
+			Method: "/csiproxy.emulated.v1alpha1.EmulatedNode/AttachDisk", Code: "OK"}),
+		kernel(3, "b", &nodeapi.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + two + `}`, Part: 2}),
+		kernel(4, "b", &nodeapi.KernelCall{Function: "OpenDevice", Object: `\\?\Volume{` + one + `}`, Part: 1,
 			Error: "gone (ERROR_GONE, 5)"}),
-		kernel(5, "b", &admin.KernelCall{Function: "ReadAt",
+		kernel(5, "b", &nodeapi.KernelCall{Function: "ReadAt",
 			Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
-		kernel(6, "c", &admin.KernelCall{Function: "Flush", Object: "of another call"}),
-		kernel(7, "b", &admin.KernelCall{Function: "ReadAt",
+		kernel(6, "c", &nodeapi.KernelCall{Function: "Flush", Object: "of another call"}),
+		kernel(7, "b", &nodeapi.KernelCall{Function: "ReadAt",
 			Object: `\\?\scsi#disk#7b5e1d9117f465e2&0&000001#{` + three + `}`}),
-		kernel(8, "b", &admin.KernelCall{Function: "DeviceIoControl", ControlCode: "IOCTL_X", Object: `\\.\PhysicalDrive1`,
+		kernel(8, "b", &nodeapi.KernelCall{Function: "DeviceIoControl", ControlCode: "IOCTL_X", Object: `\\.\PhysicalDrive1`,
 			Arguments: "{Disk:" + three + "}"}),
-		kernel(9, "b", &admin.KernelCall{Function: "Rename", Object: "a",
+		kernel(9, "b", &nodeapi.KernelCall{Function: "Rename", Object: "a",
 			Arguments: `C:\csi-proxy-ABCDEFGHIJKLMNOPQRSTUVWXYZ`}),
-		kernel(10, "b", &admin.KernelCall{Function: "LogoutISCSITarget", Object: "ffffc00012340010-4000013700000003"}),
-		api(11, "b", &admin.APICall{
+		kernel(10, "b", &nodeapi.KernelCall{Function: "LogoutISCSITarget", Object: "ffffc00012340010-4000013700000003"}),
+		api(11, "b", &nodeapi.APICall{
 			Method: "/v1.Volume/MountVolume", Code: "NotFound", Request: `{"volume_id":"\\\\?\\Volume{` + two + `}\\"}`,
 			Message: "no volume " + two + " since 1m2.5s\nv1.Volume/Forged -> OK",
 		}),
-		api(12, "b", &admin.APICall{Method: "/v1.Volume/MountVolume", Code: "OK"}), // joined the call before
-		api(13, "c", &admin.APICall{Method: "/v1.Volume/List", Code: "OK", Request: "{}", Response: `{"ids":["` + one +
+		api(12, "b", &nodeapi.APICall{Method: "/v1.Volume/MountVolume", Code: "OK"}), // joined the call before
+		api(13, "c", &nodeapi.APICall{Method: "/v1.Volume/List", Code: "OK", Request: "{}", Response: `{"ids":["` + one +
 			`","` + two[:9] + "…"}),
-		api(0, "d", &admin.APICall{Method: "/v1.Volume/FormatVolume", Request: `{"volume_id":"` + two + `"}`}),
+		api(0, "d", &nodeapi.APICall{Method: "/v1.Volume/FormatVolume", Request: `{"volume_id":"` + two + `"}`}),
 	}
 }
 

@@ -4,9 +4,9 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: admin/v1alpha1/fault.proto
+// source: emulated/v1alpha1/fault.proto
 
-package adminv1alpha1
+package emulatedv1alpha1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -57,7 +57,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[0]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -69,7 +69,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[0]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -82,7 +82,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{0}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Fault) GetFunction() string {
@@ -247,7 +247,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[1]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -259,7 +259,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[1]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -272,7 +272,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{1}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Failure) GetWin32Code() uint32 {
@@ -306,7 +306,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +318,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +331,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{2}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Status) GetCode() int32 {
@@ -373,7 +373,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[3]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +385,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[3]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +398,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{3}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Cut) GetAfter() bool {
@@ -421,7 +421,7 @@ type Delay struct {
 
 func (x *Delay) Reset() {
 	*x = Delay{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -433,7 +433,7 @@ func (x *Delay) String() string {
 func (*Delay) ProtoMessage() {}
 
 func (x *Delay) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -446,7 +446,7 @@ func (x *Delay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delay.ProtoReflect.Descriptor instead.
 func (*Delay) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{4}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Delay) GetMin() *durationpb.Duration {
@@ -472,7 +472,7 @@ type Hang struct {
 
 func (x *Hang) Reset() {
 	*x = Hang{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +484,7 @@ func (x *Hang) String() string {
 func (*Hang) ProtoMessage() {}
 
 func (x *Hang) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +497,7 @@ func (x *Hang) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hang.ProtoReflect.Descriptor instead.
 func (*Hang) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
 }
 
 // Crash ends the process with exit code 137 and without any clean-up.
@@ -511,7 +511,7 @@ type Crash struct {
 
 func (x *Crash) Reset() {
 	*x = Crash{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +523,7 @@ func (x *Crash) String() string {
 func (*Crash) ProtoMessage() {}
 
 func (x *Crash) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +536,7 @@ func (x *Crash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crash.ProtoReflect.Descriptor instead.
 func (*Crash) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Crash) GetAfter() bool {
@@ -557,7 +557,7 @@ type AddFaultRequest struct {
 
 func (x *AddFaultRequest) Reset() {
 	*x = AddFaultRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +569,7 @@ func (x *AddFaultRequest) String() string {
 func (*AddFaultRequest) ProtoMessage() {}
 
 func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +582,7 @@ func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultRequest.ProtoReflect.Descriptor instead.
 func (*AddFaultRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AddFaultRequest) GetFault() *Fault {
@@ -603,7 +603,7 @@ type AddFaultResponse struct {
 
 func (x *AddFaultResponse) Reset() {
 	*x = AddFaultResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +615,7 @@ func (x *AddFaultResponse) String() string {
 func (*AddFaultResponse) ProtoMessage() {}
 
 func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +628,7 @@ func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultResponse.ProtoReflect.Descriptor instead.
 func (*AddFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{8}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AddFaultResponse) GetId() uint64 {
@@ -647,7 +647,7 @@ type ListFaultsRequest struct {
 
 func (x *ListFaultsRequest) Reset() {
 	*x = ListFaultsRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +659,7 @@ func (x *ListFaultsRequest) String() string {
 func (*ListFaultsRequest) ProtoMessage() {}
 
 func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +672,7 @@ func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsRequest.ProtoReflect.Descriptor instead.
 func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{9}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{9}
 }
 
 // ListFaultsResponse lists faults.
@@ -686,7 +686,7 @@ type ListFaultsResponse struct {
 
 func (x *ListFaultsResponse) Reset() {
 	*x = ListFaultsResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +698,7 @@ func (x *ListFaultsResponse) String() string {
 func (*ListFaultsResponse) ProtoMessage() {}
 
 func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +711,7 @@ func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsResponse.ProtoReflect.Descriptor instead.
 func (*ListFaultsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{10}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
@@ -738,7 +738,7 @@ type FaultStatus struct {
 
 func (x *FaultStatus) Reset() {
 	*x = FaultStatus{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +750,7 @@ func (x *FaultStatus) String() string {
 func (*FaultStatus) ProtoMessage() {}
 
 func (x *FaultStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +763,7 @@ func (x *FaultStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStatus.ProtoReflect.Descriptor instead.
 func (*FaultStatus) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{11}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FaultStatus) GetId() uint64 {
@@ -805,7 +805,7 @@ type RemoveFaultRequest struct {
 
 func (x *RemoveFaultRequest) Reset() {
 	*x = RemoveFaultRequest{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +817,7 @@ func (x *RemoveFaultRequest) String() string {
 func (*RemoveFaultRequest) ProtoMessage() {}
 
 func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +830,7 @@ func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultRequest.ProtoReflect.Descriptor instead.
 func (*RemoveFaultRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{12}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RemoveFaultRequest) GetId() uint64 {
@@ -849,7 +849,7 @@ type RemoveFaultResponse struct {
 
 func (x *RemoveFaultResponse) Reset() {
 	*x = RemoveFaultResponse{}
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +861,7 @@ func (x *RemoveFaultResponse) String() string {
 func (*RemoveFaultResponse) ProtoMessage() {}
 
 func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,25 +874,25 @@ func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
 func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_fault_proto_rawDescGZIP(), []int{13}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{13}
 }
 
-var File_admin_v1alpha1_fault_proto protoreflect.FileDescriptor
+var File_emulated_v1alpha1_fault_proto protoreflect.FileDescriptor
 
-const file_admin_v1alpha1_fault_proto_rawDesc = "" +
+const file_emulated_v1alpha1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1aadmin/v1alpha1/fault.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\xf4\x03\n" +
+	"\x1demulated/v1alpha1/fault.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\x86\x04\n" +
 	"\x05Fault\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12!\n" +
 	"\fcontrol_code\x18\x02 \x01(\rR\vcontrolCode\x12\x12\n" +
 	"\x04skip\x18\x03 \x01(\rR\x04skip\x12\x14\n" +
-	"\x05times\x18\x04 \x01(\rR\x05times\x126\n" +
-	"\x04fail\x18\x05 \x01(\v2 .csiproxy.admin.v1alpha1.FailureH\x00R\x04fail\x126\n" +
-	"\x05delay\x18\x06 \x01(\v2\x1e.csiproxy.admin.v1alpha1.DelayH\x00R\x05delay\x123\n" +
-	"\x04hang\x18\a \x01(\v2\x1d.csiproxy.admin.v1alpha1.HangH\x00R\x04hang\x126\n" +
-	"\x05crash\x18\b \x01(\v2\x1e.csiproxy.admin.v1alpha1.CrashH\x00R\x05crash\x129\n" +
-	"\x06status\x18\v \x01(\v2\x1f.csiproxy.admin.v1alpha1.StatusH\x00R\x06status\x120\n" +
-	"\x03cut\x18\f \x01(\v2\x1c.csiproxy.admin.v1alpha1.CutH\x00R\x03cut\x12\x16\n" +
+	"\x05times\x18\x04 \x01(\rR\x05times\x129\n" +
+	"\x04fail\x18\x05 \x01(\v2#.csiproxy.emulated.v1alpha1.FailureH\x00R\x04fail\x129\n" +
+	"\x05delay\x18\x06 \x01(\v2!.csiproxy.emulated.v1alpha1.DelayH\x00R\x05delay\x126\n" +
+	"\x04hang\x18\a \x01(\v2 .csiproxy.emulated.v1alpha1.HangH\x00R\x04hang\x129\n" +
+	"\x05crash\x18\b \x01(\v2!.csiproxy.emulated.v1alpha1.CrashH\x00R\x05crash\x12<\n" +
+	"\x06status\x18\v \x01(\v2\".csiproxy.emulated.v1alpha1.StatusH\x00R\x06status\x123\n" +
+	"\x03cut\x18\f \x01(\v2\x1f.csiproxy.emulated.v1alpha1.CutH\x00R\x03cut\x12\x16\n" +
 	"\x06method\x18\t \x01(\tR\x06method\x12\x16\n" +
 	"\x06object\x18\n" +
 	" \x01(\tR\x06objectB\b\n" +
@@ -913,65 +913,65 @@ const file_admin_v1alpha1_fault_proto_rawDesc = "" +
 	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\x06\n" +
 	"\x04Hang\"\x1d\n" +
 	"\x05Crash\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\bR\x05after\"G\n" +
-	"\x0fAddFaultRequest\x124\n" +
-	"\x05fault\x18\x01 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\"\"\n" +
+	"\x05after\x18\x01 \x01(\bR\x05after\"J\n" +
+	"\x0fAddFaultRequest\x127\n" +
+	"\x05fault\x18\x01 \x01(\v2!.csiproxy.emulated.v1alpha1.FaultR\x05fault\"\"\n" +
 	"\x10AddFaultResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"\x13\n" +
-	"\x11ListFaultsRequest\"R\n" +
-	"\x12ListFaultsResponse\x12<\n" +
-	"\x06faults\x18\x01 \x03(\v2$.csiproxy.admin.v1alpha1.FaultStatusR\x06faults\"\x8b\x01\n" +
+	"\x11ListFaultsRequest\"U\n" +
+	"\x12ListFaultsResponse\x12?\n" +
+	"\x06faults\x18\x01 \x03(\v2'.csiproxy.emulated.v1alpha1.FaultStatusR\x06faults\"\x8e\x01\n" +
 	"\vFaultStatus\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
-	"\x05fault\x18\x02 \x01(\v2\x1e.csiproxy.admin.v1alpha1.FaultR\x05fault\x12\x1c\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
+	"\x05fault\x18\x02 \x01(\v2!.csiproxy.emulated.v1alpha1.FaultR\x05fault\x12\x1c\n" +
 	"\tdisturbed\x18\x03 \x01(\x04R\tdisturbed\x12\x18\n" +
 	"\aholding\x18\x04 \x01(\x04R\aholding\"$\n" +
 	"\x12RemoveFaultRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"\x15\n" +
-	"\x13RemoveFaultResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
+	"\x13RemoveFaultResponseBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
 
 var (
-	file_admin_v1alpha1_fault_proto_rawDescOnce sync.Once
-	file_admin_v1alpha1_fault_proto_rawDescData []byte
+	file_emulated_v1alpha1_fault_proto_rawDescOnce sync.Once
+	file_emulated_v1alpha1_fault_proto_rawDescData []byte
 )
 
-func file_admin_v1alpha1_fault_proto_rawDescGZIP() []byte {
-	file_admin_v1alpha1_fault_proto_rawDescOnce.Do(func() {
-		file_admin_v1alpha1_fault_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_fault_proto_rawDesc), len(file_admin_v1alpha1_fault_proto_rawDesc)))
+func file_emulated_v1alpha1_fault_proto_rawDescGZIP() []byte {
+	file_emulated_v1alpha1_fault_proto_rawDescOnce.Do(func() {
+		file_emulated_v1alpha1_fault_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_fault_proto_rawDesc), len(file_emulated_v1alpha1_fault_proto_rawDesc)))
 	})
-	return file_admin_v1alpha1_fault_proto_rawDescData
+	return file_emulated_v1alpha1_fault_proto_rawDescData
 }
 
-var file_admin_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
-var file_admin_v1alpha1_fault_proto_goTypes = []any{
-	(*Fault)(nil),               // 0: csiproxy.admin.v1alpha1.Fault
-	(*Failure)(nil),             // 1: csiproxy.admin.v1alpha1.Failure
-	(*Status)(nil),              // 2: csiproxy.admin.v1alpha1.Status
-	(*Cut)(nil),                 // 3: csiproxy.admin.v1alpha1.Cut
-	(*Delay)(nil),               // 4: csiproxy.admin.v1alpha1.Delay
-	(*Hang)(nil),                // 5: csiproxy.admin.v1alpha1.Hang
-	(*Crash)(nil),               // 6: csiproxy.admin.v1alpha1.Crash
-	(*AddFaultRequest)(nil),     // 7: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*AddFaultResponse)(nil),    // 8: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsRequest)(nil),   // 9: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*ListFaultsResponse)(nil),  // 10: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*FaultStatus)(nil),         // 11: csiproxy.admin.v1alpha1.FaultStatus
-	(*RemoveFaultRequest)(nil),  // 12: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*RemoveFaultResponse)(nil), // 13: csiproxy.admin.v1alpha1.RemoveFaultResponse
+var file_emulated_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_emulated_v1alpha1_fault_proto_goTypes = []any{
+	(*Fault)(nil),               // 0: csiproxy.emulated.v1alpha1.Fault
+	(*Failure)(nil),             // 1: csiproxy.emulated.v1alpha1.Failure
+	(*Status)(nil),              // 2: csiproxy.emulated.v1alpha1.Status
+	(*Cut)(nil),                 // 3: csiproxy.emulated.v1alpha1.Cut
+	(*Delay)(nil),               // 4: csiproxy.emulated.v1alpha1.Delay
+	(*Hang)(nil),                // 5: csiproxy.emulated.v1alpha1.Hang
+	(*Crash)(nil),               // 6: csiproxy.emulated.v1alpha1.Crash
+	(*AddFaultRequest)(nil),     // 7: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*AddFaultResponse)(nil),    // 8: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsRequest)(nil),   // 9: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*ListFaultsResponse)(nil),  // 10: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*FaultStatus)(nil),         // 11: csiproxy.emulated.v1alpha1.FaultStatus
+	(*RemoveFaultRequest)(nil),  // 12: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*RemoveFaultResponse)(nil), // 13: csiproxy.emulated.v1alpha1.RemoveFaultResponse
 	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
 }
-var file_admin_v1alpha1_fault_proto_depIdxs = []int32{
-	1,  // 0: csiproxy.admin.v1alpha1.Fault.fail:type_name -> csiproxy.admin.v1alpha1.Failure
-	4,  // 1: csiproxy.admin.v1alpha1.Fault.delay:type_name -> csiproxy.admin.v1alpha1.Delay
-	5,  // 2: csiproxy.admin.v1alpha1.Fault.hang:type_name -> csiproxy.admin.v1alpha1.Hang
-	6,  // 3: csiproxy.admin.v1alpha1.Fault.crash:type_name -> csiproxy.admin.v1alpha1.Crash
-	2,  // 4: csiproxy.admin.v1alpha1.Fault.status:type_name -> csiproxy.admin.v1alpha1.Status
-	3,  // 5: csiproxy.admin.v1alpha1.Fault.cut:type_name -> csiproxy.admin.v1alpha1.Cut
-	14, // 6: csiproxy.admin.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
-	14, // 7: csiproxy.admin.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
-	0,  // 8: csiproxy.admin.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.admin.v1alpha1.Fault
-	11, // 9: csiproxy.admin.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.admin.v1alpha1.FaultStatus
-	0,  // 10: csiproxy.admin.v1alpha1.FaultStatus.fault:type_name -> csiproxy.admin.v1alpha1.Fault
+var file_emulated_v1alpha1_fault_proto_depIdxs = []int32{
+	1,  // 0: csiproxy.emulated.v1alpha1.Fault.fail:type_name -> csiproxy.emulated.v1alpha1.Failure
+	4,  // 1: csiproxy.emulated.v1alpha1.Fault.delay:type_name -> csiproxy.emulated.v1alpha1.Delay
+	5,  // 2: csiproxy.emulated.v1alpha1.Fault.hang:type_name -> csiproxy.emulated.v1alpha1.Hang
+	6,  // 3: csiproxy.emulated.v1alpha1.Fault.crash:type_name -> csiproxy.emulated.v1alpha1.Crash
+	2,  // 4: csiproxy.emulated.v1alpha1.Fault.status:type_name -> csiproxy.emulated.v1alpha1.Status
+	3,  // 5: csiproxy.emulated.v1alpha1.Fault.cut:type_name -> csiproxy.emulated.v1alpha1.Cut
+	14, // 6: csiproxy.emulated.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
+	14, // 7: csiproxy.emulated.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
+	0,  // 8: csiproxy.emulated.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
+	11, // 9: csiproxy.emulated.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.emulated.v1alpha1.FaultStatus
+	0,  // 10: csiproxy.emulated.v1alpha1.FaultStatus.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
@@ -979,12 +979,12 @@ var file_admin_v1alpha1_fault_proto_depIdxs = []int32{
 	0,  // [0:11] is the sub-list for field type_name
 }
 
-func init() { file_admin_v1alpha1_fault_proto_init() }
-func file_admin_v1alpha1_fault_proto_init() {
-	if File_admin_v1alpha1_fault_proto != nil {
+func init() { file_emulated_v1alpha1_fault_proto_init() }
+func file_emulated_v1alpha1_fault_proto_init() {
+	if File_emulated_v1alpha1_fault_proto != nil {
 		return
 	}
-	file_admin_v1alpha1_fault_proto_msgTypes[0].OneofWrappers = []any{
+	file_emulated_v1alpha1_fault_proto_msgTypes[0].OneofWrappers = []any{
 		(*Fault_Fail)(nil),
 		(*Fault_Delay)(nil),
 		(*Fault_Hang)(nil),
@@ -996,17 +996,17 @@ func file_admin_v1alpha1_fault_proto_init() {
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_fault_proto_rawDesc), len(file_admin_v1alpha1_fault_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_fault_proto_rawDesc), len(file_emulated_v1alpha1_fault_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_admin_v1alpha1_fault_proto_goTypes,
-		DependencyIndexes: file_admin_v1alpha1_fault_proto_depIdxs,
-		MessageInfos:      file_admin_v1alpha1_fault_proto_msgTypes,
+		GoTypes:           file_emulated_v1alpha1_fault_proto_goTypes,
+		DependencyIndexes: file_emulated_v1alpha1_fault_proto_depIdxs,
+		MessageInfos:      file_emulated_v1alpha1_fault_proto_msgTypes,
 	}.Build()
-	File_admin_v1alpha1_fault_proto = out.File
-	file_admin_v1alpha1_fault_proto_goTypes = nil
-	file_admin_v1alpha1_fault_proto_depIdxs = nil
+	File_emulated_v1alpha1_fault_proto = out.File
+	file_emulated_v1alpha1_fault_proto_goTypes = nil
+	file_emulated_v1alpha1_fault_proto_depIdxs = nil
 }

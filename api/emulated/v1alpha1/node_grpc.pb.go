@@ -4,9 +4,9 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.2
 // - protoc             (unknown)
-// source: admin/v1alpha1/emulated.proto
+// source: emulated/v1alpha1/node.proto
 
-package adminv1alpha1
+package emulatedv1alpha1
 
 import (
 	context "context"
@@ -21,45 +21,46 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EmulatedNode_AttachDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/AttachDisk"
-	EmulatedNode_DetachDisk_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/DetachDisk"
-	EmulatedNode_ListDetachedDisks_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/ListDetachedDisks"
-	EmulatedNode_GrowDisk_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/GrowDisk"
-	EmulatedNode_SetDiskState_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskState"
-	EmulatedNode_SetDiskReadOnly_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/SetDiskReadOnly"
-	EmulatedNode_GetPath_FullMethodName             = "/csiproxy.admin.v1alpha1.EmulatedNode/GetPath"
-	EmulatedNode_Readlink_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/Readlink"
-	EmulatedNode_GetAccess_FullMethodName           = "/csiproxy.admin.v1alpha1.EmulatedNode/GetAccess"
-	EmulatedNode_SetSMBPassword_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBPassword"
-	EmulatedNode_SetSMBServerState_FullMethodName   = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSMBServerState"
-	EmulatedNode_AddSMBShare_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/AddSMBShare"
-	EmulatedNode_RemoveSMBShare_FullMethodName      = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveSMBShare"
-	EmulatedNode_AddSMBUser_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/AddSMBUser"
-	EmulatedNode_RemoveSMBUser_FullMethodName       = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveSMBUser"
-	EmulatedNode_DropSMBSessions_FullMethodName     = "/csiproxy.admin.v1alpha1.EmulatedNode/DropSMBSessions"
-	EmulatedNode_SetISCSIPortalState_FullMethodName = "/csiproxy.admin.v1alpha1.EmulatedNode/SetISCSIPortalState"
-	EmulatedNode_DropISCSISession_FullMethodName    = "/csiproxy.admin.v1alpha1.EmulatedNode/DropISCSISession"
-	EmulatedNode_ListNetwork_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/ListNetwork"
-	EmulatedNode_ListServices_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListServices"
-	EmulatedNode_SetService_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/SetService"
-	EmulatedNode_ListSwitches_FullMethodName        = "/csiproxy.admin.v1alpha1.EmulatedNode/ListSwitches"
-	EmulatedNode_SetSwitch_FullMethodName           = "/csiproxy.admin.v1alpha1.EmulatedNode/SetSwitch"
-	EmulatedNode_GetClock_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/GetClock"
-	EmulatedNode_SetClock_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/SetClock"
-	EmulatedNode_AddFault_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/AddFault"
-	EmulatedNode_ListFaults_FullMethodName          = "/csiproxy.admin.v1alpha1.EmulatedNode/ListFaults"
-	EmulatedNode_RemoveFault_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/RemoveFault"
-	EmulatedNode_Reboot_FullMethodName              = "/csiproxy.admin.v1alpha1.EmulatedNode/Reboot"
-	EmulatedNode_SaveNode_FullMethodName            = "/csiproxy.admin.v1alpha1.EmulatedNode/SaveNode"
-	EmulatedNode_RestoreNode_FullMethodName         = "/csiproxy.admin.v1alpha1.EmulatedNode/RestoreNode"
+	EmulatedNode_AttachDisk_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/AttachDisk"
+	EmulatedNode_DetachDisk_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/DetachDisk"
+	EmulatedNode_ListDetachedDisks_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListDetachedDisks"
+	EmulatedNode_GrowDisk_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/GrowDisk"
+	EmulatedNode_SetDiskState_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetDiskState"
+	EmulatedNode_SetDiskReadOnly_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetDiskReadOnly"
+	EmulatedNode_GetPath_FullMethodName             = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetPath"
+	EmulatedNode_Readlink_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/Readlink"
+	EmulatedNode_GetAccess_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetAccess"
+	EmulatedNode_SetSMBPassword_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSMBPassword"
+	EmulatedNode_SetSMBServerState_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSMBServerState"
+	EmulatedNode_AddSMBShare_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddSMBShare"
+	EmulatedNode_RemoveSMBShare_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveSMBShare"
+	EmulatedNode_AddSMBUser_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddSMBUser"
+	EmulatedNode_RemoveSMBUser_FullMethodName       = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveSMBUser"
+	EmulatedNode_DropSMBSessions_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/DropSMBSessions"
+	EmulatedNode_SetISCSIPortalState_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetISCSIPortalState"
+	EmulatedNode_DropISCSISession_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/DropISCSISession"
+	EmulatedNode_ListNetwork_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListNetwork"
+	EmulatedNode_ListServices_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListServices"
+	EmulatedNode_SetService_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetService"
+	EmulatedNode_ListSwitches_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListSwitches"
+	EmulatedNode_SetSwitch_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSwitch"
+	EmulatedNode_GetClock_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetClock"
+	EmulatedNode_SetClock_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetClock"
+	EmulatedNode_AddFault_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddFault"
+	EmulatedNode_ListFaults_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListFaults"
+	EmulatedNode_RemoveFault_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault"
+	EmulatedNode_ListJournal_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListJournal"
+	EmulatedNode_Reboot_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Reboot"
+	EmulatedNode_SaveNode_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/SaveNode"
+	EmulatedNode_RestoreNode_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/RestoreNode"
 )
 
 // EmulatedNodeClient is the client API for EmulatedNode service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
-// agent with an emulated node.
+// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one, and has the journal of
+// its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeClient interface {
 	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
@@ -139,6 +140,10 @@ type EmulatedNodeClient interface {
 	ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error)
 	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
 	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error)
+	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
+	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
+	// follow the journal.
+	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
@@ -441,6 +446,16 @@ func (c *emulatedNodeClient) RemoveFault(ctx context.Context, in *RemoveFaultReq
 	return out, nil
 }
 
+func (c *emulatedNodeClient) ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListJournalResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_ListJournal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RebootResponse)
@@ -475,8 +490,8 @@ func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeReq
 // All implementations should embed UnimplementedEmulatedNodeServer
 // for forward compatibility.
 //
-// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one. It is served only by an
-// agent with an emulated node.
+// EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one, and has the journal of
+// its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeServer interface {
 	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
 	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
@@ -556,6 +571,10 @@ type EmulatedNodeServer interface {
 	ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error)
 	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
 	RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error)
+	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
+	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
+	// follow the journal.
+	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
 	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
@@ -660,6 +679,9 @@ func (UnimplementedEmulatedNodeServer) ListFaults(context.Context, *ListFaultsRe
 }
 func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveFault not implemented")
+}
+func (UnimplementedEmulatedNodeServer) ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListJournal not implemented")
 }
 func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*RebootResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reboot not implemented")
@@ -1194,6 +1216,24 @@ func _EmulatedNode_RemoveFault_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EmulatedNode_ListJournal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListJournalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EmulatedNodeServer).ListJournal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EmulatedNode_ListJournal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EmulatedNodeServer).ListJournal(ctx, req.(*ListJournalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EmulatedNode_Reboot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RebootRequest)
 	if err := dec(in); err != nil {
@@ -1252,7 +1292,7 @@ func _EmulatedNode_RestoreNode_Handler(srv interface{}, ctx context.Context, dec
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "csiproxy.admin.v1alpha1.EmulatedNode",
+	ServiceName: "csiproxy.emulated.v1alpha1.EmulatedNode",
 	HandlerType: (*EmulatedNodeServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
@@ -1368,6 +1408,10 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EmulatedNode_RemoveFault_Handler,
 		},
 		{
+			MethodName: "ListJournal",
+			Handler:    _EmulatedNode_ListJournal_Handler,
+		},
+		{
 			MethodName: "Reboot",
 			Handler:    _EmulatedNode_Reboot_Handler,
 		},
@@ -1381,5 +1425,5 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
-	Metadata: "admin/v1alpha1/emulated.proto",
+	Metadata: "emulated/v1alpha1/node.proto",
 }

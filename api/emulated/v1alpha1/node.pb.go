@@ -4,9 +4,9 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: admin/v1alpha1/emulated.proto
+// source: emulated/v1alpha1/node.proto
 
-package adminv1alpha1
+package emulatedv1alpha1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -82,11 +82,11 @@ func (x ServiceState) String() string {
 }
 
 func (ServiceState) Descriptor() protoreflect.EnumDescriptor {
-	return file_admin_v1alpha1_emulated_proto_enumTypes[0].Descriptor()
+	return file_emulated_v1alpha1_node_proto_enumTypes[0].Descriptor()
 }
 
 func (ServiceState) Type() protoreflect.EnumType {
-	return &file_admin_v1alpha1_emulated_proto_enumTypes[0]
+	return &file_emulated_v1alpha1_node_proto_enumTypes[0]
 }
 
 func (x ServiceState) Number() protoreflect.EnumNumber {
@@ -95,7 +95,7 @@ func (x ServiceState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceState.Descriptor instead.
 func (ServiceState) EnumDescriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{0}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{0}
 }
 
 // ServiceStart is when a service starts.
@@ -147,11 +147,11 @@ func (x ServiceStart) String() string {
 }
 
 func (ServiceStart) Descriptor() protoreflect.EnumDescriptor {
-	return file_admin_v1alpha1_emulated_proto_enumTypes[1].Descriptor()
+	return file_emulated_v1alpha1_node_proto_enumTypes[1].Descriptor()
 }
 
 func (ServiceStart) Type() protoreflect.EnumType {
-	return &file_admin_v1alpha1_emulated_proto_enumTypes[1]
+	return &file_emulated_v1alpha1_node_proto_enumTypes[1]
 }
 
 func (x ServiceStart) Number() protoreflect.EnumNumber {
@@ -160,7 +160,7 @@ func (x ServiceStart) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceStart.Descriptor instead.
 func (ServiceStart) EnumDescriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{1}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{1}
 }
 
 // SaveNodeRequest names the new directory.
@@ -176,7 +176,7 @@ type SaveNodeRequest struct {
 
 func (x *SaveNodeRequest) Reset() {
 	*x = SaveNodeRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -188,7 +188,7 @@ func (x *SaveNodeRequest) String() string {
 func (*SaveNodeRequest) ProtoMessage() {}
 
 func (x *SaveNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[0]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -201,7 +201,7 @@ func (x *SaveNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveNodeRequest.ProtoReflect.Descriptor instead.
 func (*SaveNodeRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{0}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *SaveNodeRequest) GetDirectory() string {
@@ -227,7 +227,7 @@ type SaveNodeResponse struct {
 
 func (x *SaveNodeResponse) Reset() {
 	*x = SaveNodeResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +239,7 @@ func (x *SaveNodeResponse) String() string {
 func (*SaveNodeResponse) ProtoMessage() {}
 
 func (x *SaveNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[1]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +252,7 @@ func (x *SaveNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveNodeResponse.ProtoReflect.Descriptor instead.
 func (*SaveNodeResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{1}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{1}
 }
 
 // RestoreNodeRequest names the saved node.
@@ -266,7 +266,7 @@ type RestoreNodeRequest struct {
 
 func (x *RestoreNodeRequest) Reset() {
 	*x = RestoreNodeRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +278,7 @@ func (x *RestoreNodeRequest) String() string {
 func (*RestoreNodeRequest) ProtoMessage() {}
 
 func (x *RestoreNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +291,7 @@ func (x *RestoreNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreNodeRequest.ProtoReflect.Descriptor instead.
 func (*RestoreNodeRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{2}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RestoreNodeRequest) GetDirectory() string {
@@ -310,7 +310,7 @@ type RestoreNodeResponse struct {
 
 func (x *RestoreNodeResponse) Reset() {
 	*x = RestoreNodeResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +322,7 @@ func (x *RestoreNodeResponse) String() string {
 func (*RestoreNodeResponse) ProtoMessage() {}
 
 func (x *RestoreNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[3]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +335,7 @@ func (x *RestoreNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreNodeResponse.ProtoReflect.Descriptor instead.
 func (*RestoreNodeResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{3}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{3}
 }
 
 // AttachDiskRequest describes the disk.
@@ -378,7 +378,7 @@ type AttachDiskRequest struct {
 
 func (x *AttachDiskRequest) Reset() {
 	*x = AttachDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +390,7 @@ func (x *AttachDiskRequest) String() string {
 func (*AttachDiskRequest) ProtoMessage() {}
 
 func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +403,7 @@ func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskRequest.ProtoReflect.Descriptor instead.
 func (*AttachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{4}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AttachDiskRequest) GetSizeBytes() int64 {
@@ -519,7 +519,7 @@ type Identifier struct {
 
 func (x *Identifier) Reset() {
 	*x = Identifier{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +531,7 @@ func (x *Identifier) String() string {
 func (*Identifier) ProtoMessage() {}
 
 func (x *Identifier) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +544,7 @@ func (x *Identifier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identifier.ProtoReflect.Descriptor instead.
 func (*Identifier) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{5}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Identifier) GetCodeSet() uint32 {
@@ -579,7 +579,7 @@ type AttachDiskResponse struct {
 
 func (x *AttachDiskResponse) Reset() {
 	*x = AttachDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +591,7 @@ func (x *AttachDiskResponse) String() string {
 func (*AttachDiskResponse) ProtoMessage() {}
 
 func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +604,7 @@ func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachDiskResponse.ProtoReflect.Descriptor instead.
 func (*AttachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{6}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AttachDiskResponse) GetDiskNumber() uint32 {
@@ -625,7 +625,7 @@ type DetachDiskRequest struct {
 
 func (x *DetachDiskRequest) Reset() {
 	*x = DetachDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +637,7 @@ func (x *DetachDiskRequest) String() string {
 func (*DetachDiskRequest) ProtoMessage() {}
 
 func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +650,7 @@ func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskRequest.ProtoReflect.Descriptor instead.
 func (*DetachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{7}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DetachDiskRequest) GetDiskNumber() uint32 {
@@ -671,7 +671,7 @@ type DetachDiskResponse struct {
 
 func (x *DetachDiskResponse) Reset() {
 	*x = DetachDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +683,7 @@ func (x *DetachDiskResponse) String() string {
 func (*DetachDiskResponse) ProtoMessage() {}
 
 func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +696,7 @@ func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachDiskResponse.ProtoReflect.Descriptor instead.
 func (*DetachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{8}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DetachDiskResponse) GetImagePath() string {
@@ -715,7 +715,7 @@ type ListDetachedDisksRequest struct {
 
 func (x *ListDetachedDisksRequest) Reset() {
 	*x = ListDetachedDisksRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +727,7 @@ func (x *ListDetachedDisksRequest) String() string {
 func (*ListDetachedDisksRequest) ProtoMessage() {}
 
 func (x *ListDetachedDisksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +740,7 @@ func (x *ListDetachedDisksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDetachedDisksRequest.ProtoReflect.Descriptor instead.
 func (*ListDetachedDisksRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{9}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{9}
 }
 
 // ListDetachedDisksResponse lists disks that AttachDisk attaches again.
@@ -754,7 +754,7 @@ type ListDetachedDisksResponse struct {
 
 func (x *ListDetachedDisksResponse) Reset() {
 	*x = ListDetachedDisksResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +766,7 @@ func (x *ListDetachedDisksResponse) String() string {
 func (*ListDetachedDisksResponse) ProtoMessage() {}
 
 func (x *ListDetachedDisksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +779,7 @@ func (x *ListDetachedDisksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDetachedDisksResponse.ProtoReflect.Descriptor instead.
 func (*ListDetachedDisksResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{10}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListDetachedDisksResponse) GetDisks() []*DetachedDisk {
@@ -804,7 +804,7 @@ type DetachedDisk struct {
 
 func (x *DetachedDisk) Reset() {
 	*x = DetachedDisk{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +816,7 @@ func (x *DetachedDisk) String() string {
 func (*DetachedDisk) ProtoMessage() {}
 
 func (x *DetachedDisk) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +829,7 @@ func (x *DetachedDisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DetachedDisk.ProtoReflect.Descriptor instead.
 func (*DetachedDisk) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{11}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DetachedDisk) GetSerialNumber() string {
@@ -866,7 +866,7 @@ type GrowDiskRequest struct {
 
 func (x *GrowDiskRequest) Reset() {
 	*x = GrowDiskRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +878,7 @@ func (x *GrowDiskRequest) String() string {
 func (*GrowDiskRequest) ProtoMessage() {}
 
 func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +891,7 @@ func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
 func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{12}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GrowDiskRequest) GetDiskNumber() uint32 {
@@ -917,7 +917,7 @@ type GrowDiskResponse struct {
 
 func (x *GrowDiskResponse) Reset() {
 	*x = GrowDiskResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +929,7 @@ func (x *GrowDiskResponse) String() string {
 func (*GrowDiskResponse) ProtoMessage() {}
 
 func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +942,7 @@ func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
 func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{13}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{13}
 }
 
 // SetDiskStateRequest names the disk and the wanted state.
@@ -958,7 +958,7 @@ type SetDiskStateRequest struct {
 
 func (x *SetDiskStateRequest) Reset() {
 	*x = SetDiskStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -970,7 +970,7 @@ func (x *SetDiskStateRequest) String() string {
 func (*SetDiskStateRequest) ProtoMessage() {}
 
 func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[14]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -983,7 +983,7 @@ func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{14}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
@@ -1009,7 +1009,7 @@ type SetDiskStateResponse struct {
 
 func (x *SetDiskStateResponse) Reset() {
 	*x = SetDiskStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1021,7 @@ func (x *SetDiskStateResponse) String() string {
 func (*SetDiskStateResponse) ProtoMessage() {}
 
 func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[15]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1034,7 @@ func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{15}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{15}
 }
 
 // SetDiskReadOnlyRequest names the disk and the wanted state.
@@ -1050,7 +1050,7 @@ type SetDiskReadOnlyRequest struct {
 
 func (x *SetDiskReadOnlyRequest) Reset() {
 	*x = SetDiskReadOnlyRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1062,7 @@ func (x *SetDiskReadOnlyRequest) String() string {
 func (*SetDiskReadOnlyRequest) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[16]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1075,7 @@ func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyRequest.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{16}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetDiskReadOnlyRequest) GetDiskNumber() uint32 {
@@ -1101,7 +1101,7 @@ type SetDiskReadOnlyResponse struct {
 
 func (x *SetDiskReadOnlyResponse) Reset() {
 	*x = SetDiskReadOnlyResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1113,7 @@ func (x *SetDiskReadOnlyResponse) String() string {
 func (*SetDiskReadOnlyResponse) ProtoMessage() {}
 
 func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[17]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1126,7 @@ func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDiskReadOnlyResponse.ProtoReflect.Descriptor instead.
 func (*SetDiskReadOnlyResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{17}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{17}
 }
 
 // GetPathRequest names the path.
@@ -1140,7 +1140,7 @@ type GetPathRequest struct {
 
 func (x *GetPathRequest) Reset() {
 	*x = GetPathRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1152,7 @@ func (x *GetPathRequest) String() string {
 func (*GetPathRequest) ProtoMessage() {}
 
 func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[18]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1165,7 @@ func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
 func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{18}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPathRequest) GetWindowsPath() string {
@@ -1186,7 +1186,7 @@ type GetPathResponse struct {
 
 func (x *GetPathResponse) Reset() {
 	*x = GetPathResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1198,7 @@ func (x *GetPathResponse) String() string {
 func (*GetPathResponse) ProtoMessage() {}
 
 func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1211,7 @@ func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
 func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{19}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetPathResponse) GetHostPath() string {
@@ -1232,7 +1232,7 @@ type ReadlinkRequest struct {
 
 func (x *ReadlinkRequest) Reset() {
 	*x = ReadlinkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1244,7 @@ func (x *ReadlinkRequest) String() string {
 func (*ReadlinkRequest) ProtoMessage() {}
 
 func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[20]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1257,7 @@ func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
 func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{20}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReadlinkRequest) GetWindowsPath() string {
@@ -1278,7 +1278,7 @@ type ReadlinkResponse struct {
 
 func (x *ReadlinkResponse) Reset() {
 	*x = ReadlinkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1290,7 +1290,7 @@ func (x *ReadlinkResponse) String() string {
 func (*ReadlinkResponse) ProtoMessage() {}
 
 func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[21]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1303,7 +1303,7 @@ func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
 func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{21}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReadlinkResponse) GetTarget() string {
@@ -1324,7 +1324,7 @@ type GetAccessRequest struct {
 
 func (x *GetAccessRequest) Reset() {
 	*x = GetAccessRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1336,7 @@ func (x *GetAccessRequest) String() string {
 func (*GetAccessRequest) ProtoMessage() {}
 
 func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[22]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1349,7 @@ func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
 func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{22}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetAccessRequest) GetWindowsPath() string {
@@ -1370,7 +1370,7 @@ type GetAccessResponse struct {
 
 func (x *GetAccessResponse) Reset() {
 	*x = GetAccessResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1382,7 @@ func (x *GetAccessResponse) String() string {
 func (*GetAccessResponse) ProtoMessage() {}
 
 func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[23]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1395,7 @@ func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
 func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{23}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetAccessResponse) GetEntries() []*Access {
@@ -1420,7 +1420,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1432,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[24]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1445,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{24}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Access) GetSid() string {
@@ -1482,7 +1482,7 @@ type SetSMBPasswordRequest struct {
 
 func (x *SetSMBPasswordRequest) Reset() {
 	*x = SetSMBPasswordRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1494,7 @@ func (x *SetSMBPasswordRequest) String() string {
 func (*SetSMBPasswordRequest) ProtoMessage() {}
 
 func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[25]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1507,7 @@ func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{25}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetSMBPasswordRequest) GetUser() string {
@@ -1533,7 +1533,7 @@ type SetSMBPasswordResponse struct {
 
 func (x *SetSMBPasswordResponse) Reset() {
 	*x = SetSMBPasswordResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1545,7 @@ func (x *SetSMBPasswordResponse) String() string {
 func (*SetSMBPasswordResponse) ProtoMessage() {}
 
 func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[26]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1558,7 @@ func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{26}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{26}
 }
 
 // SetSMBServerStateRequest names the file server and the wanted state.
@@ -1574,7 +1574,7 @@ type SetSMBServerStateRequest struct {
 
 func (x *SetSMBServerStateRequest) Reset() {
 	*x = SetSMBServerStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1586,7 @@ func (x *SetSMBServerStateRequest) String() string {
 func (*SetSMBServerStateRequest) ProtoMessage() {}
 
 func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[27]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1599,7 @@ func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{27}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SetSMBServerStateRequest) GetServer() string {
@@ -1625,7 +1625,7 @@ type SetSMBServerStateResponse struct {
 
 func (x *SetSMBServerStateResponse) Reset() {
 	*x = SetSMBServerStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1637,7 @@ func (x *SetSMBServerStateResponse) String() string {
 func (*SetSMBServerStateResponse) ProtoMessage() {}
 
 func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[28]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1650,7 @@ func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{28}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{28}
 }
 
 // RebootRequest is empty.
@@ -1662,7 +1662,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1674,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[29]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1687,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{29}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{29}
 }
 
 // RebootResponse is empty.
@@ -1699,7 +1699,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1711,7 +1711,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[30]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1724,7 +1724,7 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{30}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{30}
 }
 
 // AddSMBShareRequest describes a share.
@@ -1746,7 +1746,7 @@ type AddSMBShareRequest struct {
 
 func (x *AddSMBShareRequest) Reset() {
 	*x = AddSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1758,7 @@ func (x *AddSMBShareRequest) String() string {
 func (*AddSMBShareRequest) ProtoMessage() {}
 
 func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[31]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1771,7 @@ func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{31}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AddSMBShareRequest) GetServer() string {
@@ -1818,7 +1818,7 @@ type AddSMBShareResponse struct {
 
 func (x *AddSMBShareResponse) Reset() {
 	*x = AddSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1830,7 @@ func (x *AddSMBShareResponse) String() string {
 func (*AddSMBShareResponse) ProtoMessage() {}
 
 func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[32]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +1843,7 @@ func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{32}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{32}
 }
 
 // RemoveSMBShareRequest names the share.
@@ -1859,7 +1859,7 @@ type RemoveSMBShareRequest struct {
 
 func (x *RemoveSMBShareRequest) Reset() {
 	*x = RemoveSMBShareRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +1871,7 @@ func (x *RemoveSMBShareRequest) String() string {
 func (*RemoveSMBShareRequest) ProtoMessage() {}
 
 func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[33]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +1884,7 @@ func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{33}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RemoveSMBShareRequest) GetServer() string {
@@ -1910,7 +1910,7 @@ type RemoveSMBShareResponse struct {
 
 func (x *RemoveSMBShareResponse) Reset() {
 	*x = RemoveSMBShareResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +1922,7 @@ func (x *RemoveSMBShareResponse) String() string {
 func (*RemoveSMBShareResponse) ProtoMessage() {}
 
 func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[34]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +1935,7 @@ func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{34}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{34}
 }
 
 // AddSMBUserRequest describes an account.
@@ -1953,7 +1953,7 @@ type AddSMBUserRequest struct {
 
 func (x *AddSMBUserRequest) Reset() {
 	*x = AddSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +1965,7 @@ func (x *AddSMBUserRequest) String() string {
 func (*AddSMBUserRequest) ProtoMessage() {}
 
 func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[35]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +1978,7 @@ func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{35}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddSMBUserRequest) GetUser() string {
@@ -2011,7 +2011,7 @@ type AddSMBUserResponse struct {
 
 func (x *AddSMBUserResponse) Reset() {
 	*x = AddSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +2023,7 @@ func (x *AddSMBUserResponse) String() string {
 func (*AddSMBUserResponse) ProtoMessage() {}
 
 func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[36]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +2036,7 @@ func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{36}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{36}
 }
 
 // RemoveSMBUserRequest names the account.
@@ -2050,7 +2050,7 @@ type RemoveSMBUserRequest struct {
 
 func (x *RemoveSMBUserRequest) Reset() {
 	*x = RemoveSMBUserRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2062,7 +2062,7 @@ func (x *RemoveSMBUserRequest) String() string {
 func (*RemoveSMBUserRequest) ProtoMessage() {}
 
 func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[37]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2075,7 +2075,7 @@ func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{37}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RemoveSMBUserRequest) GetUser() string {
@@ -2094,7 +2094,7 @@ type RemoveSMBUserResponse struct {
 
 func (x *RemoveSMBUserResponse) Reset() {
 	*x = RemoveSMBUserResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2106,7 @@ func (x *RemoveSMBUserResponse) String() string {
 func (*RemoveSMBUserResponse) ProtoMessage() {}
 
 func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[38]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2119,7 @@ func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{38}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{38}
 }
 
 // DropSMBSessionsRequest names the file server.
@@ -2133,7 +2133,7 @@ type DropSMBSessionsRequest struct {
 
 func (x *DropSMBSessionsRequest) Reset() {
 	*x = DropSMBSessionsRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2145,7 @@ func (x *DropSMBSessionsRequest) String() string {
 func (*DropSMBSessionsRequest) ProtoMessage() {}
 
 func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[39]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2158,7 @@ func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{39}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DropSMBSessionsRequest) GetServer() string {
@@ -2177,7 +2177,7 @@ type DropSMBSessionsResponse struct {
 
 func (x *DropSMBSessionsResponse) Reset() {
 	*x = DropSMBSessionsResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2189,7 @@ func (x *DropSMBSessionsResponse) String() string {
 func (*DropSMBSessionsResponse) ProtoMessage() {}
 
 func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[40]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2202,7 @@ func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{40}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{40}
 }
 
 // SetISCSIPortalStateRequest names the portal and the wanted state.
@@ -2220,7 +2220,7 @@ type SetISCSIPortalStateRequest struct {
 
 func (x *SetISCSIPortalStateRequest) Reset() {
 	*x = SetISCSIPortalStateRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2232,7 @@ func (x *SetISCSIPortalStateRequest) String() string {
 func (*SetISCSIPortalStateRequest) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[41]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2245,7 @@ func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateRequest.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{41}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SetISCSIPortalStateRequest) GetAddress() string {
@@ -2278,7 +2278,7 @@ type SetISCSIPortalStateResponse struct {
 
 func (x *SetISCSIPortalStateResponse) Reset() {
 	*x = SetISCSIPortalStateResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2290,7 @@ func (x *SetISCSIPortalStateResponse) String() string {
 func (*SetISCSIPortalStateResponse) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[42]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2303,7 @@ func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateResponse.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{42}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{42}
 }
 
 // DropISCSISessionRequest names the session.
@@ -2317,7 +2317,7 @@ type DropISCSISessionRequest struct {
 
 func (x *DropISCSISessionRequest) Reset() {
 	*x = DropISCSISessionRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2329,7 @@ func (x *DropISCSISessionRequest) String() string {
 func (*DropISCSISessionRequest) ProtoMessage() {}
 
 func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[43]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2342,7 @@ func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionRequest.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{43}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DropISCSISessionRequest) GetTarget() string {
@@ -2361,7 +2361,7 @@ type DropISCSISessionResponse struct {
 
 func (x *DropISCSISessionResponse) Reset() {
 	*x = DropISCSISessionResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2373,7 @@ func (x *DropISCSISessionResponse) String() string {
 func (*DropISCSISessionResponse) ProtoMessage() {}
 
 func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[44]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2386,7 @@ func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionResponse.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{44}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{44}
 }
 
 // ListNetworkRequest is empty.
@@ -2398,7 +2398,7 @@ type ListNetworkRequest struct {
 
 func (x *ListNetworkRequest) Reset() {
 	*x = ListNetworkRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2410,7 @@ func (x *ListNetworkRequest) String() string {
 func (*ListNetworkRequest) ProtoMessage() {}
 
 func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[45]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2423,7 @@ func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkRequest.ProtoReflect.Descriptor instead.
 func (*ListNetworkRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{45}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{45}
 }
 
 // ListNetworkResponse is what the node can reach.
@@ -2439,7 +2439,7 @@ type ListNetworkResponse struct {
 
 func (x *ListNetworkResponse) Reset() {
 	*x = ListNetworkResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +2451,7 @@ func (x *ListNetworkResponse) String() string {
 func (*ListNetworkResponse) ProtoMessage() {}
 
 func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[46]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +2464,7 @@ func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkResponse.ProtoReflect.Descriptor instead.
 func (*ListNetworkResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{46}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListNetworkResponse) GetServers() []*FileServer {
@@ -2496,7 +2496,7 @@ type FileServer struct {
 
 func (x *FileServer) Reset() {
 	*x = FileServer{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2508,7 +2508,7 @@ func (x *FileServer) String() string {
 func (*FileServer) ProtoMessage() {}
 
 func (x *FileServer) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[47]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2521,7 +2521,7 @@ func (x *FileServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileServer.ProtoReflect.Descriptor instead.
 func (*FileServer) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{47}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FileServer) GetName() string {
@@ -2562,7 +2562,7 @@ type ISCSIPortal struct {
 
 func (x *ISCSIPortal) Reset() {
 	*x = ISCSIPortal{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2574,7 +2574,7 @@ func (x *ISCSIPortal) String() string {
 func (*ISCSIPortal) ProtoMessage() {}
 
 func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[48]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2587,7 +2587,7 @@ func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIPortal.ProtoReflect.Descriptor instead.
 func (*ISCSIPortal) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{48}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ISCSIPortal) GetAddress() string {
@@ -2627,7 +2627,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2639,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[49]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2652,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{49}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{49}
 }
 
 // ListServicesResponse lists services.
@@ -2666,7 +2666,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2678,7 +2678,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[50]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2691,7 +2691,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{50}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -2707,9 +2707,9 @@ type NodeService struct {
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its state now.
-	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.admin.v1alpha1.ServiceState" json:"state,omitempty"`
+	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.emulated.v1alpha1.ServiceState" json:"state,omitempty"`
 	// When it starts.
-	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.admin.v1alpha1.ServiceStart" json:"start,omitempty"`
+	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.emulated.v1alpha1.ServiceStart" json:"start,omitempty"`
 	// How many queries find it starting or stopping.
 	PendingQueries uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3" json:"pending_queries,omitempty"`
 	// How long starting or stopping takes at least, by the node's clock.
@@ -2720,7 +2720,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +2732,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[51]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +2745,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{51}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NodeService) GetName() string {
@@ -2789,9 +2789,9 @@ type SetServiceRequest struct {
 	// The service's name, in any case.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its new state, at once.
-	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.admin.v1alpha1.ServiceState" json:"state,omitempty"`
+	State ServiceState `protobuf:"varint,2,opt,name=state,proto3,enum=csiproxy.emulated.v1alpha1.ServiceState" json:"state,omitempty"`
 	// When it starts.
-	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.admin.v1alpha1.ServiceStart" json:"start,omitempty"`
+	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.emulated.v1alpha1.ServiceStart" json:"start,omitempty"`
 	// How many queries find it starting or stopping, at most 1000.
 	PendingQueries *uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3,oneof" json:"pending_queries,omitempty"`
 	// How long starting or stopping takes at least, by the node's clock; while the clock is stopped, until it is advanced.
@@ -2802,7 +2802,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2814,7 +2814,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[52]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2827,7 +2827,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{52}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2874,7 +2874,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +2886,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[53]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +2899,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{53}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{53}
 }
 
 // ListSwitchesRequest is empty.
@@ -2911,7 +2911,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +2923,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[54]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +2936,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{54}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{54}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2950,7 +2950,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +2962,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[55]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +2975,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{55}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -3000,7 +3000,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3012,7 +3012,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[56]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3025,7 +3025,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{56}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Switch) GetName() string {
@@ -3062,7 +3062,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3074,7 +3074,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[57]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3087,7 +3087,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{57}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -3113,7 +3113,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3125,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[58]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3138,7 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{58}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{58}
 }
 
 // GetClockRequest is empty.
@@ -3150,7 +3150,7 @@ type GetClockRequest struct {
 
 func (x *GetClockRequest) Reset() {
 	*x = GetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3162,7 +3162,7 @@ func (x *GetClockRequest) String() string {
 func (*GetClockRequest) ProtoMessage() {}
 
 func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[59]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3175,7 +3175,7 @@ func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
 func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{59}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{59}
 }
 
 // GetClockResponse is the clock's state.
@@ -3191,7 +3191,7 @@ type GetClockResponse struct {
 
 func (x *GetClockResponse) Reset() {
 	*x = GetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[60]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3203,7 @@ func (x *GetClockResponse) String() string {
 func (*GetClockResponse) ProtoMessage() {}
 
 func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[60]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3216,7 @@ func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
 func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{60}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -3248,7 +3248,7 @@ type SetClockRequest struct {
 
 func (x *SetClockRequest) Reset() {
 	*x = SetClockRequest{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[61]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +3260,7 @@ func (x *SetClockRequest) String() string {
 func (*SetClockRequest) ProtoMessage() {}
 
 func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[61]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +3273,7 @@ func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
 func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{61}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
@@ -3308,7 +3308,7 @@ type SetClockResponse struct {
 
 func (x *SetClockResponse) Reset() {
 	*x = SetClockResponse{}
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[62]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3320,7 @@ func (x *SetClockResponse) String() string {
 func (*SetClockResponse) ProtoMessage() {}
 
 func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_emulated_proto_msgTypes[62]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3333,7 @@ func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
 func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_emulated_proto_rawDescGZIP(), []int{62}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
@@ -3343,23 +3343,23 @@ func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
 	return nil
 }
 
-var File_admin_v1alpha1_emulated_proto protoreflect.FileDescriptor
+var File_emulated_v1alpha1_node_proto protoreflect.FileDescriptor
 
-const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
+const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1dadmin/v1alpha1/emulated.proto\x12\x17csiproxy.admin.v1alpha1\x1a\x1aadmin/v1alpha1/fault.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
+	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
 	"\x0fSaveNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x14\n" +
 	"\x05clone\x18\x02 \x01(\bR\x05clone\"\x12\n" +
 	"\x10SaveNodeResponse\"2\n" +
 	"\x12RestoreNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\"\x15\n" +
-	"\x13RestoreNodeResponse\"\xd2\x03\n" +
+	"\x13RestoreNodeResponse\"\xd5\x03\n" +
 	"\x11AttachDiskRequest\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x01 \x01(\x03R\tsizeBytes\x12#\n" +
-	"\rserial_number\x18\x02 \x01(\tR\fserialNumber\x12E\n" +
-	"\videntifiers\x18\x03 \x03(\v2#.csiproxy.admin.v1alpha1.IdentifierR\videntifiers\x12\x19\n" +
+	"\rserial_number\x18\x02 \x01(\tR\fserialNumber\x12H\n" +
+	"\videntifiers\x18\x03 \x03(\v2&.csiproxy.emulated.v1alpha1.IdentifierR\videntifiers\x12\x19\n" +
 	"\bbus_type\x18\x04 \x01(\tR\abusType\x12\x18\n" +
 	"\aadapter\x18\x05 \x01(\rR\aadapter\x12\x10\n" +
 	"\x03bus\x18\x06 \x01(\rR\x03bus\x12\x16\n" +
@@ -3392,9 +3392,9 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x12DetachDiskResponse\x12\x1d\n" +
 	"\n" +
 	"image_path\x18\x01 \x01(\tR\timagePath\"\x1a\n" +
-	"\x18ListDetachedDisksRequest\"X\n" +
-	"\x19ListDetachedDisksResponse\x12;\n" +
-	"\x05disks\x18\x01 \x03(\v2%.csiproxy.admin.v1alpha1.DetachedDiskR\x05disks\"s\n" +
+	"\x18ListDetachedDisksRequest\"[\n" +
+	"\x19ListDetachedDisksResponse\x12>\n" +
+	"\x05disks\x18\x01 \x03(\v2(.csiproxy.emulated.v1alpha1.DetachedDiskR\x05disks\"s\n" +
 	"\fDetachedDisk\x12#\n" +
 	"\rserial_number\x18\x01 \x01(\tR\fserialNumber\x12\x1d\n" +
 	"\n" +
@@ -3426,9 +3426,9 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x10ReadlinkResponse\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\"5\n" +
 	"\x10GetAccessRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"N\n" +
-	"\x11GetAccessResponse\x129\n" +
-	"\aentries\x18\x01 \x03(\v2\x1f.csiproxy.admin.v1alpha1.AccessR\aentries\"L\n" +
+	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"Q\n" +
+	"\x11GetAccessResponse\x12<\n" +
+	"\aentries\x18\x01 \x03(\v2\".csiproxy.emulated.v1alpha1.AccessR\aentries\"L\n" +
 	"\x06Access\x12\x10\n" +
 	"\x03sid\x18\x01 \x01(\tR\x03sid\x12\x12\n" +
 	"\x04mask\x18\x02 \x01(\rR\x04mask\x12\x1c\n" +
@@ -3475,10 +3475,10 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x17DropISCSISessionRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\"\x1a\n" +
 	"\x18DropISCSISessionResponse\"\x14\n" +
-	"\x12ListNetworkRequest\"\x94\x01\n" +
-	"\x13ListNetworkResponse\x12=\n" +
-	"\aservers\x18\x01 \x03(\v2#.csiproxy.admin.v1alpha1.FileServerR\aservers\x12>\n" +
-	"\aportals\x18\x02 \x03(\v2$.csiproxy.admin.v1alpha1.ISCSIPortalR\aportals\"R\n" +
+	"\x12ListNetworkRequest\"\x9a\x01\n" +
+	"\x13ListNetworkResponse\x12@\n" +
+	"\aservers\x18\x01 \x03(\v2&.csiproxy.emulated.v1alpha1.FileServerR\aservers\x12A\n" +
+	"\aportals\x18\x02 \x03(\v2'.csiproxy.emulated.v1alpha1.ISCSIPortalR\aportals\"R\n" +
 	"\n" +
 	"FileServer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -3489,26 +3489,26 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x04port\x18\x02 \x01(\rR\x04port\x12\x1c\n" +
 	"\tconnected\x18\x03 \x01(\bR\tconnected\x12\x18\n" +
 	"\atargets\x18\x04 \x03(\tR\atargets\"\x15\n" +
-	"\x13ListServicesRequest\"X\n" +
-	"\x14ListServicesResponse\x12@\n" +
-	"\bservices\x18\x01 \x03(\v2$.csiproxy.admin.v1alpha1.NodeServiceR\bservices\"\x82\x02\n" +
+	"\x13ListServicesRequest\"[\n" +
+	"\x14ListServicesResponse\x12C\n" +
+	"\bservices\x18\x01 \x03(\v2'.csiproxy.emulated.v1alpha1.NodeServiceR\bservices\"\x88\x02\n" +
 	"\vNodeService\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
-	"\x05state\x18\x02 \x01(\x0e2%.csiproxy.admin.v1alpha1.ServiceStateR\x05state\x12;\n" +
-	"\x05start\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.ServiceStartR\x05start\x12'\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStateR\x05state\x12>\n" +
+	"\x05start\x18\x03 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStartR\x05start\x12'\n" +
 	"\x0fpending_queries\x18\x04 \x01(\rR\x0ependingQueries\x12<\n" +
-	"\fpending_time\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vpendingTime\"\xa1\x02\n" +
+	"\fpending_time\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vpendingTime\"\xa7\x02\n" +
 	"\x11SetServiceRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
-	"\x05state\x18\x02 \x01(\x0e2%.csiproxy.admin.v1alpha1.ServiceStateR\x05state\x12;\n" +
-	"\x05start\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.ServiceStartR\x05start\x12,\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStateR\x05state\x12>\n" +
+	"\x05start\x18\x03 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStartR\x05start\x12,\n" +
 	"\x0fpending_queries\x18\x04 \x01(\rH\x00R\x0ependingQueries\x88\x01\x01\x12<\n" +
 	"\fpending_time\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vpendingTimeB\x12\n" +
 	"\x10_pending_queries\"\x14\n" +
 	"\x12SetServiceResponse\"\x15\n" +
-	"\x13ListSwitchesRequest\"S\n" +
-	"\x14ListSwitchesResponse\x12;\n" +
-	"\bswitches\x18\x01 \x03(\v2\x1f.csiproxy.admin.v1alpha1.SwitchR\bswitches\"F\n" +
+	"\x13ListSwitchesRequest\"V\n" +
+	"\x14ListSwitchesResponse\x12>\n" +
+	"\bswitches\x18\x01 \x03(\v2\".csiproxy.emulated.v1alpha1.SwitchR\bswitches\"F\n" +
 	"\x06Switch\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -3544,246 +3544,252 @@ const file_admin_v1alpha1_emulated_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\xfd\x19\n" +
-	"\fEmulatedNode\x12e\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\xa9\x1c\n" +
+	"\fEmulatedNode\x12k\n" +
 	"\n" +
-	"AttachDisk\x12*.csiproxy.admin.v1alpha1.AttachDiskRequest\x1a+.csiproxy.admin.v1alpha1.AttachDiskResponse\x12e\n" +
+	"AttachDisk\x12-.csiproxy.emulated.v1alpha1.AttachDiskRequest\x1a..csiproxy.emulated.v1alpha1.AttachDiskResponse\x12k\n" +
 	"\n" +
-	"DetachDisk\x12*.csiproxy.admin.v1alpha1.DetachDiskRequest\x1a+.csiproxy.admin.v1alpha1.DetachDiskResponse\x12z\n" +
-	"\x11ListDetachedDisks\x121.csiproxy.admin.v1alpha1.ListDetachedDisksRequest\x1a2.csiproxy.admin.v1alpha1.ListDetachedDisksResponse\x12_\n" +
-	"\bGrowDisk\x12(.csiproxy.admin.v1alpha1.GrowDiskRequest\x1a).csiproxy.admin.v1alpha1.GrowDiskResponse\x12k\n" +
-	"\fSetDiskState\x12,.csiproxy.admin.v1alpha1.SetDiskStateRequest\x1a-.csiproxy.admin.v1alpha1.SetDiskStateResponse\x12t\n" +
-	"\x0fSetDiskReadOnly\x12/.csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest\x1a0.csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse\x12\\\n" +
-	"\aGetPath\x12'.csiproxy.admin.v1alpha1.GetPathRequest\x1a(.csiproxy.admin.v1alpha1.GetPathResponse\x12_\n" +
-	"\bReadlink\x12(.csiproxy.admin.v1alpha1.ReadlinkRequest\x1a).csiproxy.admin.v1alpha1.ReadlinkResponse\x12b\n" +
-	"\tGetAccess\x12).csiproxy.admin.v1alpha1.GetAccessRequest\x1a*.csiproxy.admin.v1alpha1.GetAccessResponse\x12q\n" +
-	"\x0eSetSMBPassword\x12..csiproxy.admin.v1alpha1.SetSMBPasswordRequest\x1a/.csiproxy.admin.v1alpha1.SetSMBPasswordResponse\x12z\n" +
-	"\x11SetSMBServerState\x121.csiproxy.admin.v1alpha1.SetSMBServerStateRequest\x1a2.csiproxy.admin.v1alpha1.SetSMBServerStateResponse\x12h\n" +
-	"\vAddSMBShare\x12+.csiproxy.admin.v1alpha1.AddSMBShareRequest\x1a,.csiproxy.admin.v1alpha1.AddSMBShareResponse\x12q\n" +
-	"\x0eRemoveSMBShare\x12..csiproxy.admin.v1alpha1.RemoveSMBShareRequest\x1a/.csiproxy.admin.v1alpha1.RemoveSMBShareResponse\x12e\n" +
+	"DetachDisk\x12-.csiproxy.emulated.v1alpha1.DetachDiskRequest\x1a..csiproxy.emulated.v1alpha1.DetachDiskResponse\x12\x80\x01\n" +
+	"\x11ListDetachedDisks\x124.csiproxy.emulated.v1alpha1.ListDetachedDisksRequest\x1a5.csiproxy.emulated.v1alpha1.ListDetachedDisksResponse\x12e\n" +
+	"\bGrowDisk\x12+.csiproxy.emulated.v1alpha1.GrowDiskRequest\x1a,.csiproxy.emulated.v1alpha1.GrowDiskResponse\x12q\n" +
+	"\fSetDiskState\x12/.csiproxy.emulated.v1alpha1.SetDiskStateRequest\x1a0.csiproxy.emulated.v1alpha1.SetDiskStateResponse\x12z\n" +
+	"\x0fSetDiskReadOnly\x122.csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest\x1a3.csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse\x12b\n" +
+	"\aGetPath\x12*.csiproxy.emulated.v1alpha1.GetPathRequest\x1a+.csiproxy.emulated.v1alpha1.GetPathResponse\x12e\n" +
+	"\bReadlink\x12+.csiproxy.emulated.v1alpha1.ReadlinkRequest\x1a,.csiproxy.emulated.v1alpha1.ReadlinkResponse\x12h\n" +
+	"\tGetAccess\x12,.csiproxy.emulated.v1alpha1.GetAccessRequest\x1a-.csiproxy.emulated.v1alpha1.GetAccessResponse\x12w\n" +
+	"\x0eSetSMBPassword\x121.csiproxy.emulated.v1alpha1.SetSMBPasswordRequest\x1a2.csiproxy.emulated.v1alpha1.SetSMBPasswordResponse\x12\x80\x01\n" +
+	"\x11SetSMBServerState\x124.csiproxy.emulated.v1alpha1.SetSMBServerStateRequest\x1a5.csiproxy.emulated.v1alpha1.SetSMBServerStateResponse\x12n\n" +
+	"\vAddSMBShare\x12..csiproxy.emulated.v1alpha1.AddSMBShareRequest\x1a/.csiproxy.emulated.v1alpha1.AddSMBShareResponse\x12w\n" +
+	"\x0eRemoveSMBShare\x121.csiproxy.emulated.v1alpha1.RemoveSMBShareRequest\x1a2.csiproxy.emulated.v1alpha1.RemoveSMBShareResponse\x12k\n" +
 	"\n" +
-	"AddSMBUser\x12*.csiproxy.admin.v1alpha1.AddSMBUserRequest\x1a+.csiproxy.admin.v1alpha1.AddSMBUserResponse\x12n\n" +
-	"\rRemoveSMBUser\x12-.csiproxy.admin.v1alpha1.RemoveSMBUserRequest\x1a..csiproxy.admin.v1alpha1.RemoveSMBUserResponse\x12t\n" +
-	"\x0fDropSMBSessions\x12/.csiproxy.admin.v1alpha1.DropSMBSessionsRequest\x1a0.csiproxy.admin.v1alpha1.DropSMBSessionsResponse\x12\x80\x01\n" +
-	"\x13SetISCSIPortalState\x123.csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest\x1a4.csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse\x12w\n" +
-	"\x10DropISCSISession\x120.csiproxy.admin.v1alpha1.DropISCSISessionRequest\x1a1.csiproxy.admin.v1alpha1.DropISCSISessionResponse\x12h\n" +
-	"\vListNetwork\x12+.csiproxy.admin.v1alpha1.ListNetworkRequest\x1a,.csiproxy.admin.v1alpha1.ListNetworkResponse\x12k\n" +
-	"\fListServices\x12,.csiproxy.admin.v1alpha1.ListServicesRequest\x1a-.csiproxy.admin.v1alpha1.ListServicesResponse\x12e\n" +
+	"AddSMBUser\x12-.csiproxy.emulated.v1alpha1.AddSMBUserRequest\x1a..csiproxy.emulated.v1alpha1.AddSMBUserResponse\x12t\n" +
+	"\rRemoveSMBUser\x120.csiproxy.emulated.v1alpha1.RemoveSMBUserRequest\x1a1.csiproxy.emulated.v1alpha1.RemoveSMBUserResponse\x12z\n" +
+	"\x0fDropSMBSessions\x122.csiproxy.emulated.v1alpha1.DropSMBSessionsRequest\x1a3.csiproxy.emulated.v1alpha1.DropSMBSessionsResponse\x12\x86\x01\n" +
+	"\x13SetISCSIPortalState\x126.csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest\x1a7.csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse\x12}\n" +
+	"\x10DropISCSISession\x123.csiproxy.emulated.v1alpha1.DropISCSISessionRequest\x1a4.csiproxy.emulated.v1alpha1.DropISCSISessionResponse\x12n\n" +
+	"\vListNetwork\x12..csiproxy.emulated.v1alpha1.ListNetworkRequest\x1a/.csiproxy.emulated.v1alpha1.ListNetworkResponse\x12q\n" +
+	"\fListServices\x12/.csiproxy.emulated.v1alpha1.ListServicesRequest\x1a0.csiproxy.emulated.v1alpha1.ListServicesResponse\x12k\n" +
 	"\n" +
-	"SetService\x12*.csiproxy.admin.v1alpha1.SetServiceRequest\x1a+.csiproxy.admin.v1alpha1.SetServiceResponse\x12k\n" +
-	"\fListSwitches\x12,.csiproxy.admin.v1alpha1.ListSwitchesRequest\x1a-.csiproxy.admin.v1alpha1.ListSwitchesResponse\x12b\n" +
-	"\tSetSwitch\x12).csiproxy.admin.v1alpha1.SetSwitchRequest\x1a*.csiproxy.admin.v1alpha1.SetSwitchResponse\x12_\n" +
-	"\bGetClock\x12(.csiproxy.admin.v1alpha1.GetClockRequest\x1a).csiproxy.admin.v1alpha1.GetClockResponse\x12_\n" +
-	"\bSetClock\x12(.csiproxy.admin.v1alpha1.SetClockRequest\x1a).csiproxy.admin.v1alpha1.SetClockResponse\x12_\n" +
-	"\bAddFault\x12(.csiproxy.admin.v1alpha1.AddFaultRequest\x1a).csiproxy.admin.v1alpha1.AddFaultResponse\x12e\n" +
+	"SetService\x12-.csiproxy.emulated.v1alpha1.SetServiceRequest\x1a..csiproxy.emulated.v1alpha1.SetServiceResponse\x12q\n" +
+	"\fListSwitches\x12/.csiproxy.emulated.v1alpha1.ListSwitchesRequest\x1a0.csiproxy.emulated.v1alpha1.ListSwitchesResponse\x12h\n" +
+	"\tSetSwitch\x12,.csiproxy.emulated.v1alpha1.SetSwitchRequest\x1a-.csiproxy.emulated.v1alpha1.SetSwitchResponse\x12e\n" +
+	"\bGetClock\x12+.csiproxy.emulated.v1alpha1.GetClockRequest\x1a,.csiproxy.emulated.v1alpha1.GetClockResponse\x12e\n" +
+	"\bSetClock\x12+.csiproxy.emulated.v1alpha1.SetClockRequest\x1a,.csiproxy.emulated.v1alpha1.SetClockResponse\x12e\n" +
+	"\bAddFault\x12+.csiproxy.emulated.v1alpha1.AddFaultRequest\x1a,.csiproxy.emulated.v1alpha1.AddFaultResponse\x12k\n" +
 	"\n" +
-	"ListFaults\x12*.csiproxy.admin.v1alpha1.ListFaultsRequest\x1a+.csiproxy.admin.v1alpha1.ListFaultsResponse\x12h\n" +
-	"\vRemoveFault\x12+.csiproxy.admin.v1alpha1.RemoveFaultRequest\x1a,.csiproxy.admin.v1alpha1.RemoveFaultResponse\x12Y\n" +
-	"\x06Reboot\x12&.csiproxy.admin.v1alpha1.RebootRequest\x1a'.csiproxy.admin.v1alpha1.RebootResponse\x12_\n" +
-	"\bSaveNode\x12(.csiproxy.admin.v1alpha1.SaveNodeRequest\x1a).csiproxy.admin.v1alpha1.SaveNodeResponse\x12h\n" +
-	"\vRestoreNode\x12+.csiproxy.admin.v1alpha1.RestoreNodeRequest\x1a,.csiproxy.admin.v1alpha1.RestoreNodeResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
+	"ListFaults\x12-.csiproxy.emulated.v1alpha1.ListFaultsRequest\x1a..csiproxy.emulated.v1alpha1.ListFaultsResponse\x12n\n" +
+	"\vRemoveFault\x12..csiproxy.emulated.v1alpha1.RemoveFaultRequest\x1a/.csiproxy.emulated.v1alpha1.RemoveFaultResponse\x12n\n" +
+	"\vListJournal\x12..csiproxy.emulated.v1alpha1.ListJournalRequest\x1a/.csiproxy.emulated.v1alpha1.ListJournalResponse\x12_\n" +
+	"\x06Reboot\x12).csiproxy.emulated.v1alpha1.RebootRequest\x1a*.csiproxy.emulated.v1alpha1.RebootResponse\x12e\n" +
+	"\bSaveNode\x12+.csiproxy.emulated.v1alpha1.SaveNodeRequest\x1a,.csiproxy.emulated.v1alpha1.SaveNodeResponse\x12n\n" +
+	"\vRestoreNode\x12..csiproxy.emulated.v1alpha1.RestoreNodeRequest\x1a/.csiproxy.emulated.v1alpha1.RestoreNodeResponseBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
 
 var (
-	file_admin_v1alpha1_emulated_proto_rawDescOnce sync.Once
-	file_admin_v1alpha1_emulated_proto_rawDescData []byte
+	file_emulated_v1alpha1_node_proto_rawDescOnce sync.Once
+	file_emulated_v1alpha1_node_proto_rawDescData []byte
 )
 
-func file_admin_v1alpha1_emulated_proto_rawDescGZIP() []byte {
-	file_admin_v1alpha1_emulated_proto_rawDescOnce.Do(func() {
-		file_admin_v1alpha1_emulated_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)))
+func file_emulated_v1alpha1_node_proto_rawDescGZIP() []byte {
+	file_emulated_v1alpha1_node_proto_rawDescOnce.Do(func() {
+		file_emulated_v1alpha1_node_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_node_proto_rawDesc), len(file_emulated_v1alpha1_node_proto_rawDesc)))
 	})
-	return file_admin_v1alpha1_emulated_proto_rawDescData
+	return file_emulated_v1alpha1_node_proto_rawDescData
 }
 
-var file_admin_v1alpha1_emulated_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_emulated_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
-var file_admin_v1alpha1_emulated_proto_goTypes = []any{
-	(ServiceState)(0),                   // 0: csiproxy.admin.v1alpha1.ServiceState
-	(ServiceStart)(0),                   // 1: csiproxy.admin.v1alpha1.ServiceStart
-	(*SaveNodeRequest)(nil),             // 2: csiproxy.admin.v1alpha1.SaveNodeRequest
-	(*SaveNodeResponse)(nil),            // 3: csiproxy.admin.v1alpha1.SaveNodeResponse
-	(*RestoreNodeRequest)(nil),          // 4: csiproxy.admin.v1alpha1.RestoreNodeRequest
-	(*RestoreNodeResponse)(nil),         // 5: csiproxy.admin.v1alpha1.RestoreNodeResponse
-	(*AttachDiskRequest)(nil),           // 6: csiproxy.admin.v1alpha1.AttachDiskRequest
-	(*Identifier)(nil),                  // 7: csiproxy.admin.v1alpha1.Identifier
-	(*AttachDiskResponse)(nil),          // 8: csiproxy.admin.v1alpha1.AttachDiskResponse
-	(*DetachDiskRequest)(nil),           // 9: csiproxy.admin.v1alpha1.DetachDiskRequest
-	(*DetachDiskResponse)(nil),          // 10: csiproxy.admin.v1alpha1.DetachDiskResponse
-	(*ListDetachedDisksRequest)(nil),    // 11: csiproxy.admin.v1alpha1.ListDetachedDisksRequest
-	(*ListDetachedDisksResponse)(nil),   // 12: csiproxy.admin.v1alpha1.ListDetachedDisksResponse
-	(*DetachedDisk)(nil),                // 13: csiproxy.admin.v1alpha1.DetachedDisk
-	(*GrowDiskRequest)(nil),             // 14: csiproxy.admin.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),            // 15: csiproxy.admin.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),         // 16: csiproxy.admin.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil),        // 17: csiproxy.admin.v1alpha1.SetDiskStateResponse
-	(*SetDiskReadOnlyRequest)(nil),      // 18: csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	(*SetDiskReadOnlyResponse)(nil),     // 19: csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	(*GetPathRequest)(nil),              // 20: csiproxy.admin.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),             // 21: csiproxy.admin.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),             // 22: csiproxy.admin.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),            // 23: csiproxy.admin.v1alpha1.ReadlinkResponse
-	(*GetAccessRequest)(nil),            // 24: csiproxy.admin.v1alpha1.GetAccessRequest
-	(*GetAccessResponse)(nil),           // 25: csiproxy.admin.v1alpha1.GetAccessResponse
-	(*Access)(nil),                      // 26: csiproxy.admin.v1alpha1.Access
-	(*SetSMBPasswordRequest)(nil),       // 27: csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),      // 28: csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),    // 29: csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil),   // 30: csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),               // 31: csiproxy.admin.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),              // 32: csiproxy.admin.v1alpha1.RebootResponse
-	(*AddSMBShareRequest)(nil),          // 33: csiproxy.admin.v1alpha1.AddSMBShareRequest
-	(*AddSMBShareResponse)(nil),         // 34: csiproxy.admin.v1alpha1.AddSMBShareResponse
-	(*RemoveSMBShareRequest)(nil),       // 35: csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	(*RemoveSMBShareResponse)(nil),      // 36: csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	(*AddSMBUserRequest)(nil),           // 37: csiproxy.admin.v1alpha1.AddSMBUserRequest
-	(*AddSMBUserResponse)(nil),          // 38: csiproxy.admin.v1alpha1.AddSMBUserResponse
-	(*RemoveSMBUserRequest)(nil),        // 39: csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	(*RemoveSMBUserResponse)(nil),       // 40: csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	(*DropSMBSessionsRequest)(nil),      // 41: csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	(*DropSMBSessionsResponse)(nil),     // 42: csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	(*SetISCSIPortalStateRequest)(nil),  // 43: csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	(*SetISCSIPortalStateResponse)(nil), // 44: csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	(*DropISCSISessionRequest)(nil),     // 45: csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	(*DropISCSISessionResponse)(nil),    // 46: csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	(*ListNetworkRequest)(nil),          // 47: csiproxy.admin.v1alpha1.ListNetworkRequest
-	(*ListNetworkResponse)(nil),         // 48: csiproxy.admin.v1alpha1.ListNetworkResponse
-	(*FileServer)(nil),                  // 49: csiproxy.admin.v1alpha1.FileServer
-	(*ISCSIPortal)(nil),                 // 50: csiproxy.admin.v1alpha1.ISCSIPortal
-	(*ListServicesRequest)(nil),         // 51: csiproxy.admin.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 52: csiproxy.admin.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 53: csiproxy.admin.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 54: csiproxy.admin.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 55: csiproxy.admin.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 56: csiproxy.admin.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 57: csiproxy.admin.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 58: csiproxy.admin.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 59: csiproxy.admin.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 60: csiproxy.admin.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 61: csiproxy.admin.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 62: csiproxy.admin.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 63: csiproxy.admin.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 64: csiproxy.admin.v1alpha1.SetClockResponse
+var file_emulated_v1alpha1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_emulated_v1alpha1_node_proto_goTypes = []any{
+	(ServiceState)(0),                   // 0: csiproxy.emulated.v1alpha1.ServiceState
+	(ServiceStart)(0),                   // 1: csiproxy.emulated.v1alpha1.ServiceStart
+	(*SaveNodeRequest)(nil),             // 2: csiproxy.emulated.v1alpha1.SaveNodeRequest
+	(*SaveNodeResponse)(nil),            // 3: csiproxy.emulated.v1alpha1.SaveNodeResponse
+	(*RestoreNodeRequest)(nil),          // 4: csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	(*RestoreNodeResponse)(nil),         // 5: csiproxy.emulated.v1alpha1.RestoreNodeResponse
+	(*AttachDiskRequest)(nil),           // 6: csiproxy.emulated.v1alpha1.AttachDiskRequest
+	(*Identifier)(nil),                  // 7: csiproxy.emulated.v1alpha1.Identifier
+	(*AttachDiskResponse)(nil),          // 8: csiproxy.emulated.v1alpha1.AttachDiskResponse
+	(*DetachDiskRequest)(nil),           // 9: csiproxy.emulated.v1alpha1.DetachDiskRequest
+	(*DetachDiskResponse)(nil),          // 10: csiproxy.emulated.v1alpha1.DetachDiskResponse
+	(*ListDetachedDisksRequest)(nil),    // 11: csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
+	(*ListDetachedDisksResponse)(nil),   // 12: csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
+	(*DetachedDisk)(nil),                // 13: csiproxy.emulated.v1alpha1.DetachedDisk
+	(*GrowDiskRequest)(nil),             // 14: csiproxy.emulated.v1alpha1.GrowDiskRequest
+	(*GrowDiskResponse)(nil),            // 15: csiproxy.emulated.v1alpha1.GrowDiskResponse
+	(*SetDiskStateRequest)(nil),         // 16: csiproxy.emulated.v1alpha1.SetDiskStateRequest
+	(*SetDiskStateResponse)(nil),        // 17: csiproxy.emulated.v1alpha1.SetDiskStateResponse
+	(*SetDiskReadOnlyRequest)(nil),      // 18: csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
+	(*SetDiskReadOnlyResponse)(nil),     // 19: csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
+	(*GetPathRequest)(nil),              // 20: csiproxy.emulated.v1alpha1.GetPathRequest
+	(*GetPathResponse)(nil),             // 21: csiproxy.emulated.v1alpha1.GetPathResponse
+	(*ReadlinkRequest)(nil),             // 22: csiproxy.emulated.v1alpha1.ReadlinkRequest
+	(*ReadlinkResponse)(nil),            // 23: csiproxy.emulated.v1alpha1.ReadlinkResponse
+	(*GetAccessRequest)(nil),            // 24: csiproxy.emulated.v1alpha1.GetAccessRequest
+	(*GetAccessResponse)(nil),           // 25: csiproxy.emulated.v1alpha1.GetAccessResponse
+	(*Access)(nil),                      // 26: csiproxy.emulated.v1alpha1.Access
+	(*SetSMBPasswordRequest)(nil),       // 27: csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),      // 28: csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),    // 29: csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil),   // 30: csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),               // 31: csiproxy.emulated.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),              // 32: csiproxy.emulated.v1alpha1.RebootResponse
+	(*AddSMBShareRequest)(nil),          // 33: csiproxy.emulated.v1alpha1.AddSMBShareRequest
+	(*AddSMBShareResponse)(nil),         // 34: csiproxy.emulated.v1alpha1.AddSMBShareResponse
+	(*RemoveSMBShareRequest)(nil),       // 35: csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
+	(*RemoveSMBShareResponse)(nil),      // 36: csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
+	(*AddSMBUserRequest)(nil),           // 37: csiproxy.emulated.v1alpha1.AddSMBUserRequest
+	(*AddSMBUserResponse)(nil),          // 38: csiproxy.emulated.v1alpha1.AddSMBUserResponse
+	(*RemoveSMBUserRequest)(nil),        // 39: csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
+	(*RemoveSMBUserResponse)(nil),       // 40: csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
+	(*DropSMBSessionsRequest)(nil),      // 41: csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
+	(*DropSMBSessionsResponse)(nil),     // 42: csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
+	(*SetISCSIPortalStateRequest)(nil),  // 43: csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
+	(*SetISCSIPortalStateResponse)(nil), // 44: csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
+	(*DropISCSISessionRequest)(nil),     // 45: csiproxy.emulated.v1alpha1.DropISCSISessionRequest
+	(*DropISCSISessionResponse)(nil),    // 46: csiproxy.emulated.v1alpha1.DropISCSISessionResponse
+	(*ListNetworkRequest)(nil),          // 47: csiproxy.emulated.v1alpha1.ListNetworkRequest
+	(*ListNetworkResponse)(nil),         // 48: csiproxy.emulated.v1alpha1.ListNetworkResponse
+	(*FileServer)(nil),                  // 49: csiproxy.emulated.v1alpha1.FileServer
+	(*ISCSIPortal)(nil),                 // 50: csiproxy.emulated.v1alpha1.ISCSIPortal
+	(*ListServicesRequest)(nil),         // 51: csiproxy.emulated.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 52: csiproxy.emulated.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 53: csiproxy.emulated.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 54: csiproxy.emulated.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 55: csiproxy.emulated.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 56: csiproxy.emulated.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 57: csiproxy.emulated.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 58: csiproxy.emulated.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 59: csiproxy.emulated.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 60: csiproxy.emulated.v1alpha1.SetSwitchResponse
+	(*GetClockRequest)(nil),             // 61: csiproxy.emulated.v1alpha1.GetClockRequest
+	(*GetClockResponse)(nil),            // 62: csiproxy.emulated.v1alpha1.GetClockResponse
+	(*SetClockRequest)(nil),             // 63: csiproxy.emulated.v1alpha1.SetClockRequest
+	(*SetClockResponse)(nil),            // 64: csiproxy.emulated.v1alpha1.SetClockResponse
 	(*durationpb.Duration)(nil),         // 65: google.protobuf.Duration
 	(*timestamppb.Timestamp)(nil),       // 66: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 67: csiproxy.admin.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 68: csiproxy.admin.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 69: csiproxy.admin.v1alpha1.RemoveFaultRequest
-	(*AddFaultResponse)(nil),            // 70: csiproxy.admin.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 71: csiproxy.admin.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 72: csiproxy.admin.v1alpha1.RemoveFaultResponse
+	(*AddFaultRequest)(nil),             // 67: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 68: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 69: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*ListJournalRequest)(nil),          // 70: csiproxy.emulated.v1alpha1.ListJournalRequest
+	(*AddFaultResponse)(nil),            // 71: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 72: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 73: csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	(*ListJournalResponse)(nil),         // 74: csiproxy.emulated.v1alpha1.ListJournalResponse
 }
-var file_admin_v1alpha1_emulated_proto_depIdxs = []int32{
-	7,  // 0: csiproxy.admin.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.admin.v1alpha1.Identifier
-	13, // 1: csiproxy.admin.v1alpha1.ListDetachedDisksResponse.disks:type_name -> csiproxy.admin.v1alpha1.DetachedDisk
-	26, // 2: csiproxy.admin.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.admin.v1alpha1.Access
-	49, // 3: csiproxy.admin.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.admin.v1alpha1.FileServer
-	50, // 4: csiproxy.admin.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.admin.v1alpha1.ISCSIPortal
-	53, // 5: csiproxy.admin.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.admin.v1alpha1.NodeService
-	0,  // 6: csiproxy.admin.v1alpha1.NodeService.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 7: csiproxy.admin.v1alpha1.NodeService.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	65, // 8: csiproxy.admin.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
-	0,  // 9: csiproxy.admin.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.admin.v1alpha1.ServiceState
-	1,  // 10: csiproxy.admin.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.admin.v1alpha1.ServiceStart
-	65, // 11: csiproxy.admin.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	58, // 12: csiproxy.admin.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.admin.v1alpha1.Switch
-	66, // 13: csiproxy.admin.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	66, // 14: csiproxy.admin.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	65, // 15: csiproxy.admin.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	66, // 16: csiproxy.admin.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	6,  // 17: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.admin.v1alpha1.AttachDiskRequest
-	9,  // 18: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.admin.v1alpha1.DetachDiskRequest
-	11, // 19: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.admin.v1alpha1.ListDetachedDisksRequest
-	14, // 20: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.admin.v1alpha1.GrowDiskRequest
-	16, // 21: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.admin.v1alpha1.SetDiskStateRequest
-	18, // 22: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyRequest
-	20, // 23: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.admin.v1alpha1.GetPathRequest
-	22, // 24: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.admin.v1alpha1.ReadlinkRequest
-	24, // 25: csiproxy.admin.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.admin.v1alpha1.GetAccessRequest
-	27, // 26: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.admin.v1alpha1.SetSMBPasswordRequest
-	29, // 27: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.admin.v1alpha1.SetSMBServerStateRequest
-	33, // 28: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.admin.v1alpha1.AddSMBShareRequest
-	35, // 29: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.admin.v1alpha1.RemoveSMBShareRequest
-	37, // 30: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.admin.v1alpha1.AddSMBUserRequest
-	39, // 31: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.admin.v1alpha1.RemoveSMBUserRequest
-	41, // 32: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.admin.v1alpha1.DropSMBSessionsRequest
-	43, // 33: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateRequest
-	45, // 34: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.admin.v1alpha1.DropISCSISessionRequest
-	47, // 35: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.admin.v1alpha1.ListNetworkRequest
-	51, // 36: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.admin.v1alpha1.ListServicesRequest
-	54, // 37: csiproxy.admin.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.admin.v1alpha1.SetServiceRequest
-	56, // 38: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.admin.v1alpha1.ListSwitchesRequest
-	59, // 39: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.admin.v1alpha1.SetSwitchRequest
-	61, // 40: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.admin.v1alpha1.GetClockRequest
-	63, // 41: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.admin.v1alpha1.SetClockRequest
-	67, // 42: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.admin.v1alpha1.AddFaultRequest
-	68, // 43: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.admin.v1alpha1.ListFaultsRequest
-	69, // 44: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.admin.v1alpha1.RemoveFaultRequest
-	31, // 45: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.admin.v1alpha1.RebootRequest
-	2,  // 46: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.admin.v1alpha1.SaveNodeRequest
-	4,  // 47: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.admin.v1alpha1.RestoreNodeRequest
-	8,  // 48: csiproxy.admin.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.admin.v1alpha1.AttachDiskResponse
-	10, // 49: csiproxy.admin.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.admin.v1alpha1.DetachDiskResponse
-	12, // 50: csiproxy.admin.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.admin.v1alpha1.ListDetachedDisksResponse
-	15, // 51: csiproxy.admin.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.admin.v1alpha1.GrowDiskResponse
-	17, // 52: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.admin.v1alpha1.SetDiskStateResponse
-	19, // 53: csiproxy.admin.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.admin.v1alpha1.SetDiskReadOnlyResponse
-	21, // 54: csiproxy.admin.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.admin.v1alpha1.GetPathResponse
-	23, // 55: csiproxy.admin.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.admin.v1alpha1.ReadlinkResponse
-	25, // 56: csiproxy.admin.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.admin.v1alpha1.GetAccessResponse
-	28, // 57: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.admin.v1alpha1.SetSMBPasswordResponse
-	30, // 58: csiproxy.admin.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.admin.v1alpha1.SetSMBServerStateResponse
-	34, // 59: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.admin.v1alpha1.AddSMBShareResponse
-	36, // 60: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.admin.v1alpha1.RemoveSMBShareResponse
-	38, // 61: csiproxy.admin.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.admin.v1alpha1.AddSMBUserResponse
-	40, // 62: csiproxy.admin.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.admin.v1alpha1.RemoveSMBUserResponse
-	42, // 63: csiproxy.admin.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.admin.v1alpha1.DropSMBSessionsResponse
-	44, // 64: csiproxy.admin.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.admin.v1alpha1.SetISCSIPortalStateResponse
-	46, // 65: csiproxy.admin.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.admin.v1alpha1.DropISCSISessionResponse
-	48, // 66: csiproxy.admin.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.admin.v1alpha1.ListNetworkResponse
-	52, // 67: csiproxy.admin.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.admin.v1alpha1.ListServicesResponse
-	55, // 68: csiproxy.admin.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.admin.v1alpha1.SetServiceResponse
-	57, // 69: csiproxy.admin.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.admin.v1alpha1.ListSwitchesResponse
-	60, // 70: csiproxy.admin.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.admin.v1alpha1.SetSwitchResponse
-	62, // 71: csiproxy.admin.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.admin.v1alpha1.GetClockResponse
-	64, // 72: csiproxy.admin.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.admin.v1alpha1.SetClockResponse
-	70, // 73: csiproxy.admin.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.admin.v1alpha1.AddFaultResponse
-	71, // 74: csiproxy.admin.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.admin.v1alpha1.ListFaultsResponse
-	72, // 75: csiproxy.admin.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.admin.v1alpha1.RemoveFaultResponse
-	32, // 76: csiproxy.admin.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.admin.v1alpha1.RebootResponse
-	3,  // 77: csiproxy.admin.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.admin.v1alpha1.SaveNodeResponse
-	5,  // 78: csiproxy.admin.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.admin.v1alpha1.RestoreNodeResponse
-	48, // [48:79] is the sub-list for method output_type
-	17, // [17:48] is the sub-list for method input_type
+var file_emulated_v1alpha1_node_proto_depIdxs = []int32{
+	7,  // 0: csiproxy.emulated.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.emulated.v1alpha1.Identifier
+	13, // 1: csiproxy.emulated.v1alpha1.ListDetachedDisksResponse.disks:type_name -> csiproxy.emulated.v1alpha1.DetachedDisk
+	26, // 2: csiproxy.emulated.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.emulated.v1alpha1.Access
+	49, // 3: csiproxy.emulated.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.emulated.v1alpha1.FileServer
+	50, // 4: csiproxy.emulated.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.emulated.v1alpha1.ISCSIPortal
+	53, // 5: csiproxy.emulated.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.emulated.v1alpha1.NodeService
+	0,  // 6: csiproxy.emulated.v1alpha1.NodeService.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
+	1,  // 7: csiproxy.emulated.v1alpha1.NodeService.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
+	65, // 8: csiproxy.emulated.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
+	0,  // 9: csiproxy.emulated.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
+	1,  // 10: csiproxy.emulated.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
+	65, // 11: csiproxy.emulated.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
+	58, // 12: csiproxy.emulated.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.emulated.v1alpha1.Switch
+	66, // 13: csiproxy.emulated.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
+	66, // 14: csiproxy.emulated.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
+	65, // 15: csiproxy.emulated.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
+	66, // 16: csiproxy.emulated.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
+	6,  // 17: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.emulated.v1alpha1.AttachDiskRequest
+	9,  // 18: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.emulated.v1alpha1.DetachDiskRequest
+	11, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
+	14, // 20: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.emulated.v1alpha1.GrowDiskRequest
+	16, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.emulated.v1alpha1.SetDiskStateRequest
+	18, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
+	20, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
+	22, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
+	24, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
+	27, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
+	29, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
+	33, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.emulated.v1alpha1.AddSMBShareRequest
+	35, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
+	37, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.emulated.v1alpha1.AddSMBUserRequest
+	39, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
+	41, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
+	43, // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
+	45, // 34: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.emulated.v1alpha1.DropISCSISessionRequest
+	47, // 35: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.emulated.v1alpha1.ListNetworkRequest
+	51, // 36: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.emulated.v1alpha1.ListServicesRequest
+	54, // 37: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.emulated.v1alpha1.SetServiceRequest
+	56, // 38: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.emulated.v1alpha1.ListSwitchesRequest
+	59, // 39: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.emulated.v1alpha1.SetSwitchRequest
+	61, // 40: csiproxy.emulated.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.emulated.v1alpha1.GetClockRequest
+	63, // 41: csiproxy.emulated.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.emulated.v1alpha1.SetClockRequest
+	67, // 42: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
+	68, // 43: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
+	69, // 44: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	70, // 45: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
+	31, // 46: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
+	2,  // 47: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
+	4,  // 48: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	8,  // 49: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.emulated.v1alpha1.AttachDiskResponse
+	10, // 50: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.emulated.v1alpha1.DetachDiskResponse
+	12, // 51: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
+	15, // 52: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.emulated.v1alpha1.GrowDiskResponse
+	17, // 53: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.emulated.v1alpha1.SetDiskStateResponse
+	19, // 54: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
+	21, // 55: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
+	23, // 56: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
+	25, // 57: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
+	28, // 58: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
+	30, // 59: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
+	34, // 60: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.emulated.v1alpha1.AddSMBShareResponse
+	36, // 61: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
+	38, // 62: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.emulated.v1alpha1.AddSMBUserResponse
+	40, // 63: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
+	42, // 64: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
+	44, // 65: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
+	46, // 66: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.emulated.v1alpha1.DropISCSISessionResponse
+	48, // 67: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.emulated.v1alpha1.ListNetworkResponse
+	52, // 68: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.emulated.v1alpha1.ListServicesResponse
+	55, // 69: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.emulated.v1alpha1.SetServiceResponse
+	57, // 70: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.emulated.v1alpha1.ListSwitchesResponse
+	60, // 71: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.emulated.v1alpha1.SetSwitchResponse
+	62, // 72: csiproxy.emulated.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.emulated.v1alpha1.GetClockResponse
+	64, // 73: csiproxy.emulated.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.emulated.v1alpha1.SetClockResponse
+	71, // 74: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
+	72, // 75: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
+	73, // 76: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	74, // 77: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
+	32, // 78: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
+	3,  // 79: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.emulated.v1alpha1.SaveNodeResponse
+	5,  // 80: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.emulated.v1alpha1.RestoreNodeResponse
+	49, // [49:81] is the sub-list for method output_type
+	17, // [17:49] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
 }
 
-func init() { file_admin_v1alpha1_emulated_proto_init() }
-func file_admin_v1alpha1_emulated_proto_init() {
-	if File_admin_v1alpha1_emulated_proto != nil {
+func init() { file_emulated_v1alpha1_node_proto_init() }
+func file_emulated_v1alpha1_node_proto_init() {
+	if File_emulated_v1alpha1_node_proto != nil {
 		return
 	}
-	file_admin_v1alpha1_fault_proto_init()
-	file_admin_v1alpha1_emulated_proto_msgTypes[4].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[52].OneofWrappers = []any{}
-	file_admin_v1alpha1_emulated_proto_msgTypes[61].OneofWrappers = []any{}
+	file_emulated_v1alpha1_fault_proto_init()
+	file_emulated_v1alpha1_journal_proto_init()
+	file_emulated_v1alpha1_node_proto_msgTypes[4].OneofWrappers = []any{}
+	file_emulated_v1alpha1_node_proto_msgTypes[52].OneofWrappers = []any{}
+	file_emulated_v1alpha1_node_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_emulated_proto_rawDesc), len(file_admin_v1alpha1_emulated_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_node_proto_rawDesc), len(file_emulated_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
-		GoTypes:           file_admin_v1alpha1_emulated_proto_goTypes,
-		DependencyIndexes: file_admin_v1alpha1_emulated_proto_depIdxs,
-		EnumInfos:         file_admin_v1alpha1_emulated_proto_enumTypes,
-		MessageInfos:      file_admin_v1alpha1_emulated_proto_msgTypes,
+		GoTypes:           file_emulated_v1alpha1_node_proto_goTypes,
+		DependencyIndexes: file_emulated_v1alpha1_node_proto_depIdxs,
+		EnumInfos:         file_emulated_v1alpha1_node_proto_enumTypes,
+		MessageInfos:      file_emulated_v1alpha1_node_proto_msgTypes,
 	}.Build()
-	File_admin_v1alpha1_emulated_proto = out.File
-	file_admin_v1alpha1_emulated_proto_goTypes = nil
-	file_admin_v1alpha1_emulated_proto_depIdxs = nil
+	File_emulated_v1alpha1_node_proto = out.File
+	file_emulated_v1alpha1_node_proto_goTypes = nil
+	file_emulated_v1alpha1_node_proto_depIdxs = nil
 }
