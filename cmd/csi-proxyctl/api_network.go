@@ -131,7 +131,7 @@ is already connected stays connected, whatever the credentials.`
 	c.Example = "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
 		"--password-file -"
 	auth := c.Flags().String("auth", "none",
-		"`how` the node and the target authenticate themselves: none, chap or mutual-chap")
+		"`method` by which the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
 	readSecret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
 	complete(c, "auth", "none", "chap", "mutual-chap")

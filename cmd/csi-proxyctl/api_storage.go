@@ -12,10 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
@@ -101,28 +98,20 @@ func showStaged(_ []string, r *csiproxy.StageDiskResponse) answer {
 	return found
 }
 
-// listDisks lists the disks with their identifiers. Detailed outputs come from the tree.
+// listDisks lists the disks of the tree.
 func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) {
-	if a.output.detailed() {
-		tree, _, err := a.tree(ctx)
-		if err != nil {
-			return answer{}, err
-		}
-		a.addGaps(tree.Unknown)
-		found := answer{value: tree, lists: true,
-			wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
-		for _, d := range tree.Disks {
-			found.wide = append(found.wide, cells(d.Number, d.Size(), d.State(), d.Adapter, d.Bus, d.Target,
-				d.LUN, d.SerialNumber, d.Page83))
-		}
-		return found, nil
+	tree, err := a.tree(ctx)
+	if err != nil {
+		return answer{}, err
 	}
-	list, err := a.diskIDs(ctx)
-	found := table("disks", "DISK\tSERIAL\tPAGE 83", slices.Sorted(maps.Keys(list)), func(n uint32) (any, []any) {
-		return nil, []any{n, list[n].GetSerialNumber(), list[n].GetPage83()}
-	})
-	found.lists = true
-	return found, err
+	found := answer{value: tree, lists: true, rows: []string{"DISK\tSERIAL\tPAGE 83"},
+		wide: []string{"DISK\tSIZE\tSTATE\tADAPTER\tBUS\tTARGET\tLUN\tSERIAL\tPAGE 83"}}
+	for _, d := range tree.Disks {
+		found.rows = append(found.rows, cells(d.Number, d.SerialNumber, d.Page83))
+		found.wide = append(found.wide, cells(d.Number, d.Size(), d.State(), d.Adapter, d.Bus, d.Target,
+			d.LUN, d.SerialNumber, d.Page83))
+	}
+	return found, nil
 }
 
 // A diskLocation is the SCSI address of a disk.
@@ -215,15 +204,14 @@ func listVolumesCommand(a *connection) *cobra.Command {
 	partition := c.Flags().Uint32("partition", 0, "only the volume of the partition with this `number` of the disk")
 	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
 		if len(args) == 0 {
-			if a.output.detailed() {
-				return a.volumes(ctx, nil, nil)
-			}
-			ids, err := a.allVolumes(ctx)
-			return a.volumes(ctx, ids, err)
+			return a.volumes(ctx, nil)
 		}
 		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
-		return a.volumes(ctx, r.GetVolumeIds(), err)
+		if err != nil || !a.output.detailed() {
+			return plainVolumes(r.GetVolumeIds()), err
+		}
+		return a.volumes(ctx, r.GetVolumeIds())
 	})
 	return prepared(c, func(args []string) error {
 		if *partition != 0 && len(args) == 0 {
@@ -233,54 +221,20 @@ func listVolumesCommand(a *connection) *cobra.Command {
 	})
 }
 
-// allVolumes returns the ids of the volumes on all disks but those that are offline, blank or were just detached.
-func (a *connection) allVolumes(ctx context.Context) (ids []string, err error) {
-	numbers, err := a.disksWithVolumes(ctx)
-	for _, number := range numbers {
-		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
-			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
-		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.NotFound {
-			return nil, err
-		}
-		ids = append(ids, r.GetVolumeIds()...)
-	}
-	return ids, err
-}
+// plainVolumes lists volumes by their ids.
+func plainVolumes(ids []string) answer { return answer{value: ids, rows: ids, names: ids, lists: true} }
 
-// disksWithVolumes returns the disks that may have volumes. An agent with an admin endpoint knows them: for the others,
-// its log would have a failed call.
-func (a *connection) disksWithVolumes(ctx context.Context) (numbers []uint32, err error) {
-	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
-	if err != nil {
-		list, err := a.diskIDs(ctx)
-		return slices.Sorted(maps.Keys(list)), err
-	}
-	tree := treeview.FromAdmin(r)
-	a.addGaps(tree.Unknown)
-	for _, d := range tree.Disks {
-		if len(d.Volumes()) > 0 || len(tree.Unknown) > 0 && is(d.Online) {
-			numbers = append(numbers, d.Number)
-		}
-	}
-	return numbers, nil
-}
-
-func is(b *bool) bool { return b != nil && *b }
-
-// volumes answers with the listed volumes, or with all without a list. Detailed outputs come from the tree.
-func (a *connection) volumes(ctx context.Context, ids []string, err error) (answer, error) {
-	found := answer{value: ids, rows: ids, names: ids, lists: true}
-	if err != nil || !a.output.detailed() {
-		return found, err
-	}
-	tree, _, err := a.tree(ctx)
+// volumes lists volumes of the tree: those of a list or, if it is nil, all.
+func (a *connection) volumes(ctx context.Context, ids []string) (answer, error) {
+	tree, err := a.tree(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	a.addGaps(tree.Unknown)
 	list := []*treeview.Volume{}
+	found := plainVolumes(nil)
 	found.wide = []string{"VOLUME\tDISK\tFORMATTED\tSIZE\tUSED"}
-	for d, v := range volumesOf(tree) {
+	for d, p := range tree.Volumes() {
+		v := p.Volume
 		if ids != nil && !slices.Contains(ids, v.ID) {
 			continue
 		}
@@ -293,9 +247,10 @@ func (a *connection) volumes(ctx context.Context, ids []string, err error) (answ
 		}
 		v.DiskNumber = &d.Number
 		list = append(list, v)
+		found.rows = append(found.rows, v.ID)
 		found.wide = append(found.wide, cells(v.ID, d.Number, formatted, size, used))
 	}
-	found.value = map[string]any{"volumes": list}
+	found.names, found.value = found.rows, map[string]any{"volumes": list}
 	return found, nil
 }
 

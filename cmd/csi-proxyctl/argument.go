@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net"
 	"os"
@@ -24,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // An argument is an argument of a command.
@@ -36,6 +34,7 @@ type argument struct {
 
 // A kind is the meaning that an argument's name has in all commands. Its functions get the arguments up to this one.
 type kind struct {
+	fields string // the field of a request that it sets: the first of these that the request has
 	means  string // for the user
 	lists  string // the command that lists the objects
 	file   bool   // a file of this host
@@ -48,27 +47,29 @@ type kind struct {
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"DISK": {means: "the number or serial number of a disk", lists: "disk list", onNode: "disk",
+		"DISK": {fields: "disk_number", means: "the number or serial number of a disk", lists: "disk list", onNode: "disk",
 			complete: completeDisks, describe: describeDisk},
-		"VOLUME": {means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
+		"VOLUME": {fields: "volume_id", means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
 			complete: completeVolumes, describe: describeVolume},
-		"PATH": {means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`,
-			describe: describePath},
-		"SOURCE":  {means: "the path or share that the link leads to"},
-		"WINPATH": {means: `a path of the node, such as 'C:\var\lib\kubelet'`},
-		"SHARE": {means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share", complete: completeShares,
-			describe: describeMapping},
-		"PORTAL": {means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260", lists: "iscsi portal list",
-			onNode: "portal", complete: completePortals},
-		"TARGET": {means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL", onNode: "session with",
-			complete: completeTargets, describe: describeTarget},
-		"SERVICE": {means: "the name of a Windows service, such as MSiSCSI", lists: "system service list", onNode: "service",
-			complete: completeServices, describe: describeService},
-		"SERVER": {means: "the name of a file server", lists: "node smb list", onNode: "file server",
+		"PATH": {fields: "path target_path local_path", describe: describePath,
+			means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`},
+		"SOURCE":  {fields: "source_path", means: "the path or share that the link leads to"},
+		"WINPATH": {fields: "windows_path", means: `a path of the node, such as 'C:\var\lib\kubelet'`},
+		"SHARE": {fields: "remote_path share", means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share",
+			complete: completeShares, describe: describeMapping},
+		"PORTAL": {fields: "target_portal address", lists: "iscsi portal list", onNode: "portal", complete: completePortals,
+			means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260"},
+		"TARGET": {fields: "iqn target", means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL",
+			onNode: "session with", complete: completeTargets, describe: describeTarget},
+		"SERVICE": {fields: "name", means: "the name of a Windows service, such as MSiSCSI", lists: "system service list",
+			onNode: "service", complete: completeServices, describe: describeService},
+		"SERVER": {fields: "server", means: "the name of a file server", lists: "node smb list", onNode: "file server",
 			complete: completeServers},
-		"USER": {means: "the name of an account of the file servers"},
-		"ID":   {means: "the id of a fault", lists: "node fault list", onNode: "fault", complete: completeFaults},
-		"DIR":  {means: "a directory of this host", file: true}, "FILE": {means: "a file of this host", file: true},
+		"USER": {fields: "user", means: "the name of an account of the file servers"},
+		"ID": {fields: "id", means: "the id of a fault", lists: "node fault list", onNode: "fault",
+			complete: completeFaults},
+		"DIR":      {fields: "directory", means: "a directory of this host", file: true},
+		"FILE":     {means: "a file of this host", file: true},
 		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
 	}
 }
@@ -77,8 +78,14 @@ func kinds() map[string]kind {
 func (a *connection) command(name, short string, takes ...string) *cobra.Command {
 	c := &cobra.Command{Use: strings.Join(append([]string{name}, takes...), " "), Short: short, Args: a.checkArguments,
 		ValidArgsFunction: a.completeArguments}
-	if name == "list" {
+	switch name {
+	case "list":
 		c.Aliases = []string{"ls"} // as gh, docker and helm have it
+		fallthrough
+	case "apis", "detached", "locations", "sessions": // the other lists
+		c.Flags().BoolVar(&a.noHeaders, "no-headers", false, "print a table without its heads")
+		c.Flags().BoolVarP(&a.watch, "watch", "w", false, "go on, and print rows that are new or have changed, until "+
+			"interrupted, or for as long as --timeout says")
 	}
 	for _, take := range takes {
 		word := strings.Trim(take, "[]")
@@ -292,19 +299,6 @@ func (s *size) Set(text string) error {
 	}
 	*s = size(n)
 	return nil
-}
-
-// volumesOf returns the volumes of a tree with their disks.
-func volumesOf(tree *treeview.Tree) iter.Seq2[treeview.Disk, *treeview.Volume] {
-	return func(yield func(treeview.Disk, *treeview.Volume) bool) {
-		for _, d := range tree.Disks {
-			for _, p := range d.Volumes() {
-				if !yield(d, p.Volume) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // shortID returns a volume's id without the characters that need quotes: Volume{GUID}.

@@ -127,7 +127,7 @@ func describeVolume(ctx context.Context, a *connection, args []string) ([]string
 
 // diskTree returns the part of the tree that shows a disk.
 func (a *connection) diskTree(ctx context.Context, number uint32) ([]string, error) {
-	tree, _, err := a.tree(ctx)
+	tree, err := a.tree(ctx)
 	if err != nil {
 		return nil, err
 	}

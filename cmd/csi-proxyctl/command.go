@@ -82,7 +82,7 @@ func answerOf(response proto.Message) answer {
 type method[C, Q, R any] = func(C, context.Context, Q, ...grpc.CallOption) (R, error)
 
 // query returns a command that makes one call and prints the answer of show, or of answerOf if show is nil. The
-// arguments set the request's fields in the order of their declaration.
+// arguments set the request's fields.
 func query[C, T any, Q interface {
 	*T
 	proto.Message
@@ -111,8 +111,9 @@ func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q
 	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package().Parent() == "" { // not the admin endpoint's
 		a.calledBy(c, strings.TrimSuffix(string(of.Name()), "Request"))
 	}
+	fields := namesOf(a.takes[c], func(of argument) protoreflect.FieldDescriptor { return fieldOf(request, of) })
 	return a.runs(c, func(ctx context.Context, args []string) (answer, error) {
-		if err := setFields(request, args); err != nil {
+		if err := setFields(request, fields, args); err != nil {
 			return answer{}, err
 		}
 		response, err := invoke(ctx, a, m, request)
@@ -126,11 +127,21 @@ func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q
 	})
 }
 
-// setFields sets the fields of a request, in the order of their declaration, to a command's arguments.
-func setFields(request proto.Message, args []string) error {
+// fieldOf returns the field of a request that an argument sets. It panics if there is none.
+func fieldOf(request proto.Message, of argument) protoreflect.FieldDescriptor {
+	for name := range strings.FieldsSeq(of.fields) {
+		if field := request.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)); field != nil {
+			return field
+		}
+	}
+	panic(fmt.Sprintf("%T has no field for %s", request, of.name))
+}
+
+// setFields sets fields of a request to a command's arguments.
+func setFields(request proto.Message, fields []protoreflect.FieldDescriptor, args []string) error {
 	m := request.ProtoReflect()
 	for i, text := range args {
-		switch field := m.Descriptor().Fields().Get(i); field.Kind() {
+		switch field := fields[i]; field.Kind() {
 		case protoreflect.StringKind:
 			if port := m.Descriptor().Fields().ByName("port"); port != nil { // the portal is in two fields
 				portal := portalOf(args)
@@ -164,15 +175,52 @@ func (a *connection) runs(c *cobra.Command,
 		if confirmed, err := a.confirmed(c, args); !confirmed || err != nil {
 			return err
 		}
-		stop := showProgress(c)
-		found, err := do(c.Context(), args)
-		stop()
-		if err != nil {
-			return err
-		}
-		return a.printAnswer(c, found)
+		before := ""
+		return a.following(c, a.watch, func(ctx context.Context) error {
+			return poll(ctx, watchPause, func() (done bool, err error) {
+				stop := showProgress(c)
+				found, err := do(ctx, args)
+				stop()
+				if err != nil {
+					return true, err
+				}
+				out, now := c.OutOrStdout(), &strings.Builder{}
+				c.SetOut(now)
+				err = a.printAnswer(c, found)
+				c.SetOut(out)
+				_, failed := io.WriteString(out, a.added(before, now.String()))
+				before = now.String()
+				return !a.watch, cmp.Or(err, failed)
+			})
+		})
 	}
 	return c
+}
+
+// watchPause is the time between two looks of --watch.
+const watchPause = 2 * time.Second
+
+// added returns what --watch prints after an earlier output: lines that are new, or the whole of a form for programs if
+// it is another one.
+func (a *connection) added(before, now string) string {
+	switch {
+	case before == "" || a.output.forPrograms() && before != now:
+		return now
+	case a.output.forPrograms():
+		return ""
+	}
+	words := func(line string) string { return strings.Join(strings.Fields(line), " ") } // columns may have grown
+	known := map[string]bool{}
+	for line := range strings.Lines(before) {
+		known[words(line)] = true
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(now) {
+		if !known[words(line)] {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
 }
 
 // prepared makes a command call prepare first, which checks flags or reads a secret.
@@ -189,7 +237,7 @@ func prepared(c *cobra.Command, prepare func(args []string) error) *cobra.Comman
 
 // group returns a command that groups others. Without one of them it prints its help.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,
+	c := &cobra.Command{Use: name, Short: short, Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c

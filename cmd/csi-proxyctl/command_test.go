@@ -3,39 +3,50 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Arguments set the fields in the order of their declaration. Fields that are set already stay.
+// Arguments set the fields of their names. Fields that are set already stay.
 func TestArgumentsSetFields(t *testing.T) {
 	portal := &csiproxy.TargetPortal{TargetAddress: "2001:db8::1", TargetPort: 3261}
 	for _, test := range []struct {
 		request, want proto.Message
+		takes         string
 		args          []string
 	}{
-		{&csiproxy.RescanRequest{}, &csiproxy.RescanRequest{}, nil},
+		{&csiproxy.RescanRequest{}, &csiproxy.RescanRequest{}, "", nil},
 		{&csiproxy.SetDiskStateRequest{IsOnline: true}, &csiproxy.SetDiskStateRequest{DiskNumber: 7, IsOnline: true},
-			[]string{"7"}},
-		{&csiproxy.MountVolumeRequest{}, &csiproxy.MountVolumeRequest{VolumeId: "v", TargetPath: "p"}, []string{"v", "p"}},
+			"DISK", []string{"7"}},
+		{&csiproxy.MountVolumeRequest{}, &csiproxy.MountVolumeRequest{VolumeId: "v", TargetPath: "p"},
+			"VOLUME PATH", []string{"v", "p"}},
 		{&csiproxy.ConnectTargetRequest{ChapUsername: "u"},
 			&csiproxy.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.x", ChapUsername: "u"},
-			[]string{"[2001:db8::1]:3261", "iqn.x"}},
+			"PORTAL TARGET", []string{"[2001:db8::1]:3261", "iqn.x"}},
 		{&nodeapi.SetISCSIPortalStateRequest{Connected: true},
 			&nodeapi.SetISCSIPortalStateRequest{Address: "2001:db8::1", Port: 3261, Connected: true},
-			[]string{"[2001:db8::1]:3261"}},
-		{&nodeapi.RemoveFaultRequest{}, &nodeapi.RemoveFaultRequest{Id: 1 << 40}, []string{"1099511627776"}},
+			"PORTAL", []string{"[2001:db8::1]:3261"}},
+		{&nodeapi.RemoveFaultRequest{}, &nodeapi.RemoveFaultRequest{Id: 1 << 40}, "ID", []string{"1099511627776"}},
 	} {
-		if err := setFields(test.request, test.args); err != nil || !proto.Equal(test.request, test.want) {
+		if err := setFields(test.request, fields(test.request, test.takes), test.args); err != nil || !proto.Equal(test.request, test.want) {
 			t.Errorf("%q: got %s, %v, want %s", test.args, prototext.Format(test.request), err, prototext.Format(test.want))
 		}
 	}
-	if err := setFields(&nodeapi.RemoveFaultRequest{}, []string{"x"}); err == nil {
+	if err := setFields(&nodeapi.RemoveFaultRequest{}, fields(&nodeapi.RemoveFaultRequest{}, "ID"), []string{"x"}); err == nil {
 		t.Error("a fault's id that is not a number is accepted")
 	}
+}
+
+func fields(request proto.Message, takes string) (list []protoreflect.FieldDescriptor) {
+	for name := range strings.FieldsSeq(takes) {
+		list = append(list, fieldOf(request, argument{name: name, kind: kinds()[name]}))
+	}
+	return list
 }

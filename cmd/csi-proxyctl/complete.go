@@ -113,20 +113,19 @@ func completeDisks(ctx context.Context, a *connection, _ []string) (list []strin
 
 // completeVolumes returns the volumes' ids in the short form, which needs no quotes.
 func completeVolumes(ctx context.Context, a *connection, _ []string) (list []string) {
-	numbers, _ := a.disksWithVolumes(ctx)
-	for _, number := range numbers {
-		r, _ := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
-			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: number})
-		for _, id := range r.GetVolumeIds() {
-			list = append(list, fmt.Sprintf("%s\tdisk %d", shortID(id), number))
-		}
+	tree, err := a.tree(ctx)
+	if err != nil {
+		return nil
+	}
+	for d, p := range tree.Volumes() {
+		list = append(list, fmt.Sprintf("%s\tdisk %d", shortID(p.Volume.ID), d.Number))
 	}
 	return list
 }
 
-// namesOf returns the names of objects.
-func namesOf[T any](objects []T, name func(T) string) []string {
-	list := []string{}
+// namesOf returns the names, or another property, of objects.
+func namesOf[T, N any](objects []T, name func(T) N) []N {
+	list := []N{}
 	for _, object := range objects {
 		list = append(list, name(object))
 	}
@@ -215,29 +214,38 @@ func didYouMean(text string, names []string) string {
 	return "; there are: " + strings.Join(names, ", ")
 }
 
-// subcommand checks the arguments of a command that only groups others. It uses cobra's own suggestions.
+// subcommand checks the arguments of a command that only groups others, and suggests what was meant.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
-	near := c.SuggestionsFor(args[0])
-	if len(args) > 1 && args[0] == "get" { // as kubectl has it: get disks
-		for _, noun := range c.SuggestionsFor(args[1]) {
-			if list, _, err := c.Find([]string{noun, "list"}); err == nil && list.Name() == "list" {
-				near = []string{noun + " list"}
-			}
-		}
-	}
-	if len(near) > 0 {
-		to := c.CommandPath() + " "
-		return fmt.Errorf("%s; did you mean %s%s?", text, to, strings.Join(near, " or "+to))
-	}
-	var names []string
+	var names, lists, meant []string
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "completion" {
-			names = append(names, sub.Name())
+		if !sub.IsAvailableCommand() || sub.Name() == "completion" {
+			continue
 		}
+		names = append(names, sub.Name())
+		if list, _, err := sub.Find([]string{"list"}); err == nil && list.Name() == "list" {
+			lists = append(lists, sub.Name())
+		}
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			meant = append(meant, sub.Name())
+		}
+	}
+	list := func(nouns []string) []string {
+		return namesOf(nouns, func(noun string) string { return noun + " list" })
+	}
+	switch nouns := similar.Names(strings.Join(args[1:min(2, len(args))], ""), lists); {
+	case args[0] == "list" || args[0] == "ls":
+		meant = list(lists)
+	case args[0] == "get" && len(nouns) > 0: // as kubectl has it: get disks
+		meant = list(nouns)
+	case len(meant) == 0:
+		meant = similar.Names(args[0], names)
+	}
+	text, to := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), c.CommandPath()+" "
+	if len(meant) > 0 {
+		return fmt.Errorf("%s; did you mean %s%s?", text, to, strings.Join(meant, " or "+to))
 	}
 	return fmt.Errorf("%s; there are: %s", text, strings.Join(names, ", "))
 }

@@ -26,6 +26,8 @@ type connection struct {
 	socketDir string
 	timeout   time.Duration
 	output    output
+	noHeaders bool // of lists
+	watch     bool // of lists
 
 	client  func() *csiproxy.Client       // the storage API
 	takes   map[*cobra.Command][]argument // the arguments that each command takes

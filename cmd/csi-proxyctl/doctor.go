@@ -186,7 +186,7 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 			if !answers["disk"] {
 				return nil, errors.New("the group disk does not answer")
 			}
-			tree, _, err := a.tree(ctx)
+			tree, err := a.tree(ctx)
 			if err != nil {
 				return nil, err
 			}

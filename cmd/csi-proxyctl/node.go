@@ -158,8 +158,8 @@ func setServiceCommand(a *connection) *cobra.Command {
 	state := c.Flags().String("state", "",
 		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
-	queries := c.Flags().Uint32("pending-queries", 0, "how `many` queries find it pending when it starts or stops")
-	pending := c.Flags().Duration("pending-time", 0, "how `long` it stays pending at least, by the node's clock")
+	queries := c.Flags().Uint32("pending-queries", 0, "`count` of the queries that find it pending when it starts or stops")
+	pending := c.Flags().Duration("pending-time", 0, "`duration` that it stays pending at least, by the node's clock")
 	complete(c, "state", words(r.GetState().Descriptor())...)
 	complete(c, "start", words(r.GetStart().Descriptor())...)
 	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
@@ -204,8 +204,8 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
 	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
 	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
-	flags.Uint32Var(&f.Skip, "skip", 0, "let this `many` such calls pass first")
-	flags.Uint32Var(&f.Times, "times", 0, "disturb this `many` calls; 0: all")
+	flags.Uint32Var(&f.Skip, "skip", 0, "`count` of such calls that pass first")
+	flags.Uint32Var(&f.Times, "times", 0, "`count` of calls to disturb; 0: all")
 	e := faulttext.Effect{}
 	flags.StringVar(&e.Fail, "fail", "", "fail with a Win32 error `code`, by name or number")
 	flags.StringVar(&e.Status, "status", "", "fail with a gRPC `code`, by name or number")

@@ -76,6 +76,9 @@ func (o *output) parse() (*jsonpath.JSONPath, error) {
 // forPeople reports whether the output is a table.
 func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
 
+// forPrograms reports whether the output is one value.
+func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputName }
+
 // detailed reports whether the output has more fields than the storage API's lists.
 func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
@@ -95,11 +98,16 @@ func (a *connection) printForm(c *cobra.Command, found answer) error {
 		}
 		found = a.changed(c)
 	}
+	rows := found.rows
+	if a.output.form == outputWide && found.wide != nil {
+		rows = found.wide
+	}
 	switch {
-	case a.output.form == outputWide && found.wide != nil:
-		return printTable(c.OutOrStdout(), found.wide)
 	case a.output.forPeople():
-		return printTable(c.OutOrStdout(), found.rows)
+		if a.noHeaders && len(rows) > 0 && strings.Contains(rows[0], "\t") {
+			rows = rows[1:]
+		}
+		return printTable(c.OutOrStdout(), rows)
 	case a.output.form == outputName:
 		return printNames(c, found)
 	}

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
@@ -111,13 +110,13 @@ func treeCommand(a *connection) *cobra.Command {
 If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		stop := showProgress(c)
-		tree, why, err := a.tree(c.Context())
+		tree, err := a.tree(c.Context())
 		stop()
 		if err != nil {
 			return err
 		}
-		if why != nil {
-			tree.Missing = append(tree.Missing, adminMissingText(why))
+		if tree.NoAdmin != nil {
+			tree.Missing = append(tree.Missing, adminMissingText(tree.NoAdmin))
 		}
 		if a.output.forPeople() {
 			if err := treeview.Write(c.OutOrStdout(), tree); err != nil || len(tree.Unknown) == 0 {
@@ -125,26 +124,24 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 			}
 			return failedWith(codes.Unavailable, "this is incomplete; csi-proxyctl doctor shows what hangs")
 		}
-		a.addGaps(tree.Unknown)
 		return a.printAnswer(c, answer{value: tree, lists: true})
 	}
 	return c
 }
 
-// tree returns the node's tree from the admin endpoint, or else from the storage API with the reason for that.
-func (a *connection) tree(ctx context.Context) (tree *treeview.Tree, why, err error) {
+// tree reads the node's storage once, from the admin endpoint or else from the storage API, and notes what is unknown.
+func (a *connection) tree(ctx context.Context) (*treeview.Tree, error) {
 	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
-	if !adminMissing(err) {
-		return treeview.FromAdmin(r), nil, err
+	tree := treeview.FromAdmin(r)
+	if adminMissing(err) {
+		ctx, cancel := a.limited(ctx)
+		defer cancel()
+		noAdmin := err
+		if tree, err = treeview.FromAPI(ctx, a.client(), a.reason); err != nil {
+			return nil, failure{explain(err)}
+		}
+		tree.NoAdmin = noAdmin
 	}
-	ctx, cancel := a.limited(ctx)
-	defer cancel()
-	tree, apiErr := treeview.FromAPI(ctx, a.client(), a.reason)
-	switch {
-	case errors.Is(apiErr, csiproxy.ErrNoAgent):
-		return nil, err, err
-	case apiErr != nil:
-		return nil, err, failure{explain(apiErr)}
-	}
-	return tree, err, nil
+	a.addGaps(tree.Unknown)
+	return tree, err
 }

@@ -8,17 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubernetes-csi/csi-proxy/cmd/csi-proxyctl/question"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -63,7 +67,7 @@ code 5.`
 		case len(*client) == 0:
 			return a.printRules(c, p)
 		}
-		peer, err := question.ParseClient(*client)
+		peer, err := parseClient(*client)
 		if err != nil {
 			return err
 		}
@@ -74,7 +78,7 @@ code 5.`
 		if *method == "" {
 			return a.printMethods(c, r)
 		}
-		path, err := question.ParseMethod(*method)
+		path, err := parseMethod(*method)
 		if err != nil {
 			return err
 		}
@@ -95,7 +99,11 @@ code 5.`
 
 // readPolicy reads a policy and prints its warnings.
 func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*policy.Policy, error) {
-	p, err := question.ReadPolicy(file)
+	path, err := filepath.EvalSymlinks(file) // the path may be a link, as in a container
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Read(path) // whatever accounts may change it
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +115,54 @@ func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*po
 		_, _ = fmt.Fprintf(stderr, "warning: %s\n", printable.Text(warning))
 	}
 	return p, nil
+}
+
+// parseClient reads what the system says of a client, each text a FIELD=VALUE. On Windows, a client is not in a
+// container unless one is named.
+func parseClient(texts []string) (transport.Peer, error) {
+	var peer transport.Peer
+	for _, text := range texts {
+		field, value, ok := strings.Cut(text, "=")
+		var err error
+		switch field {
+		case "uid":
+			var uid uint64
+			uid, err = strconv.ParseUint(value, 10, 31)
+			peer.UID = new(int(uid))
+		case "sid":
+			peer.SID = value
+			_, err = win32.ParseSID(value)
+		case "elevated":
+			peer.Elevated, err = strconv.ParseBool(value)
+		case "image":
+			peer.Image = value
+		case "container", "cgroup":
+			peer.Container = value
+		default:
+			ok = false
+		}
+		if !ok || err != nil || value == "" {
+			return peer, fmt.Errorf("%q is not what the system says of a client, such as uid=1000, cgroup=/kubepods/a, "+
+				"sid=S-1-5-18, elevated=true, image=C:\\driver.exe or container=none", text)
+		}
+	}
+	if peer.UID == nil && peer.Container == "" {
+		peer.Container = transport.NoContainer
+	}
+	return peer, nil
+}
+
+// parseMethod returns the path on the wire of a method, GROUP/VERSION/METHOD.
+func parseMethod(text string) (path string, err error) {
+	m, err := methods.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	all := slices.DeleteFunc(policy.Methods(), func(path string) bool { return !m.Match(path) })
+	if len(all) != 1 {
+		return "", fmt.Errorf("%q is not one method of the API, such as volume/v1/FormatVolume", text)
+	}
+	return all[0], nil
 }
 
 func (a *connection) printRules(c *cobra.Command, p *policy.Policy) error {

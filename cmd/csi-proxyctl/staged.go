@@ -19,12 +19,8 @@ import (
 // staged returns what kubelet wrote beside the globalmounts among the facts, as far as this process can read it.
 func (a *connection) staged(ctx context.Context, f *doctor.Facts) map[string]doctor.Staged {
 	var paths []string
-	if f.Tree != nil {
-		for _, d := range f.Tree.Disks {
-			for _, p := range d.Volumes() {
-				paths = append(paths, p.Volume.MountPoints...)
-			}
-		}
+	for _, p := range f.Tree.Volumes() {
+		paths = append(paths, p.Volume.MountPoints...)
 	}
 	for _, u := range f.Inspected.GetUnpublished() {
 		paths = append(paths, u.GetPath())

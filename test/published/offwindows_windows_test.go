@@ -122,7 +122,7 @@ func TestOffWindowsSizes(t *testing.T) {
 	client, control := offWindows(t)
 	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
 	const below = mount + `\a b`
-	disk, err := control.AttachDisk(t.Context(), &admin.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
 	must(t, "attaching a disk", err)
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
 		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
@@ -138,7 +138,7 @@ func TestOffWindowsSizes(t *testing.T) {
 		wantSpace(t, mount, stats.GetTotalBytes(), stats.GetUsedBytes())
 		wantSpace(t, below, stats.GetTotalBytes(), stats.GetUsedBytes())
 		_, err = control.GrowDisk(t.Context(),
-			&admin.GrowDiskRequest{DiskNumber: disk.GetDiskNumber(), SizeBytes: 2 << 30})
+			&nodeapi.GrowDiskRequest{DiskNumber: disk.GetDiskNumber(), SizeBytes: 2 << 30})
 		must(t, "growing the disk", err)
 		_, err = client.Volume.ResizeVolume(t.Context(), &csiproxy.ResizeVolumeRequest{VolumeId: volume})
 		must(t, "resizing the volume", err)
@@ -149,7 +149,7 @@ func TestOffWindowsSizes(t *testing.T) {
 	must(t, "mapping", err)
 	for _, size := range []int64{3 << 30, 5 << 30} {
 		_, err = control.AddSMBShare(t.Context(),
-			&admin.AddSMBShareRequest{Server: "fs.emulated", Share: "share", SizeBytes: size})
+			&nodeapi.AddSMBShareRequest{Server: "fs.emulated", Share: "share", SizeBytes: size})
 		must(t, "resizing the share", err)
 		usage, err := client.NodeSteps.GetUsage(t.Context(), &csiproxy.GetUsageRequest{TargetPath: link})
 		must(t, "measuring the share", err)

@@ -27,7 +27,7 @@ func (f *AuditFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.File, "audit-log", "",
 		"`file` with a line of JSON for every call: caller, request, result; empty: none")
 	flags.Uint64Var(&f.maxSize, "audit-log-max-size", 100, "`megabytes` after which a new audit log begins")
-	flags.UintVar(&f.backups, "audit-log-backups", 10, "how `many` old audit logs are kept; 0: all")
+	flags.UintVar(&f.backups, "audit-log-backups", 10, "`count` of old audit logs that are kept; 0: all")
 }
 
 // check refuses impossible sizes.

@@ -41,7 +41,7 @@ func (l *LogFlags) register(flags *flag.FlagSet) {
 	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour,
 		"a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
 	flags.UintVar(&l.backups, "log_file_backups", 7,
-		"how `many` old log files are kept; 0: all (no effect when -logtostderr=true)")
+		"`count` of old log files that are kept; 0: all (no effect when -logtostderr=true)")
 	flags.Uint64Var(&l.backupSize, "log_file_backups_size", 1800,
 		"`megabytes` that old log files may take together; the newest is always kept; 0: no limit (no effect when "+
 			"-logtostderr=true)")

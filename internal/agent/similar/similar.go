@@ -8,9 +8,17 @@ import (
 	"strings"
 )
 
-// Meant returns the end of an error's text: the names that a text may have meant, the most similar ones and three at
-// most, or nothing.
+// Meant returns the end of an error's text: the names that a text may have meant, or nothing.
 func Meant(text string, names []string) string {
+	near := Names(text, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// Names returns the names that a text may have meant: the most similar ones, three at most.
+func Names(text string, names []string) []string {
 	best := 1
 	if len(text) > 3 {
 		best = max(2, min(len(text)/3, 4))
@@ -28,12 +36,12 @@ func Meant(text string, names []string) string {
 			near = append(near, name)
 		}
 	}
-	if text == "" || len(near) == 0 {
-		return ""
+	if text == "" {
+		return nil
 	}
 	slices.Sort(near)
 	near = slices.Compact(near)
-	return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+	return near[:min(len(near), 3)]
 }
 
 // distance returns how many letters must be added, removed or replaced to make one text of the other, ignoring case.

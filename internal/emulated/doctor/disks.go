@@ -153,16 +153,14 @@ func (r *report) grown(d treeview.Disk) {
 
 // volumes judges volumes with a file system.
 func (r *report) volumes() {
-	for _, d := range r.allDisks() {
-		for _, p := range d.Volumes() {
-			v := p.Volume
-			if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
-				r.add(Warning, "file-system-smaller",
-					fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
-					[]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
-						treeview.Size(p.SizeBytes))},
-					command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
-			}
+	for d, p := range r.Tree.Volumes() {
+		v := p.Volume
+		if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
+			r.add(Warning, "file-system-smaller",
+				fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
+				[]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
+					treeview.Size(p.SizeBytes))},
+				command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
 		}
 	}
 }
@@ -170,30 +168,28 @@ func (r *report) volumes() {
 // full judges how full the volumes are that something uses, the node's own C: included.
 func (r *report) full() {
 	const most, nothing = 95, 1 << 20
-	for _, d := range r.allDisks() {
-		for _, p := range d.Volumes() {
-			v := p.Volume
-			free := v.TotalBytes - v.UsedBytes
-			if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
-				continue
-			}
-			what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
-			if d.System != nil && *d.System {
-				what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
-			}
-			severity, rest := Warning, " is nearly full: "
-			if free < nothing {
-				severity, rest = Problem, " is full, and writing fails: "
-			}
-			evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
-				treeview.Size(v.TotalBytes))}, describe(d)...)
-			for _, u := range r.Inspected.GetPublished() {
-				if u.GetTarget() == v.ID {
-					evidence = append(evidence, "used by "+u.GetPath())
-				}
-			}
-			r.add(severity, "volume-full", what+rest+v.MountPoints[0], evidence, do)
+	for d, p := range r.Tree.Volumes() {
+		v := p.Volume
+		free := v.TotalBytes - v.UsedBytes
+		if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
+			continue
 		}
+		what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
+		if d.System != nil && *d.System {
+			what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
+		}
+		severity, rest := Warning, " is nearly full: "
+		if free < nothing {
+			severity, rest = Problem, " is full, and writing fails: "
+		}
+		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
+			treeview.Size(v.TotalBytes))}, describe(d)...)
+		for _, u := range r.Inspected.GetPublished() {
+			if u.GetTarget() == v.ID {
+				evidence = append(evidence, "used by "+u.GetPath())
+			}
+		}
+		r.add(severity, "volume-full", what+rest+v.MountPoints[0], evidence, do)
 	}
 }
 

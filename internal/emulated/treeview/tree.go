@@ -7,6 +7,7 @@ package treeview
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -20,6 +21,24 @@ type Tree struct {
 	Missing []string `json:"missing"`
 	// Unknown lists what Windows did not answer, and why, one sentence each.
 	Unknown []string `json:"unknown"`
+	// NoAdmin is why the tree comes from the storage API alone, nil if it does not.
+	NoAdmin error `json:"-"`
+}
+
+// Volumes returns the partitions that have a volume, with their disks. A nil tree has none.
+func (t *Tree) Volumes() iter.Seq2[Disk, Partition] {
+	return func(yield func(Disk, Partition) bool) {
+		if t == nil {
+			return
+		}
+		for _, d := range t.Disks {
+			for _, p := range d.Volumes() {
+				if !yield(d, p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Disk is one disk. An unknown value is a nil pointer, an empty text or a size of 0.

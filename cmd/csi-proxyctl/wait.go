@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // waitPause is the time between two observations.
@@ -204,12 +200,12 @@ func (a *connection) observeVolume(ctx context.Context, args []string) (now obse
 		return now, err
 	}
 	now.states = append(now.states, "formatted")
-	tree, _, err := a.tree(ctx)
+	tree, err := a.tree(ctx)
 	if err != nil {
 		return now, err
 	}
-	for _, v := range volumesOf(tree) {
-		if strings.EqualFold(shortID(v.ID), shortID(id)) && len(v.MountPoints) > 0 {
+	for _, p := range tree.Volumes() {
+		if strings.EqualFold(shortID(p.Volume.ID), shortID(id)) && len(p.Volume.MountPoints) > 0 {
 			now.states = append(now.states, "mounted")
 		}
 	}
@@ -225,126 +221,4 @@ func (a *connection) observeMapping(ctx context.Context, args []string) (observa
 		}
 	}
 	return gone("share"), err
-}
-
-// An event is a change of the node between two observations. In the first one, all objects are added.
-type event struct {
-	Time   time.Time `json:"time"`
-	Type   string    `json:"type"`   // added, changed or removed
-	Object string    `json:"object"` // disk/1, volume/Volume{…}, mapping/\\server\share
-	State  string    `json:"state"`
-}
-
-// states holds the states of a node's objects by name.
-type states map[string]string
-
-// unanswered is the object that has, as its state, what Windows did not answer.
-const unanswered = "unanswered"
-
-func eventsCommand(a *connection) *cobra.Command {
-	c := a.command("events", "List the node's disks, volumes, mappings and sessions, and then their changes")
-	c.Long = `List the node's disks, volumes, mappings, iSCSI sessions, and broken mount points and links, one per line.
-With --follow, continue with what is added, changed or removed, whatever program did it.
-
-Windows and the agent record no events. So the command observes the node at intervals, queries every disk and volume
-each time, and misses objects that appear and disappear in between.`
-	follow := followFlag(c)
-	interval := c.Flags().Duration("interval", 10*time.Second, "`time` between two observations")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *interval <= 0 {
-			return errors.New("--interval must be positive")
-		}
-		before := states{}
-		return a.following(c, *follow, func(ctx context.Context) error {
-			return poll(ctx, *interval, func() (done bool, err error) {
-				now, err := a.states(ctx)
-				if err != nil && (!*follow || ctx.Err() != nil || exitCode(err) == exitUsage) {
-					return true, err
-				}
-				if err != nil {
-					now = states{"agent": "does not answer"}
-				}
-				for _, e := range changesBetween(before, now, time.Now()) {
-					if err := a.printOne(c, e.line(), printable.Text(e.Object), e); err != nil {
-						return true, err
-					}
-				}
-				before = now
-				return !*follow, nil
-			})
-		})
-	}
-	return c
-}
-
-// states observes the node once.
-func (a *connection) states(ctx context.Context) (states, error) {
-	all := states{"agent": "answers"}
-	tree, _, err := a.tree(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(tree.Unknown) > 0 {
-		all[unanswered] = strings.Join(tree.Unknown, "; ")
-	}
-	for _, d := range tree.Disks {
-		all[fmt.Sprintf("disk/%d", d.Number)] = d.String()
-	}
-	for d, v := range volumesOf(tree) {
-		all["volume/"+shortID(v.ID)] = volumeState(d, v)
-	}
-	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
-	for _, m := range r.GetSmbMappings() {
-		all["mapping/"+m.GetRemotePath()] = m.GetStatus()
-	}
-	for _, s := range r.GetIscsiSessions() {
-		all["session/"+s.GetTarget()] = choose(s.GetConnected(), "connected", "disconnected")
-	}
-	for _, d := range r.GetDangling() {
-		all["link/"+d.GetPath()] = "leads nowhere: " + d.GetTarget()
-	}
-	if adminMissing(err) {
-		err = nil // disks and volumes are known without it
-	}
-	return all, err
-}
-
-// volumeState returns a volume's state without its usage, which changes all the time.
-func volumeState(d treeview.Disk, v *treeview.Volume) string {
-	parts := []string{fmt.Sprintf("disk %d", d.Number), v.Format()}
-	if v.TotalBytes > 0 {
-		parts = append(parts, treeview.Size(v.TotalBytes))
-	}
-	if len(v.MountPoints) > 0 {
-		parts = append(parts, "mounted at "+strings.Join(v.MountPoints, ", "))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// changesBetween returns the changes between two observations, sorted by object. While the agent, or Windows about any
-// object, does not answer, missing objects keep their states.
-func changesBetween(before, now states, at time.Time) (events []event) {
-	names := maps.Clone(before)
-	maps.Copy(names, now)
-	silent := now["agent"] != "answers" || now[unanswered] != ""
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, there := before[name]
-		is, here := now[name]
-		switch {
-		case here && !there:
-			events = append(events, event{at, "added", name, is})
-		case here && was != is:
-			events = append(events, event{at, "changed", name, is})
-		case !here && silent && name != unanswered:
-			now[name] = was
-		case !here:
-			events = append(events, event{at, "removed", name, was})
-		}
-	}
-	return events
-}
-
-func (e event) line() string {
-	return fmt.Sprintf("%s %-7s %s  %s", e.Time.Format("15:04:05"), e.Type, printable.Text(e.Object),
-		printable.Text(e.State))
 }
