@@ -204,43 +204,34 @@ func (a *connection) diskNumber(ctx context.Context, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	number, err := a.diskIn(list, text)
-	if err == nil {
-		a.gaps = nil // they are about other disks
+	var found []uint32
+	var names []string
+	for _, number := range slices.Sorted(maps.Keys(list)) {
+		serial := list[number].GetSerialNumber()
+		if serial == text {
+			found = append(found, number)
+		}
+		names = append(names, cmp.Or(serial, fmt.Sprint(number)))
 	}
-	return fmt.Sprint(number), err
+	switch {
+	case len(found) == 1:
+		a.gaps = nil // they are about other disks
+		return fmt.Sprint(found[0]), nil
+	case len(found) > 1:
+		return "", failedWith(codes.FailedPrecondition,
+			fmt.Sprintf("the disks %v have the serial number %q; give a number", found, text))
+	case len(a.gaps) > 0: // it may be one of those
+		return "", failedWith(codes.Unavailable, fmt.Sprintf("no disk that answers has the serial number %q: %s", text,
+			strings.Join(a.gaps, "; ")))
+	}
+	return "", failedWith(codes.NotFound,
+		fmt.Sprintf("no disk has the number or serial number %q", text)+didYouMean(text, names))
 }
 
 // diskIDs returns the identifiers of the disks by number.
 func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs, error) {
 	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
 	return r.GetDiskIDs(), err
-}
-
-// diskIn returns the number of the disk in a list that has a serial number.
-func (a *connection) diskIn(list map[uint32]*csiproxy.DiskIDs, serial string) (uint32, error) {
-	var found []uint32
-	var names []string
-	for _, number := range slices.Sorted(maps.Keys(list)) {
-		of := list[number].GetSerialNumber()
-		if of == serial {
-			found = append(found, number)
-		}
-		names = append(names, cmp.Or(of, fmt.Sprint(number)))
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		if len(a.gaps) > 0 { // it may be one of those
-			return 0, failedWith(codes.Unavailable, fmt.Sprintf("no disk that answers has the serial number %q: %s", serial,
-				strings.Join(a.gaps, "; ")))
-		}
-		return 0, failedWith(codes.NotFound,
-			fmt.Sprintf("no disk has the number or serial number %q", serial)+didYouMean(serial, names))
-	}
-	return 0, failedWith(codes.FailedPrecondition,
-		fmt.Sprintf("the disks %v have the serial number %q; give a number", found, serial))
 }
 
 // diskOf returns the disk number in the first argument, which is resolved.

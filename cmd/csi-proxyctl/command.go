@@ -178,9 +178,7 @@ func (a *connection) runs(c *cobra.Command,
 		before := ""
 		return a.following(c, a.watch, func(ctx context.Context) error {
 			return poll(ctx, watchPause, func() (done bool, err error) {
-				stop := showProgress(c)
 				found, err := do(ctx, args)
-				stop()
 				if err != nil {
 					return true, err
 				}
@@ -248,20 +246,6 @@ func required(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := c.MarkFlagRequired(flag); err != nil {
 			panic(err)
-		}
-	}
-}
-
-// showProgress prints on a terminal, after a second, that the command is running. stop clears the line.
-func showProgress(c *cobra.Command) (stop func()) {
-	to := c.ErrOrStderr()
-	if !isTerminal(to) {
-		return func() {}
-	}
-	shown := time.AfterFunc(time.Second, func() { _, _ = fmt.Fprintf(to, "\r%s is running …", c.CommandPath()) })
-	return func() {
-		if !shown.Stop() {
-			_, _ = io.WriteString(to, "\r\x1b[K")
 		}
 	}
 }

@@ -77,9 +77,7 @@ and the exit code is 2 if something could not be looked at.`
 		}
 		ctx, cancel := a.limited(c.Context())
 		defer cancel()
-		stop := showProgress(c)
 		facts, missing := a.facts(ctx)
-		stop()
 		if a.output.form == outputNPD {
 			line, code := doctor.NPD(facts, *reasons)
 			_, err := fmt.Fprintln(c.OutOrStdout(), line)

@@ -109,9 +109,7 @@ func treeCommand(a *connection) *cobra.Command {
 
 If the agent has no admin endpoint, the tree shows what the storage API shows, and a list below names what is missing.`
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		stop := showProgress(c)
 		tree, err := a.tree(c.Context())
-		stop()
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func waitCommand(a *connection) *cobra.Command {
 		a.wait(a.command("ready", "Wait until the agent serves its API; prints how many endpoints it has"),
 			[]string{"ready"}, a.readyObserver()),
 		a.wait(a.command("disk", "Wait for a disk; prints its number", "DISK"),
-			[]string{statePresent, "online", "offline", stateGone}, a.diskObserver()),
+			[]string{statePresent, "online", "offline", stateGone}, a.observeDisk),
 		a.wait(a.command("volume", "Wait for a volume; prints its id", "VOLUME"),
 			[]string{statePresent, "formatted", "mounted", stateGone}, a.observeVolume),
 		a.wait(a.command("mapping", "Wait for the mapping of a share; prints its status", "SHARE"),
@@ -97,7 +97,6 @@ func (a *connection) waitFor(c *cobra.Command, want string, args []string, obser
 	defer stop()
 	timeout := a.timeout
 	a.timeout = 0 // for single calls, whose contexts have deadlines
-	defer showProgress(c)()
 	last, current := "", first
 	err = poll(ctx, waitPause, func() (bool, error) {
 		now, err := observe(current, args)
@@ -152,35 +151,19 @@ func (a *connection) readyObserver() observer {
 	}
 }
 
-// diskObserver returns an observer of a disk. A disk that hangs is missing in the agent's lists. So a disk that was
-// found by its serial number is queried by its number later, unless another disk has that number now.
-func (a *connection) diskObserver() observer {
-	var known *uint32
-	return func(ctx context.Context, args []string) (observation, error) {
-		number, err := diskOf(args), error(nil)
-		if !isNumber(args[0]) {
-			a.gaps = nil
-			list, listErr := a.diskIDs(ctx)
-			if listErr != nil {
-				return observation{}, listErr
-			}
-			number, err = a.diskIn(list, args[0])
-			switch {
-			case err == nil:
-				known = &number
-			case (len(a.gaps) > 0 || status.Code(err) == codes.NotFound) && known != nil && list[*known].GetSerialNumber() == "":
-				number, err = *known, nil
-			}
-		}
-		var state *csiproxy.GetDiskStateResponse
-		if err == nil {
-			state, err = invoke(ctx, a, csiproxy.DiskClient.GetDiskState, &csiproxy.GetDiskStateRequest{DiskNumber: number})
-		}
-		if status.Code(err) == codes.NotFound {
-			return gone("diskNumber"), nil
-		}
-		return seen("diskNumber", number, statePresent, onlineText(state.GetIsOnline())), err
+// observeDisk finds a disk by its number or serial number. One that hangs has no serial number, and is not gone.
+func (a *connection) observeDisk(ctx context.Context, args []string) (observation, error) {
+	a.gaps = nil
+	text, err := a.diskNumber(ctx, args[0])
+	number := diskOf([]string{text})
+	var state *csiproxy.GetDiskStateResponse
+	if err == nil {
+		state, err = invoke(ctx, a, csiproxy.DiskClient.GetDiskState, &csiproxy.GetDiskStateRequest{DiskNumber: number})
 	}
+	if status.Code(err) == codes.NotFound {
+		return gone("diskNumber"), nil
+	}
+	return seen("diskNumber", number, statePresent, onlineText(state.GetIsOnline())), err
 }
 
 func (a *connection) observeVolume(ctx context.Context, args []string) (now observation, err error) {

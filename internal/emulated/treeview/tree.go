@@ -230,8 +230,7 @@ func FromAdmin(from *admin.GetTreeResponse) *Tree {
 			SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
 		}
 		if disk.Unknown == "" {
-			online, readOnly, system := d.GetOnline(), d.GetReadOnly(), d.GetSystem()
-			disk.Online, disk.ReadOnly, disk.System = &online, &readOnly, &system
+			disk.Online, disk.ReadOnly, disk.System = new(d.GetOnline()), new(d.GetReadOnly()), new(d.GetSystem())
 		}
 		tree.addUnknown(disk.Unknown)
 		for _, p := range d.GetPartitions() {
