@@ -35,9 +35,12 @@ LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/emulat
 test: export GORACE ?= atexit_sleep_ms=50
 test: export CSI_PROXY_BIN = $(CURDIR)/bin
 test: setup-test commands ## all tests with the race detector; the long ones are sampled (make lint vets)
-	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
+	rm -f $$(hack/memory-dir.sh)/csi-proxy-sampled
+	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) CSI_PROXY_SAMPLED=1 go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
 		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test,$(MODULES))) \
 		$$(go list ./test/... | grep -v -e /test/deploy)
+	@cd $$(hack/memory-dir.sh) && touch csi-proxy-sampled && awk '{ some[$$1] += $$2; all[$$1] += $$3 } END { for (suite in all) \
+		printf "%s: %d of %d sampled points (CSI_PROXY_LONG=all tries all)\n", suite, some[suite], all[suite] }' csi-proxy-sampled | sort
 
 .PHONY: test-sanity
 test-sanity: setup-test commands ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests

@@ -37,7 +37,7 @@ var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.
 func TestHostFailures(t *testing.T) {
 	var total sweepCounts
 	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i, &total) })
-	t.Log(total.String())
+	total.tell(t)
 }
 
 func (e swept) failHost(t *testing.T, subject int, total *sweepCounts) {

@@ -4,6 +4,7 @@ package reliability
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func stepOfSweep() int {
 func TestSweep(t *testing.T) {
 	var total sweepCounts
 	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i, &total) })
-	t.Log(total.String())
+	total.tell(t)
 }
 
 // eachExample tries a sample of the examples side by side, see testnode.Sampled.
@@ -232,18 +233,18 @@ func (c *sweepCounts) add(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *sweepCounts) String() string {
+// tell logs what was done, and the share of all points.
+func (c *sweepCounts) tell(t *testing.T) {
+	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	points := 0
-	var lines []string
-	for what, n := range c.counts {
-		lines = append(lines, fmt.Sprintf("%6d %s", n, what))
+	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
+		t.Logf("%6d %s", c.counts[what], what)
 		if what != "kernel calls" {
-			points += n
+			points += c.counts[what]
 		}
 	}
-	slices.Sort(lines)
-	return fmt.Sprintf("%d of %d points of these examples (CSI_PROXY_LONG=all tries all):\n%s", points, c.all,
-		strings.Join(lines, "\n"))
+	testnode.Tried(t, true, points)
+	testnode.Tried(t, false, c.all-points)
 }
