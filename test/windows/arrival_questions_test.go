@@ -111,6 +111,7 @@ func askOfflineVolume(t testing.TB, s Subject) (any, error) {
 		return nil, err
 	}
 	defer h.Close()
+	s.Disks.AddVolume(volume) // offline, it may not tell where it lies
 	answers := map[string]string{
 		"FSCTL_DISMOUNT_VOLUME": verdict(send(h, win32.FSCTL_DISMOUNT_VOLUME, nil)),
 		"IOCTL_VOLUME_OFFLINE":  verdict(send(h, win32.IOCTL_VOLUME_OFFLINE, nil)),
@@ -171,6 +172,7 @@ func arrival(t testing.TB, s Subject) (map[string]string, error) {
 			return answer, nil
 		}
 		volume, answer["volume"] = appeared[0], "came, and does not tell its extents"
+		s.Disks.AddVolume(volume)
 	}
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 		t.Fatal(err)
 	}
 	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}
-	return Subject{
+	return guarded(Subject{
 		Kernel: node, Timeout: 200 * time.Millisecond,
 		Share: func(testing.TB) (Share, error) {
 			next := shares[0]
@@ -47,7 +47,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 				SectorSize: sectorSize, LUNAuto: true}}
 			return d, d.Attach()
 		},
-	}
+	})
 }
 
 type emulatedDisk struct {

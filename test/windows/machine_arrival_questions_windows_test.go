@@ -125,6 +125,7 @@ func askOpenToWrite(t testing.TB, s Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Disks.Add(d.Number(), machine.Identity{})
 	answers := map[string][]string{"new": openings(d)}
 	if _, _, err := formatted(s, d); err != nil {
 		return answers, err

@@ -27,14 +27,14 @@ func machineSubject(t *testing.T) Subject {
 	if err := machine.MakeDirectory(t, mountParent); err != nil {
 		t.Fatal(err)
 	}
-	return Subject{
+	return guarded(Subject{
 		Kernel: kernel.New(), Timeout: time.Minute, Share: newShare, Stranger: newStrangersShare, Drop: Share.EndSessions,
 		Target: NewTarget, Initiator: BorrowInitiator,
 		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
 			t.Helper()
 			return machine.AttachVirtualDisk(t, bytes, sectorSize)
 		},
-	}
+	})
 }
 
 func TestUnusualDisks(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 // A Question is one that Microsoft's pages leave open and on which this project's code relies. Its answer is not
@@ -23,7 +24,8 @@ type Question struct {
 
 // A Subject is the node to which questions are put.
 type Subject struct {
-	Kernel kernel.Kernel
+	Kernel kernel.Kernel // which changes no other disk than Disks
+	Disks  *machine.Disks
 
 	// Attach gives the node a new blank disk until the test ends. The sector size is in bytes; 0 is 512.
 	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
@@ -50,6 +52,49 @@ type Disk interface {
 	Write(offset int64, content []byte) error
 	Detach() error // surprise removal
 	Attach() error // after Detach
+}
+
+// guarded makes a subject change only the disks that it attaches.
+func guarded(s Subject) Subject {
+	s.Disks = &machine.Disks{}
+	s.Kernel = s.Disks.Guard(s.Kernel)
+	attach := s.Attach
+	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+		t.Helper()
+		d, err := attach(t, bytes, sectorSize)
+		if err != nil {
+			return nil, err
+		}
+		s.Disks.Add(d.Number(), machine.Identity{})
+		return ownDisk{d, s.Disks}, nil
+	}
+	return s
+}
+
+// An ownDisk is one that a guarded subject attached. While it is detached, its number may be another one's.
+type ownDisk struct {
+	Disk
+	all *machine.Disks
+}
+
+func (d ownDisk) Grow(bytes int64) (string, error) {
+	d.all.Remove(d.Number())
+	how, err := d.Disk.Grow(bytes)
+	d.all.Add(d.Number(), machine.Identity{})
+	return how, err
+}
+
+func (d ownDisk) Detach() error {
+	d.all.Remove(d.Number())
+	return d.Disk.Detach()
+}
+
+func (d ownDisk) Attach() error {
+	err := d.Disk.Attach()
+	if err == nil {
+		d.all.Add(d.Number(), machine.Identity{})
+	}
+	return err
 }
 
 // An Answer is a node's answer.

@@ -111,3 +111,33 @@ func TestFormattingIsRefusedAtFirst(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Questions change only the disks that they attach. The default node has three others.
+func TestQuestionsChangeOnlyTheirDisks(t *testing.T) {
+	s := emulatedSubject(t, emulated.DefaultSwitches())
+	d, err := s.Attach(t, gib, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(d Disk) (opened bool) {
+		h, err := openDisk(s, d)
+		if err == nil {
+			_ = h.Close()
+		}
+		return err == nil
+	}
+	same(t, []bool{open(d), open(numbered(0)), open(numbered(1)), open(numbered(2))}, []bool{true, false, false, false})
+	volumes, err := s.Kernel.VolumeNames()
+	if err != nil || len(volumes) == 0 {
+		t.Fatalf("the node has the volumes %q, %v", volumes, err)
+	}
+	for _, volume := range volumes {
+		if s.Kernel.FormatVolume(volume, "NTFS") == nil {
+			t.Errorf("%s was formatted", volume)
+		}
+	}
+	if err := d.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, open(numbered(d.Number())), false)
+}

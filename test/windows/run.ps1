@@ -116,7 +116,7 @@ foreach ($row in $plan) {
     New-Item -ItemType Directory -Path $Out -Force | Out-Null
     $file = Join-Path $Out "$($row.Name).json"
     $program = '.\' + ($row.Package -replace '/', '-') + '.test.exe'
-    $asService = $row.Variables -contains 'CSI_PROXY_TEST_AGENT=service'
+    $asService = $row.Variables -contains 'CSI_PROXY_TEST_NODE=agent'
     $row.Variables | ForEach-Object { Set-Item -Path "env:$(($_ -split '=')[0])" -Value ($_ -split '=')[1] }
     try {
         if ($asService) { & $agent service install -start '--' '-v=4' | Out-Host }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
 func targetQuestions() []Question {
@@ -162,6 +163,7 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 		return nil, errors.Join(err, s.Kernel.LogoutISCSITarget(session))
 	}
 	disk.InitiatorName = "" // the machine's
+	s.Disks.Add(disk.Number.DeviceNumber, machine.Identity{})
 	answers := map[string]string{"the new disk": fmt.Sprintf("%+v", disk)}
 	volume, _, err := formatted(s, numbered(disk.Number.DeviceNumber))
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 
 // Disks are the disks of a machine that a test attached: its agent changes no other. The zero value has none.
 type Disks struct {
-	mu  sync.Mutex
-	own map[uint32]Identity
+	mu      sync.Mutex
+	own     map[uint32]Identity
+	volumes map[string]bool // of its disks, without a backslash at the end
 }
 
 // An Identity is what a disk says of itself instead of what a virtual disk does, whose answers cannot be chosen.
@@ -41,6 +42,22 @@ func (d *Disks) Remove(number uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.own, number)
+}
+
+// AddVolume adds a volume of the disks, which may not tell where it lies, such as one that is offline.
+func (d *Disks) AddVolume(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.volumes == nil {
+		d.volumes = map[string]bool{}
+	}
+	d.volumes[strings.TrimSuffix(name, `\`)] = true
+}
+
+func (d *Disks) hasVolume(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.volumes[name]
 }
 
 func (d *Disks) find(number uint32) (i Identity, own bool) {
@@ -115,6 +132,9 @@ func (k guarded) check(device string) error {
 	}
 	defer h.Close()
 	numbers, err := diskNumbers(h)
+	if err != nil && k.disks.hasVolume(device) {
+		return nil
+	}
 	if err != nil {
 		return errors.Join(foreignDisk{device}, err)
 	}
