@@ -32,7 +32,7 @@ func switchDoubts() map[string]settlement {
 		"AttributesVersion":          by(3),
 		"CreateDiskClears":           by(4),
 		"OfflineDisksReadOnly":       by(4),
-		"ClonesNeedWritable":         {why: "the kit copies no disk"},
+		"ClonesNeedWritable":         by(52),
 		"DetachNeedsOffline":         {why: "it is a setting of the cloud"},
 		"SANPolicy":                  {why: "it is a setting of the machine"},
 		"ZeroedDiskIsMBR":            by(5),

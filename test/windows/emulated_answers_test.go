@@ -142,6 +142,14 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			got49 := answers[49].([]string)
 			same(t, []string{got49[1], got49[2], got49[6]}, []string{"opened: OK", "session ended: disconnected",
 				"1s after the open: OK"})
+			same(t, answers[51].(map[string]string)["at once"], "ERROR_FILE_NOT_FOUND")
+			both, refused := attributes{Offline: true, ReadOnly: true}, "ERROR_INVALID_PARAMETER"
+			same(t, answers[52].(map[string]clone), map[string]clone{
+				"online, then writable": {Arrived: both, Then: attributes{Offline: true}, Calls: []string{refused, "success"}},
+				"writable, then online": {Arrived: both, Calls: []string{"success", "success"}, OwnIdentity: true},
+				"both in one call":      {Arrived: both, Then: both, Calls: []string{refused}},
+			})
+			same(t, strings.HasSuffix(answers[55].(map[string]string)["FSCTL_LOCK_VOLUME"], "success"), true)
 			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"),
 				true)
 		}},
@@ -150,6 +158,11 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 			same(t, answers[3].([]attributesVersion)[0],
 				attributesVersion{Version: 16, Call: "success", ShowsAtOnce: true, ShowsAfterward: true})
 			same(t, answers[4].(createDisk).Cleared, attributes{})
+			for order, c := range answers[52].(map[string]clone) {
+				if c.Arrived.Offline || !c.OwnIdentity {
+					t.Errorf("a clone, %s: %+v", order, c)
+				}
+			}
 			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
 			got := answers[6].(reserved)
 			same(t, []any{got.Comes, got.ReadsUntilThen > 0}, []any{true, true})
@@ -228,14 +241,14 @@ func TestNoVolumeIsAFailure(t *testing.T) {
 	failed := 0
 	for _, q := range portableQuestions() {
 		switch q.Number {
-		case 7, 10, 11, 25, 28, 29, 31, 45, 47, 50:
+		case 7, 10, 11, 25, 28, 29, 31, 45, 47, 50, 51, 55:
 			failed++
 			if a := q.Ask(t, s); a.Status != "failed" || !strings.Contains(a.Reason, errNoVolume.Error()) {
 				t.Errorf("R%d is %s: %v %s", q.Number, a.Status, a.Answer, a.Reason)
 			}
 		}
 	}
-	if failed != 10 {
+	if failed != 12 {
 		t.Errorf("%d questions about volumes were asked", failed)
 	}
 }

@@ -38,7 +38,8 @@ func machineQuestions() []Question {
 		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the " +
 			"LUNs of NVMe disks?", askNeeds},
 	}
-	return slices.Concat(all, linkQuestions(), automountQuestions(), machineArrivalQuestions(), rightsQuestions())
+	return slices.Concat(all, linkQuestions(), automountQuestions(), machineArrivalQuestions(), rightsQuestions(),
+		fileQuestions())
 }
 
 // readDisk is what the agent reads from a disk, beside the output of Windows' own tools.

@@ -132,7 +132,7 @@ func Questions() []Question {
 // portableQuestions returns the questions that can be put to an emulated node as well.
 func portableQuestions() []Question {
 	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), pathQuestions(),
-		growQuestions(), arrivalQuestions(), shareQuestions(), targetQuestions())
+		growQuestions(), arrivalQuestions(), cloneQuestions(), rootQuestions(), shareQuestions(), targetQuestions())
 }
 
 // unasked returns a question that needs more than one machine.
