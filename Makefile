@@ -151,6 +151,11 @@ chart-files: ## copy the alert rules and the dashboard into the chart, and the v
 test-wine: ## run the Windows kernel's tests under Wine (root; the first time makes a Wine, about a minute)
 	hack/test-wine.sh
 
+.PHONY: counts
+counts: ## print how many methods of the API the tests prove, as in docs/architecture.md; hack/counts.sh counts those of Wine and Windows
+	{ cd client && go test -count=1 -v ./versions; } | hack/counts.sh
+	go test -count=1 -v -timeout 20m ./test/conformance | hack/counts.sh
+
 .PHONY: windows-tests
 windows-tests: setup-zip ## compile the tests for a Windows machine, on GOARCH (amd64), into bin/windows-tests-GOARCH.zip, with a script that runs them
 	@rm -rf bin/windows-tests bin/windows-tests-$${GOARCH:-amd64}.zip

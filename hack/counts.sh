@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# hack/counts.sh reads what tests say, go test -v or -json, and prints how many methods of the API they prove something of:
+# the counts of docs/architecture.md. It fails if a test failed, or if the output has no count. `make counts` runs it on the tests
+# that need nothing; hack/counts.sh <windows-tests/results/lives.json counts a Windows machine's, and
+# V=1 GO_TEST_FLAGS=-test.v hack/test-wine.sh ./test/conformance ./test/operation | hack/counts.sh Wine's.
+set -euo pipefail
+
+# What counts, as KIND METHOD: a conformance test that passed, or a fact that a test logs, such as "proved: disk v1 Rescan".
+tr -d '\r' | awk '
+	/--- FAIL: / { print "counts.sh: " $0 >"/dev/stderr"; failed = 1 }
+	match($0, /--- PASS: TestConformance\/of\/[a-z]+_v[0-9a-z]+\/[A-Za-z0-9]+_(success|repeat|failure|hostile)/) {
+		split(substr($0, RSTART, RLENGTH), part, "/")
+		kind = part[4]
+		sub(/.*_/, "", kind)
+		sub(/_[a-z]+$/, "", part[4])
+		sub(/_/, " ", part[3])
+		seen[kind " " part[3] " " part[4]]
+	}
+	match($0, /: (relates|proved|ended|faked): [a-z]+ v[0-9a-z]+ [A-Za-z0-9]+/) {
+		fact = substr($0, RSTART + 2, RLENGTH - 2)
+		rest = substr($0, RSTART + RLENGTH)
+		sub(/:/, "", fact)
+		if (fact !~ /^ended / || rest ~ /^: OK/) seen[fact]
+	}
+	END {
+		for (fact in seen) {
+			split(fact, word, " ")
+			method = word[2] " " word[3] " " word[4]
+			count[word[1]]++
+			if (word[1] ~ /^(success|repeat|failure|hostile)$/ && !(method in tested)) { tested[method]; methods++ }
+			if (word[1] ~ /^(ended|faked)$/ && !(method in called)) { called[method]; calls++ }
+			if (word[1] == "faked" && !(("ended " method) in seen)) fakes++
+		}
+		if (count["relates"]) print "pure: " count["relates"] " methods are compared with the newest one of their group"
+		if (methods) print "conformance: " methods " methods; success " count["success"] + 0 ", repeated " count["repeat"] + 0 \
+			", failures " count["failure"] + 0 ", hostile requests " count["hostile"] + 0
+		if (count["proved"]) print "lives: " count["proved"] " methods"
+		if (calls) print "this kernel: " calls " methods, " fakes + 0 " with a fake"
+		exit failed || !(count["relates"] + methods + count["proved"] + calls)
+	}'
