@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/counts.sh reads what tests say, go test -v or -json, and prints how many methods of the API they prove something of:
-# the counts of docs/architecture.md. It fails if a test failed, or if the output has no count. `make counts` runs it on the tests
-# that need nothing; hack/counts.sh <windows-tests/results/lives.json counts a Windows machine's, and
-# V=1 GO_TEST_FLAGS=-test.v hack/test-wine.sh ./test/conformance ./test/operation | hack/counts.sh Wine's.
+# hack/counts.sh reads what tests say, go test -v or -json, and prints of how many methods of the API they prove
+# something: the counts of docs/architecture.md. It fails if a test failed, or if there is nothing to count. `make counts`
+# has the tests that need nothing. Those of a Windows machine and of Wine:
+#   hack/counts.sh <results/lives.json
+#   V=1 GO_TEST_FLAGS=-test.v hack/test-wine.sh ./test/conformance ./test/operation | hack/counts.sh
 set -euo pipefail
 
-# What counts, as KIND METHOD: a conformance test that passed, or a fact that a test logs, such as "proved: disk v1 Rescan".
+# What counts: a conformance test that passed, or a fact that a test logs, such as "proved: disk v1 Rescan".
 tr -d '\r' | awk '
 	/--- FAIL: / { print "counts.sh: " $0 >"/dev/stderr"; failed = 1 }
 	match($0, /--- PASS: TestConformance\/of\/[a-z]+_v[0-9a-z]+\/[A-Za-z0-9]+_(success|repeat|failure|hostile)/) {
@@ -34,8 +35,8 @@ tr -d '\r' | awk '
 			if (word[1] == "faked" && !(("ended " method) in seen)) fakes++
 		}
 		if (count["relates"]) print "pure: " count["relates"] " methods are compared with the newest one of their group"
-		if (methods) print "conformance: " methods " methods; success " count["success"] + 0 ", repeated " count["repeat"] + 0 \
-			", failures " count["failure"] + 0 ", hostile requests " count["hostile"] + 0
+		if (methods) print "conformance: " methods " methods; success " count["success"] + 0 \
+			", repeated " count["repeat"] + 0 ", failures " count["failure"] + 0 ", hostile requests " count["hostile"] + 0
 		if (count["proved"]) print "lives: " count["proved"] " methods"
 		if (calls) print "this kernel: " calls " methods, " fakes + 0 " with a fake"
 		exit failed || !(count["relates"] + methods + count["proved"] + calls)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/windows-tests.sh DIR compiles for Windows, on GOARCH (amd64), the tests of test/windows/plan.txt, the commands, and
-# the benchmark, and puts them into DIR with run.ps1, which runs them on a Windows machine without Go. The test of
+# hack/windows-tests.sh DIR compiles for Windows, on GOARCH (amd64), the tests of test/windows/plan.txt, the commands and
+# the benchmark. It puts them into DIR with run.ps1, which runs them on a Windows machine without Go. The test of
 # internal/agent/transport is internal-agent-transport.test.exe.
 set -euo pipefail
 mkdir -p "${1:?the directory for the programs}"

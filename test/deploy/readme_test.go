@@ -64,7 +64,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 func TestScriptParametersAreDescribed(t *testing.T) {
 	parameter := regexp.MustCompile(`(?m)^    \[[a-z\[\]]+\] \$([A-Z]\w*)`)
 	described := regexp.MustCompile(`(?m)^\.PARAMETER (\w+)$`)
-	for _, script := range []string{"deploy/windows/install.ps1", "deploy/windows/uninstall.ps1"} {
+	for _, script := range []string{"deploy/windows/install.ps1", "deploy/windows/uninstall.ps1", "test/windows/run.ps1"} {
 		content := string(read(t, script))
 		if i := strings.IndexFunc(content, func(r rune) bool { return r > '~' }); i >= 0 {
 			t.Errorf("%s has %q; Windows PowerShell reads a file without a mark as ANSI", script, content[i:i+4])

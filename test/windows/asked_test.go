@@ -75,14 +75,15 @@ func TestQuestionsAreAskedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
-		for want, ask := range map[string]func(testing.TB, Subject) (any, error){
-			"failed: <nil> panic: broken":          func(testing.TB, Subject) (any, error) { panic("broken") }, //nolint:forbidigo // asked for
-			"failed: <nil> it did not end in 1m0s": func(testing.TB, Subject) (any, error) { <-hang; return nil, nil },
-			"failed: <nil> it ended the test":      func(testing.TB, Subject) (any, error) { runtime.Goexit(); return nil, nil },
-			"not asked: <nil> no machine":          func(testing.TB, Subject) (any, error) { return nil, Unavailable("no machine") },
-			"answered: 42":                         func(testing.TB, Subject) (any, error) { return 42, nil },
+		for want, ask := range map[string]func() (any, error){
+			"failed: <nil> panic: broken":          func() (any, error) { panic("broken") }, //nolint:forbidigo // asked for
+			"failed: <nil> it did not end in 1m0s": func() (any, error) { <-hang; return nil, nil },
+			"failed: <nil> it ended the test":      func() (any, error) { runtime.Goexit(); return nil, nil },
+			"not asked: <nil> no machine":          func() (any, error) { return nil, Unavailable("no machine") },
+			"answered: 42":                         func() (any, error) { return 42, nil },
 		} {
-			same(t, Question{ask: ask}.within(t, time.Minute, func() Subject { return Subject{} }).String(), want)
+			q := Question{ask: func(testing.TB, Subject) (any, error) { return ask() }}
+			same(t, q.within(t, time.Minute, func() Subject { return Subject{} }).String(), want)
 		}
 	})
 }

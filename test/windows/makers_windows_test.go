@@ -91,8 +91,8 @@ func TestAsSystem(t *testing.T) {
 	}
 }
 
-// A setting is changed if that is allowed, and gets what it had: when its test ends, or, after a killed one, from what is
-// written down.
+// A setting is changed if that is allowed, and gets what it had: when its test ends, or, after a killed one, when what
+// is written down is restored.
 func TestSettingsAreRestored(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	path := `SOFTWARE\` + machine.RandomName()

@@ -100,7 +100,8 @@ $plan = @(Get-Content -LiteralPath (Join-Path $PSScriptRoot 'plan.txt') | Where-
             [pscustomobject]@{ Name = $words[0]; Package = $words[1]; Tests = $words[2]
                 Variables = @($words | Select-Object -Skip 3) }
         } | Where-Object { -not $Only -or $Only -contains $_.Name })
-$busy = @(Get-Service -Name 'csiproxy', 'csi-proxy', 'kubelet', 'rke2' -ErrorAction Ignore | Where-Object Status -EQ 'Running')
+$busy = @(Get-Service -Name 'csiproxy', 'csi-proxy', 'kubelet', 'rke2' -ErrorAction Ignore |
+        Where-Object Status -EQ 'Running')
 if ($busy -and -not $WhatIfPreference) {
     throw "$($busy.Name -join ', ') runs here: the tests serve the agent's pipes. Drain the node and stop it first."
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// settingsKey is where it is written down what settings were: below HKEY_LOCAL_MACHINE, where only administrators write.
+// settingsKey is where it is written down what settings were, below HKEY_LOCAL_MACHINE: only administrators write there.
 // A value's name is the setting's, its text what the setting was.
 const settingsKey = `SOFTWARE\csiproxy-tests`
 

@@ -128,7 +128,8 @@ func targetServerIsFree() error {
 func makeTarget(name, file, user, secret string) (iqn string, err error) {
 	iqn, err = powershell(`$secret = ConvertTo-SecureString $env:SECRET -AsPlainText -Force
 		$null = New-IscsiServerTarget -TargetName $env:TARGET -InitiatorIds 'IQN:*'
-		Set-IscsiServerTarget -TargetName $env:TARGET -EnableChap $true -Chap (New-Object PSCredential $env:CHAP_USER, $secret)
+		$credential = New-Object PSCredential $env:CHAP_USER, $secret
+		Set-IscsiServerTarget -TargetName $env:TARGET -EnableChap $true -Chap $credential
 		Add-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $env:FILE
 		(Get-IscsiServerTarget -TargetName $env:TARGET).TargetIqn.ToString()`,
 		"TARGET="+name, "FILE="+file, "CHAP_USER="+user, "SECRET="+secret)
