@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,16 +47,13 @@ func (l *LogFlags) register(flags *flag.FlagSet) {
 }
 
 // read reads the values of klog's flags, once they are parsed.
-func (l *LogFlags) read(flags *flag.FlagSet) (err error) {
-	value := func(name string) string { return flags.Lookup(name).Value.String() }
-	var errs [3]error
-	l.ToStderr, errs[0] = strconv.ParseBool(value("logtostderr"))
-	l.noHeader, errs[1] = strconv.ParseBool(value("skip_log_headers"))
-	l.maxSize, errs[2] = strconv.ParseUint(value("log_file_max_size"), 10, 64)
-	if err := errors.Join(errs[:]...); err != nil {
-		return err
+func (l *LogFlags) read(flags *flag.FlagSet) error {
+	value := func(name string) any {
+		return flags.Lookup(name).Value.(flag.Getter).Get() //nolint:forcetypeassert // every flag of klog's is one
 	}
-	l.File, l.Dir = OnDriveC(value("log_file")), OnDriveC(value("log_dir"))
+	l.ToStderr, l.noHeader = value("logtostderr") == true, value("skip_log_headers") == true
+	l.maxSize, _ = value("log_file_max_size").(uint64)
+	l.File, l.Dir = OnDriveC(fmt.Sprint(value("log_file"))), OnDriveC(fmt.Sprint(value("log_dir")))
 	const most = 1 << 40 // a higher limit, in MB, would not fit its type in bytes
 	switch {
 	case l.every < 0:

@@ -95,8 +95,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}()
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
 		"workingDirs", o.WorkingDirs())
-	warnOfDirectories(told, a, logger)
-	go cleanShares(told, a, logger)
+	lookAround(told, a, logger)
 	if err := ready(a.Ready()); err != nil {
 		return fmt.Errorf("cannot say that the agent is ready: %w", err)
 	}
@@ -110,33 +109,25 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// startLook is how long the start waits for a look at the working directories: Windows may hang.
-const startLook = 2 * time.Second
-
-// warnOfDirectories logs which working directories cannot be used as they are.
-func warnOfDirectories(ctx context.Context, a Agent, logger klog.Logger) {
+// lookAround logs which working directories cannot be used as they are, and leaves in the background the shares that a
+// death of the agent left behind.
+func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	n, err := a.Node()
 	if err != nil {
 		return // it stops already
 	}
-	ctx, cancel := context.WithTimeout(ctx, startLook)
+	waitCtx, cancel := context.WithTimeout(ctx, 2*time.Second) // Windows may hang
 	defer cancel()
-	unusable, _ := n.Filesystem.UnusableDirectories(ctx)
+	unusable, _ := n.Filesystem.UnusableDirectories(waitCtx)
 	for _, d := range unusable {
 		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
 			"directory", d.Path, "err", d.Err)
 	}
-}
-
-// cleanShares leaves the shares that a death of the agent left behind.
-func cleanShares(ctx context.Context, a Agent, logger klog.Logger) {
-	n, err := a.Node()
-	if err != nil {
-		return // it stops already
-	}
-	if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {
-		logger.Info("shares whose links are gone may stay mapped until the next start", "err", err)
-	}
+	go func() {
+		if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {
+			logger.Info("shares whose links are gone may stay mapped until the next start", "err", err)
+		}
+	}()
 }
 
 // loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without

@@ -8,14 +8,6 @@ import (
 	"path/filepath"
 )
 
-// MakeDirectory makes a directory for logs and other records, with its missing parents. On Windows only SYSTEM and
-// administrators may write to those that it makes, and users may read: by default anyone may add files below a new
-// directory of C:\, and a link put there would make the agent write as SYSTEM where it leads. A directory that exists
-// stays as it is.
-func MakeDirectory(path string) error {
-	return makeDirectory(path)
-}
-
 // IsLink reports whether a directory is a symbolic link, a junction or another reparse point, so that files in it end
 // up elsewhere. Its parents are not examined.
 func IsLink(path string) (bool, error) {

@@ -6,4 +6,5 @@ package fileowner
 
 import "os"
 
-func makeDirectory(path string) error { return os.MkdirAll(path, 0o750) }
+// MakeDirectory makes a directory for logs and other records, with its missing parents.
+func MakeDirectory(path string) error { return os.MkdirAll(path, 0o750) }

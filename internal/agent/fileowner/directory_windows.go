@@ -16,9 +16,11 @@ import (
 // directorySDDL gives SYSTEM and Administrators full access and Users read access, and inherits nothing from above.
 const directorySDDL = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FRFX;;;BU)"
 
-// makeDirectory calls CreateDirectoryW for the missing directories, with the descriptor above.
+// MakeDirectory makes a directory for logs and other records, with its missing parents. Only SYSTEM and administrators
+// may write to those that it makes, and users may read: by default anyone may add files below a new directory of C:\,
+// and a link put there would make the agent write as SYSTEM where it leads. A directory that exists stays as it is.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createdirectoryw
-func makeDirectory(path string) error {
+func MakeDirectory(path string) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
 		return nil
@@ -28,7 +30,7 @@ func makeDirectory(path string) error {
 		return err
 	}
 	if parent := filepath.Dir(path); parent != path {
-		if err := makeDirectory(parent); err != nil {
+		if err := MakeDirectory(parent); err != nil {
 			return err
 		}
 	}

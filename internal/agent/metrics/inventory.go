@@ -148,14 +148,12 @@ func (i *inventory) Collect(to chan<- prometheus.Metric) {
 				err = errors.New("no answer from Windows in time")
 			}
 			i.note(p, err)
-			success := 0.0
 			if err == nil {
-				success = 1
 				for _, m := range metrics {
 					to <- m
 				}
 			}
-			to <- prometheus.MustNewConstMetric(i.success, prometheus.GaugeValue, success, p.name)
+			to <- gauge(i.success, err == nil, p.name)
 		})
 	}
 	all.Wait()

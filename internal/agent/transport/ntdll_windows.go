@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// What golang.org/x/sys/windows lacks. The bodies are generated from the //sys lines.
+// These are the functions that golang.org/x/sys/windows lacks. Their bodies are generated from the //sys lines.
 
 // isProcessInJob asks whether a process is in a job, or with 0 in any.
 // https://learn.microsoft.com/windows/win32/api/jobapi/nf-jobapi-isprocessinjob

@@ -3,6 +3,7 @@
 package winservice
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -19,15 +20,8 @@ const (
 )
 
 func (s StartType) String() string {
-	switch s {
-	case Automatic:
-		return "automatic"
-	case Manual:
-		return "manual"
-	case Disabled:
-		return "disabled"
-	}
-	return fmt.Sprintf("start type %d", uint32(s))
+	names := map[StartType]string{Automatic: "automatic", Manual: "manual", Disabled: "disabled"}
+	return cmp.Or(names[s], fmt.Sprintf("start type %d", uint32(s)))
 }
 
 // LocalSystem is the account that may do anything on the node.

@@ -3,6 +3,7 @@
 package winservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,10 +27,7 @@ func (s State) String() string {
 		Stopped: "stopped", StartPending: "starting", StopPending: "stopping", Running: "running",
 		5: "continuing", 6: "pausing", 7: "paused",
 	}
-	if name := names[s]; name != "" {
-		return name
-	}
-	return fmt.Sprintf("in state %d", uint32(s))
+	return cmp.Or(names[s], fmt.Sprintf("in state %d", uint32(s)))
 }
 
 // Service-specific exit codes: what sc.exe query shows as SERVICE_EXIT_CODE beside the Win32 exit code 1066.
@@ -49,13 +47,13 @@ const (
 // until stop is over. An error after that says which work was cut off.
 type Task func(stop context.Context, ready func(details string)) error
 
-// A request is a request of the Service Control Manager.
-type request int
+// A request is a request of the Service Control Manager, in words of why the service stops.
+type request string
 
 const (
-	interrogate request = iota
-	stop
-	shutdown // of Windows; also a pre-shutdown, which leaves more time
+	interrogate request = ""
+	stop        request = ", as requested from the Service Control Manager."
+	shutdown    request = " because Windows is shutting down." // or a pre-shutdown, which leaves more time
 )
 
 // A loop takes a service through its states.
@@ -88,9 +86,9 @@ func run[Control any](l loop, controls <-chan Control, meaning func(Control) req
 			state, checkPoint = Running, 0
 			_ = l.events.Info(EventStarted, eventText("CSI Proxy is running. "+details))
 		case c := <-controls:
-			if r := meaning(c); r != interrogate && state != StopPending {
+			if why := meaning(c); why != interrogate && state != StopPending {
 				state, checkPoint = StopPending, 1
-				_ = l.events.Info(EventStopping, stopping(r))
+				_ = l.events.Info(EventStopping, "CSI Proxy is stopping"+string(why))
 				tell()
 			}
 		case <-signs.C:
@@ -103,14 +101,6 @@ func run[Control any](l loop, controls <-chan Control, meaning func(Control) req
 		}
 		l.report(state, checkPoint)
 	}
-}
-
-// stopping returns the text of why the service stops.
-func stopping(r request) string {
-	if r == shutdown {
-		return "CSI Proxy is stopping because Windows is shutting down."
-	}
-	return "CSI Proxy is stopping, as requested from the Service Control Manager."
 }
 
 // end records how the service ended and returns its exit code.
