@@ -87,14 +87,17 @@ func (o *options) logDirs() (dirs []string) {
 
 // agentFlags adds what a service needs to the flags that were given.
 func agentFlags(given []string) []string {
-	flags := slices.Clone(given)
-	if !slices.ContainsFunc(given, func(arg string) bool { return isFlag(arg, "log_file", "log_dir", "logtostderr") }) {
-		flags = append([]string{"-log_file=" + defaultLogFile, "-logtostderr=false"}, flags...)
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(given, func(arg string) bool { return isFlag(arg, names...) })
 	}
-	if !slices.ContainsFunc(given, func(arg string) bool { return isFlag(arg, "windows-service") }) {
-		flags = append([]string{"-windows-service"}, flags...)
+	var flags []string
+	if !has("windows-service") {
+		flags = append(flags, "-windows-service")
 	}
-	return flags
+	if !has("log_file", "log_dir", "logtostderr") {
+		flags = append(flags, "-log_file="+defaultLogFile, "-logtostderr=false")
+	}
+	return append(flags, given...)
 }
 
 // isFlag reports whether an argument is one of the flags, with or without a value.

@@ -210,22 +210,22 @@ func (c serviceCommand) print(format string, args ...any) {
 }
 
 func (c serviceCommand) start(ctx context.Context) error {
-	waitCtx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	if err := winservice.Start(waitCtx, c.scm, c.name); err != nil {
-		return err
-	}
-	c.print("%s is running", c.name)
-	return nil
+	return c.change(ctx, startTimeout, winservice.Start, "running")
 }
 
 func (c serviceCommand) stop(ctx context.Context) error {
-	waitCtx, cancel := context.WithTimeout(ctx, stopTimeout)
+	return c.change(ctx, stopTimeout, winservice.Stop, "stopped")
+}
+
+// change changes the service's state and waits for it.
+func (c serviceCommand) change(ctx context.Context, limit time.Duration,
+	do func(context.Context, winservice.Manager, string) error, state string) error {
+	waitCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := winservice.Stop(waitCtx, c.scm, c.name); err != nil {
+	if err := do(waitCtx, c.scm, c.name); err != nil {
 		return err
 	}
-	c.print("%s is stopped", c.name)
+	c.print("%s is %s", c.name, state)
 	return nil
 }
 

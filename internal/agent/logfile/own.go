@@ -19,15 +19,12 @@ func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := file.Stat()
-	var names uint64
-	if err == nil {
-		names, err = plainfile.Names(file)
-	}
+	names, err := plainfile.Names(file)
 	if err == nil {
 		err = checkNames(path, names)
 	}
-	if err != nil {
+	info, errStat := file.Stat()
+	if err = errors.Join(err, errStat); err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil

@@ -127,14 +127,8 @@ func (h *health) note(ctx context.Context, ready bool, lines []string) {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (h *health) Describe(to chan<- *prometheus.Desc) {
-	to <- h.answers
-	to <- h.up
-}
-
-// Collect implements prometheus.Collector. It returns within probePatience.
-func (h *health) Collect(to chan<- prometheus.Metric) {
+// collect is a prometheus.CollectorFunc. It returns within probeTimeout.
+func (h *health) collect(to chan<- prometheus.Metric) {
 	to <- gauge(h.answers, h.askKernel(context.Background()) == nil)
 	for _, e := range h.watched.Endpoints() {
 		to <- gauge(h.up, e.Up, e.Name)

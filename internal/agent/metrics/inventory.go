@@ -129,17 +129,8 @@ func countSessions(ctx context.Context, n node.Inventory, gauge func(int, ...str
 	return err
 }
 
-// Describe implements prometheus.Collector.
-func (i *inventory) Describe(to chan<- *prometheus.Desc) {
-	i.failed.Describe(to)
-	to <- i.success
-	for _, p := range i.parts {
-		to <- p.desc
-	}
-}
-
-// Collect implements prometheus.Collector. It returns within inventoryPatience.
-func (i *inventory) Collect(to chan<- prometheus.Metric) {
+// collect is a prometheus.CollectorFunc. It returns within inventoryTimeout.
+func (i *inventory) collect(to chan<- prometheus.Metric) {
 	var all sync.WaitGroup
 	for _, p := range i.parts {
 		all.Go(func() {

@@ -118,16 +118,8 @@ func codeName(err error) string {
 	return otherLabel
 }
 
-// Describe implements prometheus.Collector.
-func (k *KernelCalls) Describe(to chan<- *prometheus.Desc) {
-	k.calls.Describe(to)
-	for _, d := range []*prometheus.Desc{k.running, k.oldest, k.stuck} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (k *KernelCalls) Collect(to chan<- prometheus.Metric) {
+// collect is a prometheus.CollectorFunc.
+func (k *KernelCalls) collect(to chan<- prometheus.Metric) {
 	k.calls.Collect(to)
 	k.mu.Lock()
 	functions := maps.Clone(k.functions)

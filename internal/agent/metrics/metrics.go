@@ -50,7 +50,8 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}
-	r.MustRegister(m.Kernel, m.health, newInventory(w.Node, log), buildInfo(),
+	r.MustRegister(prometheus.CollectorFunc(m.Kernel.collect), prometheus.CollectorFunc(m.health.collect),
+		prometheus.CollectorFunc(newInventory(w.Node, log).collect), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
