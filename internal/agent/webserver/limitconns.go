@@ -3,7 +3,6 @@
 package webserver
 
 import (
-	"container/list"
 	"context"
 	"net"
 	"net/http"
@@ -17,7 +16,7 @@ const MaxConnections = 256
 // has waited for its client for longest: for a complete request, or to take an answer. So a client with many half-sent
 // requests or unread answers loses those, and never blocks a probe.
 func limitConns(s *http.Server, handler http.Handler) {
-	c := &connections{waiting: list.New(), elements: map[net.Conn]*list.Element{}}
+	c := &connections{waiting: map[net.Conn]uint64{}}
 	s.ConnState = c.note
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
@@ -37,11 +36,12 @@ type connKey struct{}
 // stateAnswering is the state of a connection whose request has come whole, and whose answer is being made.
 const stateAnswering http.ConnState = -1
 
-// connections are those of one server.
+// connections are those of one server that are open. A lower number has waited for its client for longer; 0: it does not
+// wait.
 type connections struct {
-	mu       sync.Mutex
-	waiting  *list.List                 // those that wait for their clients, the first one for longest
-	elements map[net.Conn]*list.Element // all that are open; nil for those that do not
+	mu      sync.Mutex
+	last    uint64
+	waiting map[net.Conn]uint64
 }
 
 func (c *connections) note(conn net.Conn, state http.ConnState) {
@@ -54,28 +54,24 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 func (c *connections) change(conn net.Conn, state http.ConnState) (victim net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch element, open := c.elements[conn]; state {
-	case http.StateNew:
-		c.elements[conn] = c.waiting.PushBack(conn)
-	case stateAnswering:
-		if element != nil {
-			c.waiting.Remove(element)
-			c.elements[conn] = nil
-		}
-	case http.StateIdle:
-		if open && element == nil {
-			c.elements[conn] = c.waiting.PushBack(conn)
-		}
-	case http.StateClosed, http.StateHijacked:
-		if element != nil {
-			c.waiting.Remove(element)
-		}
-		delete(c.elements, conn)
-	case http.StateActive: // its first byte has come
+	c.last++
+	number, open := c.waiting[conn]
+	switch {
+	case state == http.StateNew, state == http.StateIdle && open && number == 0:
+		c.waiting[conn] = c.last
+	case state == stateAnswering && open:
+		c.waiting[conn] = 0
+	case state == http.StateClosed, state == http.StateHijacked:
+		delete(c.waiting, conn)
 	}
-	if len(c.elements) > MaxConnections && c.waiting.Len() > 0 {
-		victim, _ = c.waiting.Remove(c.waiting.Front()).(net.Conn)
-		delete(c.elements, victim)
+	if len(c.waiting) <= MaxConnections {
+		return nil
 	}
+	for other, number := range c.waiting {
+		if number > 0 && (victim == nil || number < c.waiting[victim]) {
+			victim = other
+		}
+	}
+	delete(c.waiting, victim)
 	return victim
 }
