@@ -142,20 +142,14 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(app.ExitUsage, errors.New("a command is missing"))
 	}
 	command, args := args[0], args[1:]
-	switch command {
-	case "-h", "-help", "--help", "help":
+	asksForHelp := func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }
+	switch {
+	case command == "help", asksForHelp(command), slices.ContainsFunc(args[:beforeDashes(args)], asksForHelp):
 		serviceUsage(stdout)
 		return app.ExitOK
-	case "install", "uninstall", "status", "start", "stop":
-	default:
+	case !slices.Contains([]string{"install", "uninstall", "status", "start", "stop"}, command):
 		return fail(app.ExitUsage, fmt.Errorf("unknown command %q", command))
-	}
-	if slices.ContainsFunc(args[:beforeDashes(args)],
-		func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
-		serviceUsage(stdout)
-		return app.ExitOK
-	}
-	if runtime.GOOS != "windows" {
+	case runtime.GOOS != "windows":
 		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
 			command, runtime.GOOS, emulatedProgram))
 	}
@@ -178,25 +172,21 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(app.ExitFailed, err)
 	}
 	defer func() { _ = scm.Close() }()
-	agents, err := scm.Agents()
-	if err == nil {
-		name, err = choose(name, agents)
+	c, code := serviceCommand{scm: scm, stdout: stdout}, app.ExitOK
+	if c.agents, err = scm.Agents(); err == nil {
+		c.name, err = choose(name, c.agents)
 	}
-	if err != nil {
-		return fail(app.ExitFailed, err)
-	}
-	c := serviceCommand{scm, stdout, name, agents}
-	code := app.ExitOK
-	switch command {
-	case "install":
+	switch {
+	case err != nil:
+	case command == "install":
 		err = c.install(ctx, install)
-	case "uninstall":
+	case command == "uninstall":
 		err = c.uninstall(ctx)
-	case "status":
+	case command == "status":
 		code, err = c.status()
-	case "start":
+	case command == "start":
 		err = c.start(ctx)
-	case "stop":
+	case command == "stop":
 		err = c.stop(ctx)
 	}
 	if err != nil {
@@ -266,11 +256,7 @@ func (c serviceCommand) status() (code int, err error) {
 	c.print("account   %s", s.Account)
 	c.print("recovery  %v", s.Recovery)
 	for i, word := range s.Command {
-		if i == 0 {
-			c.print("program   %s", word)
-		} else {
-			c.print("argument  %s", word)
-		}
+		c.print("%-9s %s", []string{"program", "argument"}[min(i, 1)], word)
 	}
 	for _, a := range c.agents {
 		if strings.EqualFold(a.Name, c.name) && a.Wrapper != "" {
