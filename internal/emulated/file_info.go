@@ -176,12 +176,6 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 	switch form {
 	case win32.VOLUME_NAME_GUID:
 		return volumeName(h.content.id) + below, nil
-	case win32.VOLUME_NAME_NT:
-		v, ok := h.content.node.volume(h.content.id)
-		if !ok {
-			return "", errVolumeGone
-		}
-		return v.deviceName() + `\` + below, nil
 	case win32.VOLUME_NAME_DOS:
 		roots := h.content.node.state.pathNames(h.content.id, nil)
 		if len(roots) == 0 {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -38,9 +37,8 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
 	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
-	noReparse := how.NoReparse && n.state.Switches.LinksRefused != LinksRefusedNever
 	if dir == nil {
-		p, err := n.parseAbsolute(name, noReparse)
+		p, err := parseVerbatim(name)
 		if err != nil {
 			return nil, err
 		}
@@ -61,11 +59,10 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	if !ok || parent.content.node != n {
 		return nil, win32.ERROR_INVALID_HANDLE
 	}
-	names := strings.Split(name, `\`)
-	if len(names) > 1 && !how.NoReparse || slices.ContainsFunc(names, func(one string) bool { return !isFileName(one) }) {
+	if !isFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.below(ntPath{volume: parent.content.id, names: names, noReparse: noReparse}, follow)
+	at, next, err := parent.below(ntPath{volume: parent.content.id, names: []string{name}}, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +90,6 @@ func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, e
 	if err != nil {
 		return nil, nil, err
 	}
-	p.noLink = p.noReparse && c.node.state.Switches.LinksRefused == LinksRefusedEverywhere
 	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
 	if err = isLink(dir); err == nil {
 		next, err = at.descend(p, follow)

@@ -22,9 +22,6 @@ type ntPath struct {
 	unc    bool      // \\server\share: names[0] and names[1]
 	names  []string
 	slash  bool // a separator ends the path: it must be a directory
-
-	noReparse bool // links and mount points are an error, not followed
-	noLink    bool // even as the last name
 }
 
 const (
@@ -45,26 +42,6 @@ func parseBelow(path, prefix string, otherwise win32.Errno) (ntPath, error) {
 		return ntPath{}, otherwise
 	}
 	return parseObject(rest)
-}
-
-// parseAbsolute parses a \\?\ path or a native one, \Device\HarddiskVolumeN\dir. What stands for a volume in a \\?\
-// path is a link in the object manager's eyes.
-func (n *Node) parseAbsolute(path string, noReparse bool) (ntPath, error) {
-	below, native := strings.CutPrefix(path, devicePrefix)
-	if !native {
-		if noReparse {
-			return ntPath{}, win32.ERROR_REPARSE_POINT_ENCOUNTERED
-		}
-		return parseVerbatim(path)
-	}
-	device, rest, _ := strings.Cut(below, `\`)
-	id, ok := n.volumeAtDevice(strings.ToLower(`\\?\GLOBALROOT` + devicePrefix + device))
-	if !ok {
-		return ntPath{}, win32.ERROR_PATH_NOT_FOUND
-	}
-	p, err := parseObject(strings.TrimPrefix(volumeName(id), verbatimPrefix) + rest)
-	p.noReparse = noReparse
-	return p, err
 }
 
 // parseSubstitute parses the absolute substitute name of a link: \??\C:\dir, \??\Volume{GUID}\, \??\UNC\server\share.

@@ -74,7 +74,6 @@ func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err erro
 	if len(p.names) == 0 {
 		return &location{content: c}, nil, nil
 	}
-	p.noLink = p.noReparse && n.state.Switches.LinksRefused == LinksRefusedEverywhere
 	dir, err := c.root.OpenRoot(".")
 	if err != nil {
 		return nil, nil, err
@@ -95,9 +94,6 @@ func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
 		if errors.Is(err, fs.ErrNotExist) && last {
 			p.name = name
 			return nil, nil
-		}
-		if err == nil && e.tag != 0 && last && path.noLink {
-			err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
 		}
 		if err == nil && e.tag != 0 && (!last || follow) {
 			return p.content.follow(p, e, path, i)
@@ -135,10 +131,7 @@ func (c *content) follow(at *location, e entry, p ntPath, i int) (*ntPath, error
 	var target ntPath
 	switch {
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
-		// also where links are refused: STATUS_IO_REPARSE_TAG_NOT_HANDLED comes first
 		return nil, win32.ERROR_CANT_ACCESS_FILE
-	case p.noReparse:
-		return nil, win32.ERROR_REPARSE_POINT_ENCOUNTERED
 	case r.Relative:
 		target, err = relativeTarget(ntPath{volume: c.id, names: windowsNames(at.above)}, r.SubstituteName)
 	default:

@@ -28,13 +28,6 @@ const (
 	GrowthNever     = "never"     // every call is; MSFT_Partition.Resize works
 )
 
-// The answers to LinksRefused: what OBJ_DONT_REPARSE does when a file is opened.
-const (
-	LinksRefusedOnTheWay   = "onTheWay"   // a link is an error unless it is itself what is opened
-	LinksRefusedEverywhere = "everywhere" // a link is an error even then
-	LinksRefusedNever      = "never"      // the attribute is ignored
-)
-
 // The answers to LostSessions: how the initiator lists an iSCSI session whose connection is lost. After holdTime it
 // has no devices, in each of them.
 const (
@@ -93,7 +86,6 @@ type Switches struct {
 	MappingsOutliveReboot      bool         `yaml:"mappingsOutliveReboot"`
 	MappingStatusDelayed       bool         `yaml:"mappingStatusDelayed"`
 	EmptyRootNotFound          bool         `yaml:"emptyRootNotFound"`
-	LinksRefused               string       `yaml:"linksRefused" form:"onTheWay, everywhere, never"`
 	LostSessions               string       `yaml:"lostSessions" form:"disconnected, connected, unlisted"`
 	Timing                     string       `yaml:"timing" form:"none, windows"`
 }

@@ -48,7 +48,6 @@ switches:
   mappingsOutliveReboot: false
   mappingStatusDelayed: true
   emptyRootNotFound: false
-  linksRefused: never
   lostSessions: connected
   sanPolicy: OfflineAll
   timing: windows
@@ -139,7 +138,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			OfflineVolumesRefuseAll: true, DisksInstallLate: true,
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
 			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true,
-			LinksRefused: LinksRefusedNever, Timing: TimingWindows,
+			Timing:       TimingWindows,
 			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
 			MountPointCallsDelete: true, MappingStatusDelayed: true,
 		},

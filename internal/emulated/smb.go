@@ -237,8 +237,6 @@ func (s shareName) finalPath(form uint32, below string) (string, error) {
 		return strings.TrimSuffix(verbatimPrefix+`UNC\`+s.String()+`\`+below, `\`), nil
 	case win32.VOLUME_NAME_GUID:
 		return "", win32.ERROR_PATH_NOT_FOUND
-	case win32.VOLUME_NAME_NT:
-		return strings.TrimSuffix(devicePrefix+`Mup\`+s.String()+`\`+below, `\`), nil
 	}
 	return "", win32.ERROR_INVALID_PARAMETER
 }

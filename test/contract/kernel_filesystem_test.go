@@ -12,8 +12,7 @@ const (
 
 func filesystemVaries() map[string]string {
 	return map[string]string{
-		"PathExists": "if a link, a mount point or a file is on the way, or a directory is missing there, or the system " +
-			"does not refuse links: then two calls for each directory on the way are added.",
+		"PathExists": "with the path: each directory on the way is opened and looked at.",
 		"Mkdir": "as PathExists.",
 		"Rmdir": "with what is below a directory: entries are listed in buffers, and each is opened, looked at and " +
 			"removed, until a listing finds none. For that, and for a mount point, each directory on the way is held by a " +

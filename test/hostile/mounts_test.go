@@ -18,6 +18,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
+// scratch is a directory in which a workload writes without a volume of its own, as in an emptyDir.
+const scratch = pods + `\victim\scratch`
+
 // onEitherWindows runs a test where Windows' functions bear the handle that holds a mount point's directory, and where
 // they object to it.
 func onEitherWindows(t *testing.T, subject int, test func(t *testing.T, switches *emulated.Switches)) {

@@ -47,8 +47,6 @@ type target struct {
 	efi          string // the id of the system disk's EFI volume
 	unrelatedDir string // a host directory that is not part of the node
 	admin        *adminclient.Client
-	// follows: the attribute that refuses links is ignored, so what is missing behind one is reported as missing.
-	follows bool
 }
 
 func attack(t *testing.T, o testnode.Options) *target {

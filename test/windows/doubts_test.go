@@ -57,7 +57,6 @@ func switchDoubts() map[string]settlement {
 		"MappingsOutliveReboot":      by(39),
 		"MappingStatusDelayed":       by(49),
 		"EmptyRootNotFound":          by(11),
-		"LinksRefused":               by(40),
 		"LostSessions":               {why: "no question cuts a machine off from its storage"},
 		"Timing":                     {why: "durations are measured, not asked"},
 	}

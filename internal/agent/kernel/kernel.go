@@ -73,9 +73,8 @@ type Devices interface {
 // Files reaches files and directories by handle.
 type Files interface {
 	// OpenFile opens or creates one file or directory (NtCreateFile, synchronous, for backup intent). With a nil
-	// dir, name is an absolute \\?\ path, or a native one as FinalPath returns it for win32.VOLUME_NAME_NT; otherwise
-	// it is exactly one path component below the directory dir, or with NoReparse several, and is not interpreted
-	// further: . and .. are not special, and the kernel expands no short names.
+	// dir, name is an absolute \\?\ path; otherwise it is exactly one path component below the directory dir, and is not
+	// interpreted further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenOptions) (Handle, error)
 
 	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
@@ -104,10 +103,6 @@ type OpenOptions struct {
 	Share       uint32 // win32.FILE_SHARE_READ and so on
 	Disposition uint32 // win32.FILE_OPEN, FILE_CREATE or FILE_OPEN_IF
 	Options     uint32 // win32.FILE_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT
-
-	// NoReparse fails with ERROR_REPARSE_POINT_ENCOUNTERED where the kernel would follow a link or mount point
-	// (OBJ_DONT_REPARSE). A drive letter and a volume name are such links: only a native path has none in front.
-	NoReparse bool
 }
 
 // Handle is an open disk, volume, file or directory. Calls on one handle may be concurrent.
@@ -125,7 +120,7 @@ type Handle interface {
 
 	// FinalPath returns the path of the open object, links resolved (GetFinalPathNameByHandleW): with
 	// win32.VOLUME_NAME_DOS \\?\C:\dir or \\?\UNC\server\share\dir, with win32.VOLUME_NAME_GUID
-	// \\?\Volume{GUID}\dir, with win32.VOLUME_NAME_NT \Device\HarddiskVolume3\dir.
+	// \\?\Volume{GUID}\dir.
 	FinalPath(volumeName uint32) (string, error)
 
 	// Information fills out with an information class of the file (GetFileInformationByHandleEx). Directory classes

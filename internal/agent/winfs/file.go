@@ -53,6 +53,21 @@ type File struct {
 	Stat
 }
 
+// Exists reports whether anything is at a path; a link or mount point counts, wherever it leads.
+func (fs *FS) Exists(path winpath.Path) (bool, error) {
+	loc, err := fs.Locate(path, Walk{})
+	if err == nil {
+		defer loc.Close()
+		if loc.name != "" {
+			_, err = loc.open(loc.openAsIs(0))
+		}
+	}
+	if errdefs.IsMissing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Stat examines the object at a path.
 func (fs *FS) Stat(path winpath.Path) (Stat, error) {
 	links := MaxLinks
@@ -60,12 +75,12 @@ func (fs *FS) Stat(path winpath.Path) (Stat, error) {
 }
 
 func (fs *FS) stat(path winpath.Path, links *int) (Stat, error) {
-	loc, h, err := fs.lookUp(path, links)
+	loc, err := fs.locateWithin(path, Walk{}, links)
 	if err != nil {
 		return Stat{}, err
 	}
 	defer loc.Close()
-	l, err := LookAt(h)
+	l, err := loc.Open(0)
 	if err != nil {
 		return Stat{}, err
 	}

@@ -80,12 +80,12 @@ func (fs *FS) Follow(path winpath.Path) (_ *Location, _ *File, err error) {
 		if loc != nil {
 			loc.Close()
 		}
-		next, h, err := fs.lookUp(at, links)
+		next, err := fs.locateWithin(at, Walk{}, links)
 		if err != nil {
 			return Stat{}, err
 		}
 		loc = next
-		if l, err = LookAt(h); err != nil {
+		if l, err = loc.Open(0); err != nil {
 			return Stat{}, err
 		}
 		return l.Stat, nil

@@ -38,8 +38,6 @@ func code(err error) win32.Errno {
 	case errors.As(err, &status) && status == windows.STATUS_DELETE_PENDING:
 		// RtlNtStatusToDosError turns it into ERROR_ACCESS_DENIED, which would hide that waiting helps.
 		return win32.ERROR_DELETE_PENDING
-	case errors.As(err, &status) && status == windows.STATUS_REPARSE_POINT_ENCOUNTERED:
-		return win32.ERROR_REPARSE_POINT_ENCOUNTERED // not every RtlNtStatusToDosError has it
 	case errors.As(err, &status):
 		return win32.Errno(status.Errno())
 	case errors.As(err, &config):

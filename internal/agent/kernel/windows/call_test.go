@@ -29,7 +29,6 @@ func TestFailureCarriesTheCode(t *testing.T) {
 		{"NTSTATUS of another name", windows.STATUS_OBJECT_NAME_COLLISION, win32.ERROR_ALREADY_EXISTS},
 		{"NTSTATUS of a file that is being deleted", windows.STATUS_DELETE_PENDING, win32.ERROR_DELETE_PENDING},
 		{"NTSTATUS of a denied access", windows.STATUS_ACCESS_DENIED, win32.ERROR_ACCESS_DENIED},
-		{"NTSTATUS of a link on the way", windows.STATUS_REPARSE_POINT_ENCOUNTERED, win32.ERROR_REPARSE_POINT_ENCOUNTERED},
 		{"CONFIGRET", windows.CR_BUFFER_SMALL, win32.ERROR_INSUFFICIENT_BUFFER},
 		{"CONFIGRET without a Win32 code", windows.CR_FAILURE, win32.ERROR_GEN_FAILURE},
 		{"code of BitLocker", syscall.Errno(windows.FVE_E_LOCKED_VOLUME), win32.FVE_E_LOCKED_VOLUME},

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/windows"
@@ -96,39 +95,6 @@ func TestOpenRelative(t *testing.T) {
 	if got, want := finalPath(t, sub, win32.VOLUME_NAME_GUID), volume+rest+`\Sub`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-}
-
-// NtCreateFile is told to refuse links on the way only where the caller asked for it.
-func TestObjectAttributes(t *testing.T) {
-	name, err := windows.NewNTUnicodeString(`\Device\HarddiskVolume3\dir`)
-	must(t, err)
-	for _, refuse := range []bool{false, true} {
-		want := uint32(0x40) // OBJ_CASE_INSENSITIVE
-		if refuse {
-			want |= 0x1000 // OBJ_DONT_REPARSE
-		}
-		got := objectAttributes(4, name, kernel.OpenOptions{NoReparse: refuse})
-		if got.Attributes != want || got.RootDirectory != 4 || got.ObjectName != name ||
-			uintptr(got.Length) != unsafe.Sizeof(got) {
-			t.Errorf("refuse %t: got %+v, want attributes 0x%x", refuse, got, want)
-		}
-	}
-}
-
-// A native path opens without a drive letter, which is a link itself.
-func TestNativePath(t *testing.T) {
-	if onWine() {
-		t.Skip("require Windows: Wine opens no path of a device; see TestWineGaps")
-	}
-	sub := open(t, tree(t), "Sub", openDirectory())
-	native := finalPath(t, sub, win32.VOLUME_NAME_NT)
-	file := open(t, nil, native+`\file.txt`, with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
-	if got, want := finalPath(t, file, win32.VOLUME_NAME_NT), native+`\file.txt`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	_, err := Kernel{}.OpenFile(nil, finalPath(t, sub, win32.VOLUME_NAME_DOS),
-		with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
-	check(t, err, win32.ERROR_REPARSE_POINT_ENCOUNTERED)
 }
 
 // The path with the volume's name is longer than the first buffer; the one with the drive letter is not.

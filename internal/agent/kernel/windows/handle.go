@@ -158,11 +158,10 @@ func (h *handle) Close() error {
 	return failure("CloseHandle", h.object, windows.CloseHandle(open))
 }
 
-// The object manager's spellings of Win32's prefix \\?\, and how the paths begin that need no translation.
+// Win32's prefix of a path that it does not interpret, and the object manager's spelling of it.
 const (
 	win32Prefix  = `\\?\`
 	nativePrefix = `\??\`
-	devicePrefix = `\Device\`
 )
 
 // OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without
@@ -176,21 +175,19 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (
 
 	native, object := name, name
 	var root windows.Handle
-	switch {
-	case dir == nil && strings.HasPrefix(name, devicePrefix):
-	case dir == nil:
+	if dir == nil {
 		rest, ok := strings.CutPrefix(name, win32Prefix)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		native = nativePrefix + rest
-	default:
+	} else {
 		parent, ok := dir.(*handle)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
 		}
 		// Empty, a stream, or a path on which links might be followed: not one component.
-		if name == "" || strings.ContainsAny(name, `/:`) || strings.Contains(name, `\`) && !how.NoReparse {
+		if name == "" || strings.ContainsAny(name, `\/:`) {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		root, object = parent.windows(), kernel.ObjectIn(parent.object, name)
@@ -203,31 +200,18 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (
 		return nil, invalid(win32.ERROR_INVALID_NAME)
 	}
 
-	attributes := objectAttributes(root, unicode, how)
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: unicode,
+		Attributes: windows.OBJ_CASE_INSENSITIVE}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
 	var (
 		h      windows.Handle
 		status windows.IO_STATUS_BLOCK
 	)
 	err = windows.NtCreateFile(&h, how.Access|windows.SYNCHRONIZE, &attributes, &status, nil,
-		windows.FILE_ATTRIBUTE_NORMAL,
-		how.Share, how.Disposition, how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0,
-		0)
+		windows.FILE_ATTRIBUTE_NORMAL, how.Share, how.Disposition,
+		how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0, 0)
 	if err != nil {
 		return nil, failure(function, object, err)
 	}
 	return newHandle(h, object), nil
-}
-
-// objectAttributes says which object is to be opened.
-//
-// https://learn.microsoft.com/windows/win32/api/ntdef/ns-ntdef-_object_attributes
-func objectAttributes(root windows.Handle, name *windows.NTUnicodeString,
-	how kernel.OpenOptions) windows.OBJECT_ATTRIBUTES {
-	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
-		Attributes: windows.OBJ_CASE_INSENSITIVE}
-	attributes.Length = uint32(unsafe.Sizeof(attributes))
-	if how.NoReparse {
-		attributes.Attributes |= windows.OBJ_DONT_REPARSE
-	}
-	return attributes
 }

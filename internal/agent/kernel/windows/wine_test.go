@@ -125,28 +125,6 @@ func TestWineGaps(t *testing.T) {
 			"success", "ERROR_FILE_NOT_FOUND",
 		},
 		{
-			"refuse a drive letter as the link that it is",
-			func() (string, error) {
-				h, err := k.OpenFile(nil, `\\?\`+dir, with(lookAt(), func(how *kernel.OpenOptions) { how.NoReparse = true }))
-				if err != nil {
-					return "", err
-				}
-				return only(h.Close())
-			},
-			"ERROR_REPARSE_POINT_ENCOUNTERED", "success", // OBJ_DONT_REPARSE is ignored
-		},
-		{
-			"open a native path",
-			func() (string, error) {
-				h, err := k.OpenFile(nil, finalPath(t, open(t, nil, `\\?\`+dir, openDirectory()), win32.VOLUME_NAME_NT), lookAt())
-				if err != nil {
-					return "", err
-				}
-				return only(h.Close())
-			},
-			"success", "ERROR_FILE_NOT_FOUND",
-		},
-		{
 			"set a reparse point",
 			control(link, win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{
 				Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + name[4:],
