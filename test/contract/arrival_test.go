@@ -108,34 +108,20 @@ func TestAutomountOff(t *testing.T) {
 	}
 }
 
-// TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there, whether or not
-// Windows says that it is ready.
+// TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there.
 func TestVolumesThatArriveLate(t *testing.T) {
-	const ready = win32.IOCTL_DISK_ARE_VOLUMES_READY
-	for name, fault := range map[string]testnode.Fault{
-		"told":       {},
-		"not told":   {Function: "DeviceIoControl", Code: ready, Error: win32.ERROR_INVALID_FUNCTION},
-		"never told": {Function: "DeviceIoControl", Code: ready, Hang: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := switched(t, func(s *emulated.Switches) { s.VolumesArriveLate, s.VolumeLengthDelayed = true, true })
-			if fault.Function != "" {
-				n.Faults.Add(fault)
-			}
-			id := mounted(t, n, 1)
-			noError(t, n.Emulated.GrowDisk(1, 11<<30))
-			_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
-			noError(t, err)
-			_, err = n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
-			noError(t, err)
-			noError(t, setState(t, n, 1, false))
-			noError(t, setState(t, n, 1, true))
-			if size := volumeSize(t, n, id); size < 10<<30 {
-				t.Errorf("the volume has %d bytes", size)
-			}
-			n.Faults.Release()
-		})
+	t.Parallel()
+	n := switched(t, func(s *emulated.Switches) { s.VolumesArriveLate, s.VolumeLengthDelayed = true, true })
+	id := mounted(t, n, 1)
+	noError(t, n.Emulated.GrowDisk(1, 11<<30))
+	_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
+	noError(t, err)
+	_, err = n.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
+	noError(t, err)
+	noError(t, setState(t, n, 1, false))
+	noError(t, setState(t, n, 1, true))
+	if size := volumeSize(t, n, id); size < 10<<30 {
+		t.Errorf("the volume has %d bytes", size)
 	}
 }
 

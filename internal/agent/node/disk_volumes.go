@@ -228,7 +228,7 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 		if _, err := d.attributes(); err != nil {
 			return nil, errdefs.Errorf(err, "waiting for the volume of partition %d of disk %d", late.Number, d.number)
 		}
-		if !o.waitForVolumes(&p, d.number, volumeTime) {
+		if !p.Wait(volumeTime) {
 			return nil, errdefs.DeadlineExceeded.Errorf(reason.VolumeNotArrived,
 				"the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
 		}

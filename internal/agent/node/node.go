@@ -87,8 +87,6 @@ type core struct {
 
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
 	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
-
-	awaited sync.Map // numbers of the disks whose volumes Windows is asked for; see volumesReady
 }
 
 // New returns a Node that works through k, for a client that may do nothing: see For.

@@ -82,7 +82,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if fileSystem == "" { // nothing to extend
 		return nil
 	}
-	return o.extendFileSystem(id, d.number, partition.Length)
+	return o.extendFileSystem(id, partition.Length)
 }
 
 // extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
@@ -97,7 +97,7 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 }
 
 // extendFileSystem makes the file system fill its partition.
-func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength int64) error {
+func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error {
 	h, err := o.kernel.OpenDevice(id.Device(), readWrite)
 	if err != nil {
 		return errdefs.Errorf(err, "opening volume %s to extend it", id)
@@ -110,7 +110,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 	if size.full(partitionLength) {
 		return nil
 	}
-	if err := o.awaitLength(h, disk, partitionLength); err != nil {
+	if err := awaitLength(h, partitionLength); err != nil {
 		return errdefs.Errorf(err, "waiting for volume %s to be as long as its partition", id)
 	}
 	sectors := partitionLength / size.bytesPerSector
@@ -127,11 +127,11 @@ func (o *op) extendFileSystem(id winpath.VolumeID, disk uint32, partitionLength 
 
 // awaitLength waits until a volume has learned that its partition has grown. When the time is over it returns no error:
 // Windows refuses to extend a file system beyond its volume.
-func (o *op) awaitLength(volume kernel.Handle, disk uint32, partitionLength int64) error {
+func awaitLength(volume kernel.Handle, partitionLength int64) error {
 	var p operation.Backoff
 	for {
 		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
-		if err != nil || length.Length >= partitionLength || !o.waitForVolumes(&p, disk, growTime) {
+		if err != nil || length.Length >= partitionLength || !p.Wait(growTime) {
 			return err
 		}
 	}

@@ -11,33 +11,23 @@ import (
 
 // Backoff is a bounded wait with growing pauses. The zero value is a wait that has not begun.
 type Backoff struct {
-	Early <-chan struct{} // ends one pause when it is closed; may be nil
 	until time.Time
 	pause time.Duration
 }
 
 const firstPause = 5 * time.Millisecond
 
-// Begun reports whether the wait has begun.
-func (b *Backoff) Begun() bool { return !b.until.IsZero() }
-
 // Wait pauses once and reports whether there was still time for it.
 func (b *Backoff) Wait(limit time.Duration) bool {
 	now := time.Now()
-	if !b.Begun() {
+	if b.until.IsZero() {
 		b.until, b.pause = now.Add(limit), firstPause
 	}
 	if now.After(b.until) {
 		return false
 	}
-	pause := time.NewTimer(b.pause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		b.pause = min(2*b.pause, 250*time.Millisecond)
-	case <-b.Early:
-		b.Early, b.pause = nil, firstPause
-	}
+	time.Sleep(b.pause)
+	b.pause = min(2*b.pause, 250*time.Millisecond)
 	return true
 }
 

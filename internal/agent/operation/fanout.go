@@ -38,7 +38,7 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 		slots <- struct{}{}
 		asked.Go(func() {
 			defer func() { <-slots }()
-			answers[i].Value, answers[i].Err = Child(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
+			answers[i].Value, answers[i].Err = askOne(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
 			if errors.Is(answers[i].Err, errLate) {
 				klog.FromContext(o.Context).Error(nil, "An object that does not answer is left out", "object", x, "call", o.Request)
 			}
@@ -48,12 +48,12 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 	return answers
 }
 
-// errLate is the cause of Child's error when the wait for an object has ended.
+// errLate is the cause of askOne's error when the wait for an object has ended.
 var errLate = errors.New("no answer in time")
 
-// Child asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
+// askOne asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
 // number among those asked side by side.
-func Child[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
+func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
 	r, request := o.runner, On(o.Request.Verb, x)
 	request.Scope = o.Request.Scope
 	if err := r.refuseStuck(request, x); err != nil {

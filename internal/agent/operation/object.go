@@ -35,7 +35,6 @@ const (
 	volumeClass
 	diskClass
 	diskInterface
-	volumeArrival
 	serviceClass
 )
 
@@ -59,11 +58,6 @@ func Volume(id winpath.VolumeID) Object { return VolumeDevice(id.String()) }
 
 // VolumeDevice returns the object for a volume that is known by the name of its device.
 func VolumeDevice(name string) Object { return Object{class: volumeClass, name: name} }
-
-// VolumeArrival returns the object for the arrival of a disk's volumes.
-func VolumeArrival(disk uint32) Object {
-	return Object{class: volumeArrival, name: fmt.Sprintf("volumes of disk %d", disk)}
-}
 
 // Path returns the object for a path.
 func Path(p winpath.Path) Object { return Object{class: pathClass, name: p.String(), fold: p.Key()} }

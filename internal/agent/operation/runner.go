@@ -62,9 +62,6 @@ func (r *Runner) Drain(ctx context.Context) error {
 	}
 }
 
-// Go runs f on a goroutine for which Drain waits.
-func (r *Runner) Go(f func()) { r.busy.Go(f) }
-
 // CredentialKey returns a keyed hash of a user name and a secret, by which calls are compared without keeping either.
 func (r *Runner) CredentialKey(user string, secret kernel.Secret) string {
 	mac := hmac.New(sha256.New, []byte(r.hashKey))
