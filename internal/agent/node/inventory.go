@@ -80,3 +80,21 @@ func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, 
 	sessions, err := i.node.ISCSI.Sessions(ctx)
 	return len(sessions), sessions != nil, err
 }
+
+// Probe asks Plug and Play and the mount manager one cheap question each, for health checks: disks and volumes need
+// both. It calls asking with the kernel function's name before each query, so that a late answer can be attributed. It
+// changes nothing.
+func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
+	_, err := read(ctx, n, operation.On("Probe"), func(o *op) (struct{}, error) {
+		asking("DiskInterfaces")
+		if _, err := o.kernel.DiskInterfaces(); err != nil {
+			return struct{}{}, errdefs.Errorf(err, "listing the disks")
+		}
+		asking("VolumeNames")
+		if _, err := o.kernel.VolumeNames(); err != nil {
+			return struct{}{}, errdefs.Errorf(err, "listing the volumes")
+		}
+		return struct{}{}, nil
+	})
+	return err
+}

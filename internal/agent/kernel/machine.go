@@ -2,6 +2,7 @@
 
 package kernel
 
+
 // Services is the Service Control Manager's view of the node's services.
 type Services interface {
 	// QueryService returns the configuration and the state of a service (OpenSCManagerW with SC_MANAGER_CONNECT,
@@ -40,4 +41,31 @@ type Service struct {
 	CheckPoint      uint32 // grows while a pending state makes progress
 	WaitHint        uint32 // milliseconds until the next step of a pending state
 	ProcessID       uint32 // 0 when it is not running
+}
+
+// Firmware gives access to the tables that the machine's firmware left in memory.
+type Firmware interface {
+	// SystemFirmwareTable returns a table of a provider (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: no such
+	// provider.
+	SystemFirmwareTable(provider, id uint32) ([]byte, error)
+}
+
+// ProviderSMBIOS is the provider 'RSMB', whose only table, 0, win32.ParseSMBIOS decodes.
+const ProviderSMBIOS uint32 = 0x52534D42
+
+// Registry reads the machine's configuration.
+type Registry interface {
+	// RegistryStrings returns the strings of a value of a key below HKEY_LOCAL_MACHINE: those of a REG_MULTI_SZ, or the
+	// one of a REG_SZ or REG_EXPAND_SZ, with environment variables expanded (RegQueryValueExW, ExpandEnvironmentStringsW).
+	// There are none if there is no such key or value.
+	RegistryStrings(key, value string) ([]string, error)
+}
+
+// Privileges are rights that Windows does not tie to an object. An account holds them, and the token of each of its
+// processes has them; most have no effect until the process enables them.
+type Privileges interface {
+	// EnablePrivilege enables a privilege, such as SeCreateSymbolicLinkPrivilege, for the rest of this process's life
+	// (OpenProcessToken, LookupPrivilegeValueW, AdjustTokenPrivileges). ERROR_NOT_ALL_ASSIGNED: the process does not have
+	// it.
+	EnablePrivilege(name string) error
 }
