@@ -22,14 +22,7 @@ const msrLength = 16 << 20
 // ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
 // call left without a data partition is completed.
 func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	return d.node.change(ctx, operation.On("PartitionDisk", operation.Disk(number)), func(o *op) error {
-		d, err := o.openDiskToChange(number, nil)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		return o.partition(d)
-	})
+	return d.node.changeDisk(ctx, "PartitionDisk", number, "", (*op).partition)
 }
 
 func (o *op) partition(d *disk) error {

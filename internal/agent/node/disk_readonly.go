@@ -8,18 +8,12 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // GetDiskReadOnly reports whether a disk is read-only, be it that the device itself is protected.
 func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
-	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)), func(o *op) (bool, error) {
-		d, err := o.openDisk(number, 0)
-		if err != nil {
-			return false, err
-		}
-		defer d.Close()
+	return readDisk(ctx, d.node, "GetDiskReadOnly", number, func(_ *op, d *disk) (bool, error) {
 		state, err := d.state()
 		return err == nil && d.isReadOnly(state), err
 	})
@@ -28,16 +22,8 @@ func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bo
 // SetDiskReadOnly makes a disk read-only or writable, and does not bring it online. A disk that is so already is left
 // alone. A disk that Windows needs is not made read-only.
 func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly bool) error {
-	what := operation.On("SetDiskReadOnly", operation.Disk(number))
-	what.Arguments = fmt.Sprintf("readOnly=%t", readOnly)
-	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDiskToChange(number, nil)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		return o.setReadOnly(d, readOnly)
-	})
+	return d.node.changeDisk(ctx, "SetDiskReadOnly", number, fmt.Sprintf("readOnly=%t", readOnly),
+		func(o *op, d *disk) error { return o.setReadOnly(d, readOnly) })
 }
 
 const protected = "the device itself is write-protected; attach it for writing"

@@ -10,19 +10,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // GetDiskState reports whether a disk is online.
 func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
-	return read(ctx, d.node, operation.On("GetDiskState", operation.Disk(number)), func(o *op) (bool, error) {
-		d, err := o.openDisk(number, 0)
-		if err != nil {
-			return false, err
-		}
-		defer d.Close()
+	return readDisk(ctx, d.node, "GetDiskState", number, func(_ *op, d *disk) (bool, error) {
 		state, err := d.state()
 		return state.online, err
 	})
@@ -31,19 +25,13 @@ func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, e
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	what := operation.On("SetDiskState", operation.Disk(number))
-	what.Arguments = fmt.Sprintf("online=%t", online)
-	return d.node.change(ctx, what, func(o *op) error {
-		d, err := o.openDiskToChange(number, nil)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		if online {
-			return o.bringOnline(d)
-		}
-		return o.takeOffline(d)
-	})
+	return d.node.changeDisk(ctx, "SetDiskState", number, fmt.Sprintf("online=%t", online),
+		func(o *op, d *disk) error {
+			if online {
+				return o.bringOnline(d)
+			}
+			return o.takeOffline(d)
+		})
 }
 
 type diskState struct {

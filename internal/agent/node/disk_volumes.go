@@ -19,17 +19,12 @@ import (
 // for a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one
 // driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
 // without a data partition are errors.
-func (v *Volumes) ListVolumesOnDisk(ctx context.Context, disk, partition uint32) ([]string, error) {
-	return read(ctx, v.node, operation.On("ListVolumesOnDisk", operation.Disk(disk)),
-		func(o *op) ([]string, error) { return o.listVolumesOnDisk(disk, partition) })
+func (v *Volumes) ListVolumesOnDisk(ctx context.Context, number, partition uint32) ([]string, error) {
+	return readDisk(ctx, v.node, "ListVolumesOnDisk", number,
+		func(o *op, d *disk) ([]string, error) { return o.listVolumesOnDisk(d, partition) })
 }
 
-func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
-	d, err := o.openDisk(number, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
+func (o *op) listVolumesOnDisk(d *disk, partition uint32) ([]string, error) {
 	partitions, err := d.partitionsWithVolumes(partition)
 	if err != nil || len(partitions) == 0 {
 		return nil, err
@@ -42,11 +37,11 @@ func (o *op) listVolumesOnDisk(number, partition uint32) ([]string, error) {
 		return slices.Contains(attributesOf(p), "hidden")
 	}); len(volumes) == 0 && i >= 0 {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
-			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", number,
+			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", d.number,
 			partitions[i].Number)
 	}
 	if len(volumes) == 0 {
-		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", number)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", d.number)
 	}
 	names := make([]string, len(volumes))
 	for i, volume := range volumes {

@@ -76,6 +76,19 @@ func readOf[X, T any](ctx context.Context, n *Node, verb, text string, parse fun
 	return read(ctx, n, operation.On(verb, object(x)), func(o *op) (T, error) { return f(o, x) })
 }
 
+// readDisk runs a read of one disk, which it opens for queries.
+func readDisk[T any](ctx context.Context, n *Node, verb string, number uint32, f func(o *op, d *disk) (T, error)) (T,
+	error) {
+	return read(ctx, n, operation.On(verb, operation.Disk(number)), func(o *op) (value T, err error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return value, err
+		}
+		defer d.Close()
+		return f(o, d)
+	})
+}
+
 // changeTo runs an operation that changes something and has a result: see operation.Change.
 func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
 	request, err := n.scoped(request)
@@ -94,6 +107,21 @@ func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f 
 func (n *Node) change(ctx context.Context, request operation.Request, f func(o *op) error) error {
 	_, err := changeTo(ctx, n, request, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
 	return err
+}
+
+// changeDisk changes one disk.
+func (n *Node) changeDisk(ctx context.Context, verb string, number uint32, arguments string,
+	f func(o *op, d *disk) error) error {
+	what := operation.On(verb, operation.Disk(number))
+	what.Arguments = arguments
+	return n.change(ctx, what, func(o *op) error {
+		d, err := o.openDiskToChange(number, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return f(o, d)
+	})
 }
 
 // forEach asks the object of each item, in parallel: see operation.ForEach.

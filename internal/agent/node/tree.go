@@ -73,7 +73,7 @@ func (n *Node) Tree(ctx context.Context) (*Tree, error) {
 func (o *op) tree() (*Tree, error) {
 	tree := &Tree{}
 	volumes, lost := o.treeVolumes()
-	system, err := o.systemDisks(volumes)
+	windows, err := o.systemUse()
 	if err != nil {
 		tree.addUnknown("which disk is the system's", err)
 	}
@@ -84,7 +84,7 @@ func (o *op) tree() (*Tree, error) {
 	places := []diskAnswer[*diskPlace]{}
 	for _, disk := range found {
 		branch := disk.value.TreeDisk
-		branch.System = slices.Contains(system, branch.Number)
+		branch.System = windows.useOf(branch.Number) == runsFrom
 		tree.Disks = append(tree.Disks, branch)
 		places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
 	}
@@ -139,18 +139,6 @@ func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
 		}
 	}
 	return volumes, lost
-}
-
-// systemDisks returns the disks that Windows runs from, found by the extents of all volumes.
-func (o *op) systemDisks(volumes []diskVolume) ([]uint32, error) {
-	id, err := o.fs.SystemVolume()
-	var disks []uint32
-	for _, v := range volumes {
-		if v.id == id {
-			disks = append(disks, v.extent.DiskNumber)
-		}
-	}
-	return disks, err
 }
 
 type diskOffset struct {
