@@ -81,7 +81,7 @@ func (b *bundle) addMissing(what string, err error) {
 
 // writeBundle writes the bundle to a new file.
 func (a *connection) writeBundle(ctx context.Context, file string, logs []string, facts doctor.Facts,
-	findings []doctor.Finding, missing []string) (files int, err error) {
+	findings []doctor.Finding) (files int, err error) {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("%s is there already, and no file is replaced; name a new one", file)
@@ -94,10 +94,10 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 			_ = os.Remove(file)
 		}
 	}()
-	b := &bundle{zip: zip.NewWriter(out), missing: slices.Clone(missing)}
+	b := &bundle{zip: zip.NewWriter(out), missing: slices.Clone(facts.Missing)}
 	b.add("README.txt", bundleReadme)
-	b.add("doctor.txt", findingsText(findings, missing))
-	b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": missing})
+	b.add("doctor.txt", findingsText(findings, facts.Missing))
+	b.addJSON("doctor.json", map[string]any{"findings": findings, "missing": facts.Missing})
 	client, agent, why := a.versions(ctx)
 	if agent == nil {
 		b.addMissing("the agent's version", why)
@@ -105,7 +105,7 @@ func (a *connection) writeBundle(ctx context.Context, file string, logs []string
 	b.addJSON("version.json", map[string]any{"csiProxyctl": client, "agent": agent,
 		"system": runtime.GOOS + "/" + runtime.GOARCH, "kernel": systemVersion()})
 	b.add("endpoints.txt", endpointsText(facts.Endpoints))
-	if facts.Tree != nil { // otherwise missing has the reason
+	if facts.Tree != nil { // otherwise Missing has the reason
 		var text strings.Builder
 		b.err = cmp.Or(b.err, treeview.Write(&text, facts.Tree))
 		b.add("tree.txt", text.String())

@@ -77,18 +77,18 @@ and the exit code is 2 if something could not be looked at.`
 		}
 		ctx, cancel := a.limited(c.Context())
 		defer cancel()
-		facts, missing := a.facts(ctx)
+		facts := a.facts(ctx)
 		if a.output.form == outputNPD {
 			line, code := doctor.NPD(facts, *reasons)
 			_, err := fmt.Fprintln(c.OutOrStdout(), line)
 			return errors.Join(err, map[int]error{doctor.NPDProblem: failure{errFound}, doctor.NPDUnknown: errNotKnown}[code])
 		}
 		findings := doctor.Examine(facts)
-		if err := a.printFindings(c, findings, missing); err != nil {
+		if err := a.printFindings(c, findings, facts.Missing); err != nil {
 			return err
 		}
 		if *file != "" {
-			n, err := a.writeBundle(c.Context(), *file, *logs, facts, findings, missing)
+			n, err := a.writeBundle(c.Context(), *file, *logs, facts, findings)
 			if err != nil {
 				return failure{err}
 			}
@@ -155,14 +155,15 @@ func count(n int, what string) string {
 // factsTime limits each query, so that a part of the node that hangs does not delay the others.
 const factsTime = 15 * time.Second
 
-// facts returns the facts about the node, and the missing ones with the reasons. All queries run at the same time.
-func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
+// facts reads the facts about the node once. All queries run at the same time.
+func (a *connection) facts(ctx context.Context) doctor.Facts {
 	f := doctor.Facts{Newest: map[string]string{}, Endpoints: a.tryEndpoints(ctx)}
 	for _, group := range versions.Groups() {
 		f.Newest[group.Name] = group.Hub
 	}
 	if !slices.ContainsFunc(f.Endpoints, doctor.Endpoint.Exists) {
-		return f, []string{"everything else: no agent is running"}
+		f.Missing = []string{"everything else: no agent is running"}
+		return f
 	}
 	answers := map[string]bool{}
 	for _, e := range f.Endpoints {
@@ -219,8 +220,8 @@ func (a *connection) facts(ctx context.Context) (doctor.Facts, []string) {
 			}
 		}
 	}
-	f.Staged = a.staged(ctx, &f)
-	return f, slices.Concat(missing...)
+	f.Staged, f.Missing = a.staged(ctx, &f), slices.Concat(missing...)
+	return f
 }
 
 // settings collects the settings for new disks and volumes, from an emulated node's switches or this machine's

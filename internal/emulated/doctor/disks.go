@@ -34,12 +34,12 @@ func (r *report) disks() {
 		bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
 		case d.Online == nil:
-		case !*d.Online && r.Inspected == nil && d.Style != "RAW":
+		case mayBeMissed(d) && r.Inspected == nil:
 			found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
-		case !*d.Online && mayBeMissed(d) && len(r.missed()) > 0:
+		case mayBeMissed(d) && len(r.missed()) > 0:
 			r.add(Problem, "disk-offline", fmt.Sprintf("disk %d is offline, and mounted volumes are missing: they may be on it",
 				d.Number), append(describe(d), r.missed()...), bring)
-		case !*d.Online: // as new disks arrive, or as a driver leaves one that is to be detached
+		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
 		case d.ReadOnly != nil && *d.ReadOnly:
 			found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring,
 				"if it stays so, see how the storage system exports it")
@@ -54,7 +54,7 @@ func mountPoint(d *admin.Dangling) bool {
 
 // mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume. The mount point does
 // not name the disk.
-func mayBeMissed(d treeview.Disk) bool { return d.Online != nil && !*d.Online && d.Style != "RAW" }
+func mayBeMissed(d treeview.Disk) bool { return d.IsOffline() && d.Style != "RAW" }
 
 // missed returns the mount points that miss their volumes.
 func (r *report) missed() (lines []string) {
@@ -175,7 +175,7 @@ func (r *report) full() {
 			continue
 		}
 		what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
-		if d.System != nil && *d.System {
+		if d.IsSystem() {
 			what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
 		}
 		severity, rest := Warning, " is nearly full: "
@@ -231,7 +231,7 @@ var below = regexp.MustCompile(`(?i)\\kubelet\\`)
 // owners judges who uses the disks: several CSI drivers one disk, or something that is none.
 func (r *report) owners() {
 	for _, d := range r.allDisks() {
-		if d.System != nil && *d.System {
+		if d.IsSystem() {
 			continue
 		}
 		drivers, elsewhere := r.users(d)

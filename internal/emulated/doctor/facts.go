@@ -27,6 +27,8 @@ type Facts struct {
 	Emulated EmulatedNode
 	// Unanswered names what was asked for and did not come in time: "disks and volumes".
 	Unanswered []string
+	// Missing lists what could not be looked at, and why.
+	Missing []string
 }
 
 // Staged is what is known of a volume that is staged at a globalmount.

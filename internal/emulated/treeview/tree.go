@@ -200,6 +200,12 @@ func (v *Volume) Format() string {
 // is reports whether a value is known and true.
 func is(b *bool) bool { return b != nil && *b }
 
+// IsOffline reports whether the disk is known to be offline.
+func (d Disk) IsOffline() bool { return d.Online != nil && !*d.Online }
+
+// IsSystem reports whether Windows is known to run from the disk.
+func (d Disk) IsSystem() bool { return is(d.System) }
+
 // Size writes a number of bytes for people: three digits at least, one after the point at most, in the largest unit
 // that leaves a whole part: "64 GiB", "63.9 GiB", "1023 MiB". It rounds down, so that nothing looks larger than it is.
 func Size(bytes int64) string {
