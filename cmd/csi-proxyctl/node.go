@@ -158,7 +158,8 @@ func setServiceCommand(a *connection) *cobra.Command {
 	state := c.Flags().String("state", "",
 		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
-	queries := c.Flags().Uint32("pending-queries", 0, "`count` of the queries that find it pending when it starts or stops")
+	queries := c.Flags().Uint32("pending-queries", 0,
+		"`count` of the queries that find it pending when it starts or stops")
 	pending := c.Flags().Duration("pending-time", 0, "`duration` that it stays pending at least, by the node's clock")
 	complete(c, "state", words(r.GetState().Descriptor())...)
 	complete(c, "start", words(r.GetStart().Descriptor())...)
