@@ -56,6 +56,7 @@ func ownFiles(t *testing.T) []string {
 }
 
 func TestEveryFolderHasOnePackageComment(t *testing.T) {
+	inRoot(t)
 	for folder, files := range goFiles(t) {
 		comments, packages := 0, map[string]bool{}
 		for _, file := range files {
@@ -78,6 +79,7 @@ func TestEveryFolderHasOnePackageComment(t *testing.T) {
 }
 
 func TestEveryGoFileNamesItsLicence(t *testing.T) {
+	inRoot(t)
 	for _, files := range goFiles(t) {
 		for _, file := range files {
 			content, err := os.ReadFile(file)
@@ -94,6 +96,7 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 
 // Go keeps the licence of a vendored module if it is in the module's own folder.
 func TestModulesOfDriversHaveTheLicence(t *testing.T) {
+	inRoot(t)
 	want, err := os.ReadFile("LICENSE")
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +110,7 @@ func TestModulesOfDriversHaveTheLicence(t *testing.T) {
 
 // A replace of a third-party module would apply to us and not to those who import us.
 func TestReplaceOnlyOwnModules(t *testing.T) {
+	inRoot(t)
 	for _, module := range modules(t) {
 		file := filepath.Join(module, "go.mod")
 		content, err := os.ReadFile(file)
@@ -127,6 +131,7 @@ func TestReplaceOnlyOwnModules(t *testing.T) {
 // Without the workspace, as for its importers, the root takes the client module from this repository. make test and
 // make cross check that each module builds on its own.
 func TestRootTakesTheClientFromHere(t *testing.T) {
+	inRoot(t)
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}",
 		"github.com/kubernetes-csi/csi-proxy/client")
 	list.Env = append(os.Environ(), "GOWORK=off")
@@ -140,6 +145,7 @@ func TestRootTakesTheClientFromHere(t *testing.T) {
 // check-floor builds the modules with their go.mod's versions, and the workspace, thus make test, has to select newer
 // ones.
 func TestDriversNeedNothingNew(t *testing.T) {
+	inRoot(t)
 	highest := map[string]map[string]string{
 		"client": {"go": "1.25.0", "google.golang.org/grpc": "1.79.3", "google.golang.org/protobuf": "1.36.10",
 			"golang.org/x/net": "0.56.0", "golang.org/x/sys": "0.46.0", "github.com/Microsoft/go-winio": "0.6.2"},
@@ -194,6 +200,7 @@ func modules(t *testing.T) []string {
 
 // The workflows install one version of Go and download no other: it must suffice for every module, the tools' included.
 func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
+	inRoot(t)
 	workflows, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -245,6 +252,7 @@ func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 
 // A program that was built in the repository's folder, and not in bin, is committed with the next "all that changed".
 func TestNoProgramIsCommitted(t *testing.T) {
+	inRoot(t)
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
 	out, err := list.Output()
 	if err != nil {
@@ -261,6 +269,7 @@ func TestNoProgramIsCommitted(t *testing.T) {
 // TestNothingIsReportedToTheOriginal: the modules have the original's path until the project has an address of its own.
 // URLs there are citations: of an issue, a pull request or a file at a version.
 func TestNothingIsReportedToTheOriginal(t *testing.T) {
+	inRoot(t)
 	home := regexp.MustCompile(`https://github\.com/kubernetes-csi/csi-proxy(/(issues/new|issues/?$|blob/main|discussions|releases)|[\s)"]|$)`)
 	for _, file := range ownFiles(t) {
 		content, err := os.ReadFile(file)
@@ -279,6 +288,7 @@ func TestNothingIsReportedToTheOriginal(t *testing.T) {
 }
 
 func TestReadmeCommandsExist(t *testing.T) {
+	inRoot(t)
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -293,6 +303,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 
 // TestBorder: what runs as SYSTEM lies in internal/agent, and nothing else does.
 func TestBorder(t *testing.T) {
+	inRoot(t)
 	const module = "github.com/kubernetes-csi/csi-proxy/"
 	packages := func(arguments ...string) (found []string) {
 		list := exec.CommandContext(t.Context(), "go", append([]string{"list"}, arguments...)...)

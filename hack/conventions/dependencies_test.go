@@ -13,6 +13,7 @@ import (
 // An importer of csiproxytest gets the requirements of the root module, so these are the agent's and the emulated
 // node's, and two libraries of the tests beside them. Commands and suites with more are modules of their own.
 func TestRootRequiresWhatItsProgramsLink(t *testing.T) {
+	inRoot(t)
 	list := func(goos string, args ...string) []string {
 		command := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
 		command.Env = append(os.Environ(), "GOWORK=off", "GOOS="+goos)

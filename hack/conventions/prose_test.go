@@ -19,6 +19,7 @@ const maxTotal = 38000
 
 // TestWordsArePlain: no source, but for tests, and no document has a banned word. A sentence is a reviewer's business.
 func TestWordsArePlain(t *testing.T) {
+	inRoot(t)
 	allowed := []string{
 		"docs/differences.md for ever", "docs/runbook.md for ever",
 		"internal/agent/transport/security_windows.go everybody", // names Windows' own Everyone
@@ -45,6 +46,7 @@ func TestWordsArePlain(t *testing.T) {
 }
 
 func TestDocumentsAreShort(t *testing.T) {
+	inRoot(t)
 	total := 0
 	for _, file := range documents(t) {
 		content, err := os.ReadFile(file)
