@@ -121,11 +121,34 @@ func TestCallsOfListings(t *testing.T) {
 	}
 }
 
+// The volume of a new partition is found without asking the volumes that were found on other disks.
+func TestSearchTriesNewVolumesFirst(t *testing.T) {
+	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20}}
+	for i := range 12 {
+		disks = append(disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})
+	}
+	n, _, asked := countedNode(t, func(call kernel.Call) bool {
+		return call.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.HasPrefix(call.Object, `\\?\Volume{`)
+	}, disks...)
+	if _, err := n.Volumes.ListVolumesOnDisk(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked.Swap(0); got != 12+2 {
+		t.Errorf("%d volumes were asked at first, want all 14", got)
+	}
+	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked.Load(); got != 1 {
+		t.Errorf("%d volumes were asked, want the new one", got)
+	}
+}
+
 // Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
 func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
 		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
-	n, k, _ := countedNode(t, func(kernel.Call) bool { return true }, disks...)
+	n, k, searches := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
 		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), number, 0)
 		if err != nil || len(ids) != 1 {
@@ -150,6 +173,9 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	}
 	if after := []string{volumeOf(2), volumeOf(1)}; !cmp.Equal(before, after) {
 		t.Errorf("the volumes were %q and are %q", before, after)
+	}
+	if got := searches.Load(); got != 2 {
+		t.Errorf("%d searches, want one before and one after, which asks those that were elsewhere too", got)
 	}
 }
 

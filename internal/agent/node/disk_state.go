@@ -227,7 +227,7 @@ func (o *op) flushDisk(d *disk) {
 
 // presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
 func (o *op) presentVolumes(d *disk) []diskVolume {
-	volumes, err := o.volumesOn(d.number)
+	volumes, err := o.volumesOf(d)
 	if err != nil {
 		o.log().Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}

@@ -141,12 +141,16 @@ type diskVolume struct {
 
 // volumesOn lists the volumes that have an extent on a disk.
 func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
-	all, _, err := o.volumes()
-	return onDisk(number, all), err
+	all, err := o.volumes()
+	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
 }
 
-func onDisk(number uint32, all []diskVolume) []diskVolume {
-	return slices.DeleteFunc(slices.Clone(all), func(v diskVolume) bool { return v.extent.DiskNumber != number })
+// volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
+// just going, is on no disk; neither is one that does not answer.
+func (o *op) volumes() ([]diskVolume, error) {
+	ids, err := o.volumeIDs()
+	all, _ := o.volumeExtentsOf(ids)
+	return all, err
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
@@ -166,10 +170,9 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-// volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
-// just going, is on no disk; neither is one that does not answer. Offline means that one of these may be offline.
-func (o *op) volumes() (all []diskVolume, offline bool, err error) {
-	ids, err := o.volumeIDs()
+// volumeExtentsOf returns the extents of volumes. Offline means that some volumes do not report theirs and may be
+// offline.
+func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if a.Err != nil {
 			o.log().V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
@@ -180,7 +183,7 @@ func (o *op) volumes() (all []diskVolume, offline bool, err error) {
 			all = append(all, diskVolume{ids[i], extent})
 		}
 	}
-	return all, offline, err
+	return all, offline
 }
 
 // awaitVolumes returns the volumes of the given partitions, in the same order. It waits for the volumes that Windows
@@ -204,15 +207,14 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 
 // arrivedVolumes is awaitVolumes without bringing the volumes online.
 func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
+	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
+		return hinted, nil
+	}
 	var p operation.Backoff
 	for {
-		present, offline, err := o.volumes()
-		if err != nil {
-			return nil, err
-		}
-		found, late := volumesAt(d.number, partitions, present)
-		if late == nil {
-			return found, nil
+		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		if err != nil || late == nil {
+			return found, err
 		}
 		if offline {
 			if err := o.bringPartitionOnline(d, late.StartingOffset); err != nil {
@@ -228,6 +230,28 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 				"the volume of partition %d of disk %d has not arrived within %v", late.Number, d.number, volumeTime)
 		}
 	}
+}
+
+// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume
+// has not arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other
+// disks are asked only if any is missing without them: usually the one that is looked for is new, and there may be
+// hundreds of others.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition,
+	offline bool, err error) {
+	ids, err := o.volumeIDs()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	first, rest := o.node.hints.likelyOn(disk, ids)
+	present, offline := o.volumeExtentsOf(first)
+	o.node.hints.remember(present)
+	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
+		others, alsoOffline := o.volumeExtentsOf(rest)
+		o.node.hints.remember(others)
+		found, late = volumesAt(disk, partitions, append(present, others...))
+		offline = offline || alsoOffline
+	}
+	return found, late, offline, nil
 }
 
 // volumesAt returns the volumes of a disk's partitions, and a partition that lacks its volume, or nil.

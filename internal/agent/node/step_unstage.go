@@ -154,17 +154,25 @@ func (o *op) hasMountedVolume(d *disk) (bool, error) {
 	if err != nil {
 		return false, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 	}
-	all, offline, err := o.volumes()
-	if err != nil {
-		return false, err
+	partitions := volumePartitions(layout)
+	volumes, known := o.hintedVolumes(d.number, partitions)
+	if dynamic := slices.ContainsFunc(layout.Partitions, isDynamic); dynamic {
+		if volumes, err = o.volumesOn(d.number); err != nil {
+			return false, err
+		}
+	} else if !known {
+		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		if err == nil && late != nil && !offline {
+			err = errdefs.Unavailable.Errorf(reason.NotAnswering,
+				"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
+				late.Number)
+		}
+		if err != nil {
+			return false, err
+		}
+		volumes = found
 	}
-	_, late := volumesAt(d.number, volumePartitions(layout), all)
-	if late != nil && !offline && !slices.ContainsFunc(layout.Partitions, isDynamic) {
-		return false, errdefs.Unavailable.Errorf(reason.NotAnswering,
-			"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
-			late.Number)
-	}
-	for _, v := range onDisk(d.number, all) {
+	for _, v := range volumes {
 		paths, err := o.mountPoints(v.id)
 		if err != nil {
 			return false, err

@@ -141,11 +141,6 @@ func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
 	return volumes, lost
 }
 
-type diskOffset struct {
-	disk   uint32
-	offset int64
-}
-
 // treeDisk is a disk, and the facts that decide about its address; nil: it has none.
 type treeDisk struct {
 	TreeDisk
