@@ -2,7 +2,6 @@
 
 package kernel
 
-
 func (k *intercepted) QueryService(name string) (Service, error) {
 	return returned(k, Call{Function: "QueryService", Object: name},
 		func() (Service, error) { return k.kernel.QueryService(name) })

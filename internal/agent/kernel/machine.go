@@ -2,7 +2,6 @@
 
 package kernel
 
-
 // Services is the Service Control Manager's view of the node's services.
 type Services interface {
 	// QueryService returns the configuration and the state of a service (OpenSCManagerW with SC_MANAGER_CONNECT,

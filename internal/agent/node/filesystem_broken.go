@@ -103,18 +103,14 @@ func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
 }
 
 func (s *brokenLinkScan) within(dir winpath.Path) error {
-	loc, err := s.op.fs.Locate(dir, winfs.Walk{})
+	loc, l, err := s.op.fs.OpenAt(dir, winfs.Walk{}, 0)
 	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	defer loc.Close()
-	l, err := loc.Open(0)
-	if err != nil {
 		return errdefs.Errorf(err, "searching %s", dir)
 	}
+	defer loc.Close()
 	return s.search(l, dir, 1)
 }
 

@@ -14,21 +14,15 @@ import (
 
 // contents returns the names of a directory's entries.
 func (o *op) contents(path winpath.Path) (names []string, err error) {
-	loc, err := o.fs.Locate(path, winfs.Walk{})
+	loc, l, err := o.fs.OpenAt(path, winfs.Walk{}, winfs.OpenContents)
 	if errdefs.IsMissing(err) {
 		return nil, pathNotFound(path, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errdefs.Errorf(err, "listing %s", path)
 	}
 	defer loc.Close()
-	l, err := loc.Open(winfs.OpenContents)
-	switch {
-	case errdefs.IsMissing(err):
-		return nil, pathNotFound(path, err)
-	case err != nil:
-		return nil, errdefs.Errorf(err, "listing %s", path)
-	case !l.IsPlainDirectory():
+	if !l.IsPlainDirectory() {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is not a directory", path)
 	}
 	_, err = l.Has(func(entry win32.DirectoryEntry) (bool, error) {

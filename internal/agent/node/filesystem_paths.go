@@ -155,22 +155,14 @@ func (o *op) createSymlink(source, link winpath.Path) error {
 
 // linkable refuses a file as the source of a directory link. The source may be missing.
 func (o *op) linkable(source winpath.Path) error {
-	loc, err := o.fs.Locate(source, winfs.Walk{})
-	if errdefs.IsMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer loc.Close()
-	l, err := loc.Open(0)
+	s, err := o.fs.Stat(source)
 	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
 		return errdefs.Errorf(err, "looking at the link's source %s", source)
 	}
-	if l.IsFile() {
+	if s.IsFile() {
 		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
 			"%s is a file; links can lead only to directories", source)
 	}

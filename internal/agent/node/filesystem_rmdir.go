@@ -81,21 +81,14 @@ func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 }
 
 func (o *op) rmdirContents(path winpath.Path) error {
-	loc, err := o.fs.Locate(path, winfs.Walk{Pin: true})
-	if errdefs.IsMissing(err) {
-		return pathNotFound(path, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer loc.Close()
-	l, err := loc.Open(winfs.OpenContents)
+	loc, l, err := o.fs.OpenAt(path, winfs.Walk{Pin: true}, winfs.OpenContents)
 	if errdefs.IsMissing(err) {
 		return pathNotFound(path, err)
 	}
 	if err != nil {
 		return errdefs.Errorf(err, "opening %s to empty it", path)
 	}
+	defer loc.Close()
 	switch {
 	case l.Reparse != nil:
 		return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,

@@ -68,22 +68,15 @@ type Node struct {
 
 // core is what a node has for all its clients.
 type core struct {
-	kernel         kernel.Kernel
-	around         kernel.Interceptor
-	resolve        func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	requirePrivacy bool
-	eraseOnFormat  bool
-	records        *records.Dir                                // nil: none
-	pause          func(context.Context) (resume func() error) // Config.Idle
+	kernel kernel.Kernel
+	config Config
 
-	protectedServices []string      // which no caller may stop
-	service           func() string // Config.OwnService
-
-	operations *operation.Runner
-	policy     *winfs.Policy
-
-	maps    operation.KeyedLocks // one for each server to which shares are mapped
-	missing []Privilege          // set by EnablePrivileges
+	protectedServices []string     // which no caller may stop
+	records           *records.Dir // nil: none
+	operations        *operation.Runner
+	policy            *winfs.Policy
+	maps              operation.KeyedLocks // one for each server to which shares are mapped
+	missing           []Privilege          // set by EnablePrivileges
 
 	hints    volumeHints
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
@@ -101,9 +94,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
 	n := &core{
-		kernel: k, maps: operation.KeyedLocks{Size: mapsOfServer}, around: c.Interceptor,
-		policy: policy, resolve: c.Resolve, requirePrivacy: c.RequirePrivacy, eraseOnFormat: c.EraseOnFormat,
-		protectedServices: protected, service: c.OwnService, pause: c.Idle,
+		kernel: k, config: c, maps: operation.KeyedLocks{Size: mapsOfServer}, policy: policy, protectedServices: protected,
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),

@@ -59,12 +59,12 @@ const resolveTime = 5 * time.Second
 // refuseThisMachine refuses a share whose server's name resolves to a loopback address. Windows itself refuses a name
 // without an address.
 func (o *op) refuseThisMachine(key string) error {
-	if o.node.resolve == nil {
+	if o.node.config.Resolve == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(o.run.Context, resolveTime)
 	defer cancel()
-	addresses, _ := o.node.resolve(ctx, "ip", serverOf(key))
+	addresses, _ := o.node.config.Resolve(ctx, "ip", serverOf(key))
 	if i := slices.IndexFunc(addresses, winfs.ThisMachine); i >= 0 {
 		return invalidRemote(key, "%s is this machine: its address is %s", serverOf(key), addresses[i])
 	}
@@ -138,7 +138,7 @@ func (o *op) notMapped(key string, err error, password Secret) error {
 		text = "the server admits the user, but not to this share" + o.privacyHint()
 	case cause == errdefs.SMBLogonRefused:
 		text = "the server " + serverOf(key) + " refuses the user name or the password" + lineEndHint(password)
-	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.requirePrivacy:
+	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.config.RequirePrivacy:
 		class, text = errdefs.FailedPrecondition, "the server "+serverOf(key)+" cannot encrypt, and this agent requires "+
 			"encryption; its flag -require-privacy=false allows unencrypted mappings"
 	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER):
@@ -151,7 +151,7 @@ func (o *op) notMapped(key string, err error, password Secret) error {
 
 // privacyHint returns an addition for codes that may also mean that a server does not encrypt.
 func (o *op) privacyHint() string {
-	if o.node.requirePrivacy {
+	if o.node.config.RequirePrivacy {
 		return ", or it does not encrypt, which -require-privacy demands"
 	}
 	return ""
@@ -193,5 +193,5 @@ func (o *op) mapAnew(key, userName string, password Secret) error {
 	if err := o.unmap(key); err != nil {
 		return err
 	}
-	return o.kernel.CreateSMBGlobalMapping(key, userName, password, o.node.requirePrivacy)
+	return o.kernel.CreateSMBGlobalMapping(key, userName, password, o.node.config.RequirePrivacy)
 }

@@ -176,10 +176,10 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 
 // idle gives up what Lease would keep for a call, until resume.
 func (n *Node) idle(ctx context.Context) (resume func() error) {
-	if n.pause == nil {
+	if n.config.Idle == nil {
 		return func() error { return nil }
 	}
-	return n.pause(ctx)
+	return n.config.Idle(ctx)
 }
 
 // beforeDeadline returns a context that ends early enough for an answer to reach the caller.

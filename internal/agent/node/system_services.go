@@ -123,8 +123,8 @@ func (s *System) control(ctx context.Context, what operation.Request, f func(o *
 
 // ownService returns the service that the agent works for: unless that is known, the one that it usually is.
 func (n *Node) ownService() (name string) {
-	if n.service != nil {
-		name = n.service()
+	if n.config.OwnService != nil {
+		name = n.config.OwnService()
 	}
 	return cmp.Or(name, "csiproxy")
 }

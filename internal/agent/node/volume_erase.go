@@ -21,7 +21,7 @@ func (o *op) eraseNeeded(id winpath.VolumeID) (bool, error) {
 	if !holds {
 		return false, nil
 	}
-	if !o.node.eraseOnFormat {
+	if !o.node.config.EraseOnFormat {
 		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotEmpty,
 			"volume %s holds files, and FormatVolume erases none. Delete them if they are not needed; on nodes whose "+
 				"provisioner erases released volumes with this call, run the agent with -erase-on-format", id)

@@ -131,21 +131,14 @@ func (o *op) sameVolume(a, b winpath.VolumeID) bool {
 }
 
 func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
-	loc, err := o.fs.Locate(path, winfs.Walk{Pin: true})
-	if errdefs.IsMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer loc.Close()
-	l, err := loc.Open(win32.FILE_WRITE_ATTRIBUTES)
+	loc, l, err := o.fs.OpenAt(path, winfs.Walk{Pin: true}, win32.FILE_WRITE_ATTRIBUTES)
 	if errdefs.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
 		return errdefs.Errorf(err, "opening %s", path)
 	}
+	defer loc.Close()
 	if l.Reparse == nil {
 		return nil
 	}

@@ -70,20 +70,15 @@ func (fs *FS) Exists(path winpath.Path) (bool, error) {
 
 // Stat examines the object at a path.
 func (fs *FS) Stat(path winpath.Path) (Stat, error) {
-	links := MaxLinks
-	return fs.stat(path, &links)
+	return fs.stat(path, Walk{}.links())
 }
 
 func (fs *FS) stat(path winpath.Path, links *int) (Stat, error) {
-	loc, err := fs.locateWithin(path, Walk{}, links)
+	loc, l, err := fs.openAt(path, Walk{}, 0, links)
 	if err != nil {
 		return Stat{}, err
 	}
-	defer loc.Close()
-	l, err := loc.Open(0)
-	if err != nil {
-		return Stat{}, err
-	}
+	loc.Close()
 	return l.Stat, nil
 }
 

@@ -11,18 +11,17 @@ import (
 // Resolve follows links at a path, as far as they lead to paths of the node. It returns where they end, and what is
 // there: no link, a mount point, or a link to a share.
 func (fs *FS) Resolve(path winpath.Path) (winpath.Path, Stat, error) {
-	links := MaxLinks
-	s, err := fs.stat(path, &links)
+	links := Walk{}.links()
+	s, err := fs.stat(path, links)
 	if err != nil {
 		return path, s, err
 	}
-	return fs.resolve(s, path, &links, fs.stat)
+	return fs.resolve(s, path, links, fs.stat)
 }
 
 // ResolveFrom is Resolve for a path at which the object was found already.
 func (fs *FS) ResolveFrom(s Stat, at winpath.Path) (winpath.Path, Stat, error) {
-	links := MaxLinks
-	return fs.resolve(s, at, &links, fs.stat)
+	return fs.resolve(s, at, Walk{}.links(), fs.stat)
 }
 
 func (fs *FS) resolve(s Stat, at winpath.Path, links *int,
@@ -76,25 +75,19 @@ func LeadsToShare(at winpath.Path) error {
 func (fs *FS) Follow(path winpath.Path) (_ *Location, _ *File, err error) {
 	var loc *Location
 	var l *File
-	look := func(at winpath.Path, links *int) (Stat, error) {
+	look := func(at winpath.Path, links *int) (s Stat, err error) {
 		if loc != nil {
 			loc.Close()
 		}
-		next, err := fs.locateWithin(at, Walk{}, links)
-		if err != nil {
-			return Stat{}, err
+		if loc, l, err = fs.openAt(at, Walk{}, 0, links); err == nil {
+			s = l.Stat
 		}
-		loc = next
-		if l, err = loc.Open(0); err != nil {
-			return Stat{}, err
-		}
-		return l.Stat, nil
+		return s, err
 	}
-	links := MaxLinks
-	at := path
-	s, err := look(path, &links)
+	links, at := Walk{}.links(), path
+	s, err := look(path, links)
 	if err == nil {
-		at, s, err = fs.resolve(s, path, &links, look)
+		at, s, err = fs.resolve(s, path, links, look)
 	}
 	if err == nil && s.Reparse == nil {
 		return loc, l, nil

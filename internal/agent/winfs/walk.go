@@ -46,11 +46,34 @@ func (w Walk) how(disposition, options uint32) kernel.OpenOptions {
 // Locate walks to the directory that holds the last component of a path. A missing directory on the way is an error
 // with ERROR_FILE_NOT_FOUND or ERROR_PATH_NOT_FOUND in it: see errdefs.IsMissing.
 func (fs *FS) Locate(path winpath.Path, w Walk) (*Location, error) {
-	links := MaxLinks
-	if w.Pin {
-		links = MaxPinnedLinks
+	return fs.locateWithin(path, w, w.links())
+}
+
+// OpenAt is Locate, and Open of the object there.
+func (fs *FS) OpenAt(path winpath.Path, w Walk, access uint32) (*Location, *File, error) {
+	return fs.openAt(path, w, access, w.links())
+}
+
+func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Location, *File, error) {
+	loc, err := fs.locateWithin(path, w, links)
+	if err != nil {
+		return nil, nil, err
 	}
-	return fs.locateWithin(path, w, &links)
+	l, err := loc.Open(access)
+	if err != nil {
+		loc.Close()
+		return nil, nil, err
+	}
+	return loc, l, nil
+}
+
+// links returns how many links the walk may still follow.
+func (w Walk) links() *int {
+	most := MaxLinks
+	if w.Pin {
+		most = MaxPinnedLinks
+	}
+	return &most
 }
 
 func (fs *FS) locateWithin(path winpath.Path, w Walk, links *int) (*Location, error) {
