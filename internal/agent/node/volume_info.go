@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -77,4 +78,17 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	what := operation.On("WriteVolumeCache", operation.Volume(id))
 	what.JoinQueuedOnly = true
 	return v.node.change(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
+}
+
+// mountPoints returns the directories and drives at which a volume is mounted, including those that other programs
+// made.
+func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
+	paths, err := o.kernel.VolumePathNames(id.String())
+	if errdefs.IsMissing(err) {
+		return nil, nil // the volume has gone
+	}
+	if err != nil {
+		return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
+	}
+	return slices.DeleteFunc(paths, o.isStale), nil
 }
