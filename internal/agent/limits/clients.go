@@ -44,13 +44,12 @@ type Client struct {
 	process transport.Process // nil: the system does not let it be held
 	log     *rate.Limiter
 
-	conns      []*Conn // the oldest first
-	calls      int
-	slots      map[*Slot]struct{}
-	reserved   int // of the slots
-	waiters    int
-	notLogged  int
-	registered bool // in Clients.named
+	conns     []*Conn // the oldest first
+	calls     int
+	slots     map[*Slot]struct{}
+	reserved  int // of the slots
+	waiters   int
+	notLogged int
 }
 
 // New returns Clients without entries.
@@ -121,11 +120,8 @@ func (cs *Clients) clientLocked(peer transport.Peer, process transport.Process) 
 		log: rate.NewLimiter(rate.Every(clientLogEvery), clientLogBurst),
 	}
 	cs.clients[c] = struct{}{}
-	if known != nil {
-		known.registered = false
-	}
 	if peer.PID != 0 {
-		cs.named[peer.PID], c.registered = c, true
+		cs.named[peer.PID] = c
 	}
 	return c
 }
@@ -169,9 +165,8 @@ func (c *Client) forgetLocked() {
 	}
 	cs := c.clients
 	delete(cs.clients, c)
-	if c.registered {
+	if cs.named[c.peer.PID] == c {
 		delete(cs.named, c.peer.PID)
-		c.registered = false
 	}
 	if c.process != nil {
 		_ = c.process.Close()

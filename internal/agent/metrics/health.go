@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +29,7 @@ type health struct {
 	answers *prometheus.Desc
 	up      *prometheus.Desc
 
-	mu    sync.Mutex
-	ready bool // at the last check
+	notReady atomic.Bool // at the last check
 }
 
 // question is a call of a kernel function, and its time.
@@ -42,7 +40,7 @@ type question struct {
 
 func newHealth(w Watched, log klog.Logger) *health {
 	h := &health{
-		watched: w, log: log, ready: true,
+		watched: w, log: log,
 		answers: prometheus.NewDesc("csi_proxy_kernel_up",
 			"Whether Windows answers the health check's questions in time.", nil, nil),
 		up: prometheus.NewDesc("csi_proxy_endpoint_up", "Whether an endpoint accepts calls.", []string{"endpoint"}, nil),
@@ -114,15 +112,11 @@ func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 // note logs when the agent becomes ready and when it stops being ready. A check whose caller hung up counts for
 // nothing.
 func (h *health) note(ctx context.Context, ready bool, lines []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if ready == h.ready || ctx.Err() != nil {
-		return
-	}
-	h.ready = ready
-	if ready {
+	switch {
+	case ctx.Err() != nil || h.notReady.Swap(!ready) == !ready:
+	case ready:
 		h.log.Info("The agent is ready again")
-	} else {
+	default:
 		h.log.Info("The agent is not ready", "why", strings.Join(lines, "; "))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,8 +35,7 @@ type inventoryPart struct {
 	desc   *prometheus.Desc
 	cached cachedRead[[]prometheus.Metric]
 
-	mu      sync.Mutex
-	failing bool // left out of the last scrape
+	failing atomic.Bool // left out of the last scrape
 }
 
 var errNotServed = errors.New("the node is rebooting or the agent is stopping")
@@ -156,14 +156,11 @@ func (i *inventory) note(p *inventoryPart, err error) {
 	if err != nil {
 		i.failed.WithLabelValues(p.name).Inc()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if failing := err != nil; failing != p.failing {
-		p.failing = failing
-		if failing {
-			i.log.Info("The metrics lack a part of the node", "collector", p.name, "err", err)
-		} else {
-			i.log.Info("The metrics have a part of the node again", "collector", p.name)
-		}
+	switch was := p.failing.Swap(err != nil); {
+	case was == (err != nil):
+	case was:
+		i.log.Info("The metrics have a part of the node again", "collector", p.name)
+	default:
+		i.log.Info("The metrics lack a part of the node", "collector", p.name, "err", err)
 	}
 }

@@ -113,11 +113,10 @@ func configure(s *mgr.Service, d Definition) error {
 			actions = append(actions, mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: delay})
 		}
 		if actions == nil {
-			errs = append(errs, s.ResetRecoveryActions())
-		} else {
-			errs = append(errs, s.SetRecoveryActions(actions, uint32(r.Reset/time.Second)))
+			actions = []mgr.RecoveryAction{{Type: mgr.NoAction}}
 		}
-		errs = append(errs, s.SetRecoveryActionsOnNonCrashFailures(r.OnError))
+		errs = append(errs, s.SetRecoveryActions(actions, uint32(r.Reset/time.Second)),
+			s.SetRecoveryActionsOnNonCrashFailures(r.OnError))
 	}
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, windows.ERROR_INVALID_LEVEL) {
