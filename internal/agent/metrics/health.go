@@ -121,7 +121,7 @@ func (h *health) note(ctx context.Context, ready bool, lines []string) {
 	}
 }
 
-// collect is a prometheus.CollectorFunc. It returns within probeTimeout.
+// collect is a collector. It returns within probeTimeout.
 func (h *health) collect(to chan<- prometheus.Metric) {
 	to <- gauge(h.answers, h.askKernel(context.Background()) == nil)
 	for _, e := range h.watched.Endpoints() {

@@ -129,7 +129,7 @@ func countSessions(ctx context.Context, n node.Inventory, gauge func(int, ...str
 	return err
 }
 
-// collect is a prometheus.CollectorFunc. It returns within inventoryTimeout.
+// collect is a collector. It returns within inventoryTimeout.
 func (i *inventory) collect(to chan<- prometheus.Metric) {
 	var all sync.WaitGroup
 	for _, p := range i.parts {

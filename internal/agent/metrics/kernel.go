@@ -118,7 +118,7 @@ func codeName(err error) string {
 	return otherLabel
 }
 
-// collect is a prometheus.CollectorFunc.
+// collect is a collector.
 func (k *KernelCalls) collect(to chan<- prometheus.Metric) {
 	k.calls.Collect(to)
 	k.mu.Lock()

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/klog/v2"
 
@@ -23,7 +22,7 @@ import (
 func want(t *testing.T, k *KernelCalls, name, kind, help string, lines ...string) {
 	t.Helper()
 	text := "# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n" + strings.Join(lines, "\n") + "\n"
-	if err := testutil.CollectAndCompare(prometheus.CollectorFunc(k.collect), strings.NewReader(text), name); err != nil {
+	if err := testutil.CollectAndCompare(collector(k.collect), strings.NewReader(text), name); err != nil {
 		t.Error(err)
 	}
 }
@@ -66,7 +65,7 @@ func TestKernelCallsByOutcome(t *testing.T) {
 		`csi_proxy_kernel_calls_total{code="other",control_code="",function="Flush"} 1`,
 		`csi_proxy_kernel_calls_total{code="other",control_code="",function="ReadAt"} 3`,
 	)
-	if n := testutil.CollectAndCount(prometheus.CollectorFunc(k.collect), "csi_proxy_kernel_calls_running"); n != 6 {
+	if n := testutil.CollectAndCount(collector(k.collect), "csi_proxy_kernel_calls_running"); n != 6 {
 		t.Errorf("there are running calls of %d functions, want 6", n)
 	}
 }

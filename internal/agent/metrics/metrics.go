@@ -56,11 +56,18 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}
-	r.MustRegister(prometheus.CollectorFunc(m.Kernel.collect), prometheus.CollectorFunc(m.health.collect),
-		prometheus.CollectorFunc(newInventory(w.Node, log).collect), buildInfo(),
+	r.MustRegister(collector(m.Kernel.collect), collector(m.health.collect), collector(newInventory(w.Node, log).collect), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// A collector is asked for nothing when it is registered. prometheus.CollectorFunc would ask Windows before the agent
+// has started.
+type collector func(chan<- prometheus.Metric)
+
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
 // Gatherer returns the gatherer of the metrics. Gathering takes two seconds at most, whatever Windows does.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
