@@ -147,6 +147,7 @@ func TestFormatsOnce(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
+	staging := node.KubeletDir() + volumeDir
 	for range 2 {
 		if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
 			t.Fatal(err)
@@ -168,6 +169,7 @@ func TestStageCalls(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1", Offline: true})
+	staging := node.KubeletDir() + volumeDir
 	if err := plugin.Stage(t.Context(), "vol-1", staging); err != nil {
 		t.Fatal(err)
 	}

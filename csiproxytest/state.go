@@ -73,6 +73,9 @@ func (n *Node) Mounts() []Mount {
 	list := []Mount{}
 	for _, id := range volumes {
 		paths, err := n.machine.VolumePathNames(id)
+		if errors.Is(err, win32.ERROR_FILE_NOT_FOUND) {
+			continue // it went away
+		}
 		n.must("listing the mount points of "+id, err)
 		for _, path := range paths {
 			if path = strings.TrimSuffix(path, `\`); !strings.HasSuffix(path, ":") {

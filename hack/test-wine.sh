@@ -39,6 +39,8 @@ trap 'rm -rf "$programs"' EXIT
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0
 "$build" "$programs/commands"
 for build in test/windows/fakes/*/build.sh; do "$build" "$programs/commands"; done
+# A driver's tests, as its author compiles them: test/operation runs them against the machine.
+go test -c -trimpath -vet=off -o "$programs/commands/driver.test.exe" ./csiproxytest
 
 failed=0
 # judge IMPORT KIND COMMAND… runs a command with a test program and reports how it ended.

@@ -177,7 +177,10 @@ const char *file_system(const CALL *call, const VOLUME *volume)
 	for (const LINE *line = control_find(&call->control, NULL, "filesystem"); line; line = control_find(&call->control, line, "filesystem"))
 		if (line->words > 3 && strtoul(line->word[1], NULL, 0) == volume->disk && strtoul(line->word[2], NULL, 0) == volume->partition)
 			return line->word[3];
-	return NULL;
+	WCHAR path[MAX_PATH], text[39];
+	guid_text(&volume->guid, text);
+	_snwprintf(path, MAX_PATH, FOLDER L"formatted\\%ls", text); // by the fake WMI
+	return GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES ? NULL : "NTFS";
 }
 
 ULONG extents_of(CALL *call, const VOLUME *volume, DISK_EXTENT *extent, ULONG most)

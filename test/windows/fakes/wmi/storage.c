@@ -38,9 +38,34 @@ static void add_volume(wchar_t **words, int count, void *argument)
 	append_row(argument, object);
 }
 
+// With this folder of the fake disks, whose marks of open volumes are named by their GUIDs, its volumes are known, and one that was formatted has
+// a file there.
+#define DISKS L"C:\\disks-fake\\"
+#define FORMATTED DISKS L"formatted"
+
 void volumes(struct rows *rows)
 {
+	WIN32_FIND_DATAW found;
 	each_fact("volume", add_volume, rows);
+	if (GetFileAttributesW(FORMATTED) == INVALID_FILE_ATTRIBUTES)
+		return;
+	HANDLE search = FindFirstFileW(DISKS L"open\\*{*}", &found);
+	for (BOOL more = search != INVALID_HANDLE_VALUE; more; more = FindNextFileW(search, &found)) {
+		wchar_t path[64], *words[] = {path};
+		_snwprintf(path, 64, L"\\\\?\\Volume%ls\\", wcschr(found.cFileName, L'{'));
+		add_volume(words, 1, rows);
+	}
+	FindClose(search);
+}
+
+static void mark_formatted(const wchar_t *path)
+{
+	wchar_t file[MAX_PATH];
+	const wchar_t *guid = path ? wcschr(path, L'{') : NULL;
+	if (!guid || GetFileAttributesW(FORMATTED) == INVALID_FILE_ATTRIBUTES)
+		return;
+	_snwprintf(file, MAX_PATH, FORMATTED L"\\%.38ls", guid);
+	CloseHandle(CreateFileW(file, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL));
 }
 
 // "partition DISK OFFSET SIZE"
@@ -94,6 +119,8 @@ HRESULT volume_format(struct object *instance, struct object *in, struct object 
 	for (size_t i = 0; system && i < sizeof known / sizeof *known; i++)
 		if (_wcsicmp(known[i], system) == 0)
 			*code = ERROR_SUCCESS;
+	if (*code == ERROR_SUCCESS)
+		mark_formatted(get_text(instance, L"Path"));
 	return S_OK;
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+)
+
+// TestDriversTestsOnThisMachine runs the tests of the guide's driver, unchanged, against the machine: disks by the fakes
+// of virtdisk.dll and of Wine's missing devices, the agent in the tests' process. A test that needs an emulated node is
+// skipped and says so; Wine has no shares.
+func TestDriversTestsOnThisMachine(t *testing.T) {
+	for _, resize := range []string{"attached", "detached"} {
+		t.Run("resize "+resize, func(t *testing.T) {
+			disks := installDisks(t)
+			disks.installLinks()
+			fakeWMI(t)
+			t.Cleanup(override(t, "virtdisk"))
+			t.Cleanup(replace(t, `C:\windows\system32\virtdisk.dll`, fakeDLL(t, "fake-virtdisk.dll")))
+			disks.world("disk 0 64G system", "disk 1 10G", "raw unrecognized", "resize "+resize)
+			program := filepath.Join(t.TempDir(), "csi-proxy.exe") // the name for which the fakes are installed
+			err := os.WriteFile(program, fakeDLL(t, "driver.test.exe"), 0o600)
+			if err == nil {
+				err = os.Mkdir(filepath.Join(disksFolder, "formatted"), 0o700) // the fakes know each other's volumes
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.CommandContext(t.Context(), program, "-test.v",
+				"-test.run=^Test(Stage|LifeOf|FormattedDisk|OtherDisks|FormatsOnce)")
+			c.Env, c.Dir = append(os.Environ(), machine.NodeVariable+"=windows"), t.TempDir()
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v:\n%s", err, out)
+			}
+			for _, want := range []string{
+				"--- PASS: TestStage ", "--- PASS: TestLifeOfADisk ", "--- PASS: TestFormattedDisk ", "--- PASS: TestOtherDisks ",
+				"--- SKIP: TestLifeOfAShare ", "Wine has no shares",
+				"--- SKIP: TestStageRecovers/FormatVolume ", "Node.FailAfter needs an emulated node",
+				"--- SKIP: TestFormatsOnce ", "Node.Journal needs an emulated node",
+			} {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("the driver's tests do not print %q", want)
+				}
+			}
+		})
+	}
+}
