@@ -10,20 +10,35 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestDriversTestsOnThisMachine runs the tests of the guide's driver, unchanged, against the machine: disks by the fakes
 // of virtdisk.dll and of Wine's missing devices, the agent in the tests' process. A test that needs an emulated node is
 // skipped and says so; Wine has no shares.
 func TestDriversTestsOnThisMachine(t *testing.T) {
-	for _, resize := range []string{"attached", "detached"} {
-		t.Run("resize "+resize, func(t *testing.T) {
+	inProcess := []string{
+		"--- PASS: TestStage ", "--- PASS: TestLifeOfADisk ", "--- PASS: TestFormattedDisk ", "--- PASS: TestOtherDisks ",
+		"--- SKIP: TestLifeOfAShare ", "Wine has no shares",
+		"--- SKIP: TestStageRecovers/FormatVolume ", "Node.FailAfter needs an emulated node",
+		"--- SKIP: TestFormatsOnce ", "Node.Journal needs an emulated node",
+	}
+	for name, run := range map[string]struct {
+		node, resize string
+		want         []string
+	}{
+		"disks grow in place":      {"windows", "attached", inProcess},
+		"disks are pulled to grow": {"windows", "detached", inProcess},
+		"a running agent": {"agent", "attached", []string{"--- PASS: TestFormattedDisk ", "--- SKIP: TestOtherDisks ",
+			"--- SKIP: TestStage ", "which Windows chooses"}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			disks := installDisks(t)
 			disks.installLinks()
 			fakeWMI(t)
 			t.Cleanup(override(t, "virtdisk"))
 			t.Cleanup(replace(t, `C:\windows\system32\virtdisk.dll`, fakeDLL(t, "fake-virtdisk.dll")))
-			disks.world("disk 0 64G system", "disk 1 10G", "raw unrecognized", "resize "+resize)
+			disks.world("disk 0 64G system", "disk 1 10G", "raw unrecognized", "resize "+run.resize)
 			program := filepath.Join(t.TempDir(), "csi-proxy.exe") // the name for which the fakes are installed
 			err := os.WriteFile(program, fakeDLL(t, "driver.test.exe"), 0o600)
 			if err == nil {
@@ -32,19 +47,17 @@ func TestDriversTestsOnThisMachine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if run.node == "agent" {
+				testnode.Launch(t)
+			}
 			c := exec.CommandContext(t.Context(), program, "-test.v",
 				"-test.run=^Test(Stage|LifeOf|FormattedDisk|OtherDisks|FormatsOnce)")
-			c.Env, c.Dir = append(os.Environ(), machine.NodeVariable+"=windows"), t.TempDir()
+			c.Env, c.Dir = append(os.Environ(), machine.NodeVariable+"="+run.node), t.TempDir()
 			out, err := c.CombinedOutput()
 			if err != nil {
 				t.Errorf("%v:\n%s", err, out)
 			}
-			for _, want := range []string{
-				"--- PASS: TestStage ", "--- PASS: TestLifeOfADisk ", "--- PASS: TestFormattedDisk ", "--- PASS: TestOtherDisks ",
-				"--- SKIP: TestLifeOfAShare ", "Wine has no shares",
-				"--- SKIP: TestStageRecovers/FormatVolume ", "Node.FailAfter needs an emulated node",
-				"--- SKIP: TestFormatsOnce ", "Node.Journal needs an emulated node",
-			} {
+			for _, want := range run.want {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("the driver's tests do not print %q", want)
 				}
