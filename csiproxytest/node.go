@@ -9,11 +9,11 @@
 // in Go finds the sockets in SocketDir, or in the environment variable CSI_PROXY_SOCKET_DIR that Setenv sets. On
 // Windows a node has pipes with names of its own, unless Options.PlainPipes asks for those that drivers open.
 //
-// With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated, and the agent works
-// in the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent the agent is the one that runs there. A disk
-// is then a VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs
-// an emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes no
-// disk that the test did not attach; after a running agent, other disks are compared. Use a machine that may be lost.
+// With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated. The agent works in
+// the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a
+// VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs an
+// emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes no disk
+// that the test did not attach; after a running agent, other disks are compared. Use a machine that may be lost.
 //
 // When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's
 // disks, in at most 200 lines. The whole journal is kept in a file. A test that passes prints nothing.
@@ -77,9 +77,9 @@ type Options struct {
 	Logger klog.Logger
 }
 
-// A Node is a running agent on a Windows node. An emulated one has by default a system disk (0), a blank online disk (1)
-// of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods end
-// the test when they fail, so they must be called from the test's own goroutine.
+// A Node is a running agent on a Windows node. An emulated one has by default a system disk (0), a blank online disk
+// (1) of 10 GiB and a blank offline one (2) of 20 GiB, file servers with an account, and an iSCSI portal. Its methods
+// end the test when they fail, so they must be called from the test's own goroutine.
 type Node struct {
 	// Clients of the newest versions. They live as long as the node, even through Reboot.
 	Disk       *disk.Client

@@ -96,8 +96,8 @@ func calledMethod() (method string) {
 	}
 }
 
-// KubeletDir returns kubelet's directory on the node, below which the paths of a test are: KubeletDir, or on a real node
-// a directory of the test's own below it, which goes when the test ends.
+// KubeletDir returns kubelet's directory on the node, below which the paths of a test are: KubeletDir, or on a real
+// node a directory of the test's own below it, which goes when the test ends.
 func (n *Node) KubeletDir() string { return n.kubelet }
 
 // startReal starts a test on this machine.

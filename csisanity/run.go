@@ -2,8 +2,8 @@
 
 // Package csisanity runs csi-sanity, the conformance suite of the Container Storage Interface, against the node plugin
 // of a CSI driver on a node of package csiproxytest, an emulated one or a Windows machine. It brings what csi-sanity
-// wants besides the plugin: a controller whose volumes are disks or shares of the node, and kubelet's directories on it.
-// The test of a plugin for disks is
+// wants besides the plugin: a controller whose volumes are disks or shares of the node, and kubelet's directories on
+// it. The test of a plugin for disks is
 //
 //	func TestSanity(t *testing.T) {
 //		node := csiproxytest.Start(t, csiproxytest.Options{})

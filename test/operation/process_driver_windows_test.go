@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
-// TestDriversTestsOnThisMachine runs the tests of the guide's driver, unchanged, against the machine: disks by the fakes
-// of virtdisk.dll and of Wine's missing devices, the agent in the tests' process. A test that needs an emulated node is
-// skipped and says so; Wine has no shares.
+// TestDriversTestsOnThisMachine runs the tests of the guide's driver, unchanged, against the machine. Its disks come by
+// the fakes of virtdisk.dll and of the devices that Wine lacks. A test that needs an emulated node is skipped and says
+// so; Wine has no shares.
 func TestDriversTestsOnThisMachine(t *testing.T) {
 	inProcess := []string{
 		"--- PASS: TestStage ", "--- PASS: TestLifeOfADisk ", "--- PASS: TestFormattedDisk ", "--- PASS: TestOtherDisks ",
