@@ -22,12 +22,6 @@ iSCSI initiator's secret for mutual CHAP. One that was set before is lost, since
 .PARAMETER Clean
 Only removes what a killed run has left, and puts settings back.
 
-.PARAMETER Out
-The directory for the results. Default: results, beside this script.
-
-.EXAMPLE
-.\run.ps1 -WhatIf
-
 .EXAMPLE
 .\run.ps1 -Only windows -Settings -Confirm:$false
 #>
@@ -35,13 +29,13 @@ The directory for the results. Default: results, beside this script.
 param(
     [string[]] $Only,
     [switch] $Settings,
-    [switch] $Clean,
-    [string] $Out = (Join-Path $PSScriptRoot 'results')
+    [switch] $Clean
 )
 
 Set-StrictMode -Version Latest
 $ErrorActionPreference = 'Stop'
 $agent = Join-Path $PSScriptRoot 'csi-proxy.exe'
+$out = Join-Path $PSScriptRoot 'results'
 
 # Remove-Left removes what has one of the tests' random names, the last made first, and has the tests restore settings.
 function Remove-Left {
@@ -62,7 +56,7 @@ function Remove-Left {
     Get-SmbGlobalMapping | Where-Object RemotePath -Match $random | Remove-SmbGlobalMapping -Force
     Get-SmbShare | Where-Object Name -Match $random | Remove-SmbShare -Force
     Get-LocalUser | Where-Object Name -Match $random | Remove-LocalUser
-    foreach ($service in Get-Service | Where-Object Name -Match $random) {
+    foreach ($service in Get-Service -ErrorAction Ignore | Where-Object Name -Match $random) {
         Stop-Service -InputObject $service -Force
         sc.exe delete $service.Name
     }
@@ -80,8 +74,9 @@ function Remove-Left {
 
 # Write-Summary writes how the tests of a run ended, and the answers to questions about Windows.
 function Write-Summary($Row, [string] $File) {
-    $events = @(Get-Content -LiteralPath $File -Encoding UTF8 | ForEach-Object { $_ | ConvertFrom-Json } |
-            Where-Object { $_.PSObject.Properties['Test'] })
+    $events = @(Get-Content -LiteralPath $File -Encoding UTF8 | ForEach-Object {
+            try { $_ | ConvertFrom-Json } catch { } # a line that is cut off
+        } | Where-Object { $_.PSObject.Properties['Test'] })
     $ended = @($events | Where-Object Action -In 'pass', 'fail', 'skip')
     $counts = $ended | Group-Object -Property Action -NoElement | ForEach-Object { "$($_.Count) $($_.Name)" }
     "$($Row.Name), $($Row.Package): $($counts -join ', ')"
@@ -114,11 +109,14 @@ foreach ($row in $plan) {
     $what = "run $($row.Tests) of $($row.Package) $($row.Variables -join ' ')"
     if (-not $PSCmdlet.ShouldProcess($row.Name, $what)) { continue }
     $ran++
-    New-Item -ItemType Directory -Path $Out -Force | Out-Null
-    $file = Join-Path $Out "$($row.Name).json"
+    New-Item -ItemType Directory -Path $out -Force | Out-Null
+    $file = Join-Path $out "$($row.Name).json"
     $program = '.\' + ($row.Package -replace '/', '-') + '.test.exe'
     $asService = $row.Variables -contains 'CSI_PROXY_TEST_NODE=agent'
-    $row.Variables | ForEach-Object { Set-Item -Path "env:$(($_ -split '=')[0])" -Value ($_ -split '=')[1] }
+    foreach ($variable in $row.Variables) {
+        $name, $value = $variable -split '=', 2
+        Set-Item -Path "env:$name" -Value $value
+    }
     try {
         if ($asService) { & $agent service install -start '--' '-v=4' | Out-Host }
         # Start-Process writes the bytes as they are; a pipe of Windows PowerShell does not.
@@ -129,18 +127,18 @@ foreach ($row in $plan) {
         if ($process.ExitCode -ne 0) { $failed++ }
     } finally {
         if ($asService) { & $agent service uninstall | Out-Host }
-        $row.Variables | ForEach-Object { Remove-Item -Path "env:$(($_ -split '=')[0])" }
+        foreach ($variable in $row.Variables) { Remove-Item -Path "env:$(($variable -split '=')[0])" }
     }
     $summary += Write-Summary $row $file
 }
 if ($ran -eq 0) { return }
 if (-not $Only) { # how long a call takes, beside a bare gRPC echo
     & (Join-Path $PSScriptRoot 'bench.exe') "-programs=$PSScriptRoot" '-rounds=5' |
-        Set-Content -LiteralPath (Join-Path $Out 'timing.txt') -Encoding UTF8
+        Set-Content -LiteralPath (Join-Path $out 'timing.txt') -Encoding UTF8
 }
-$summary | Tee-Object -FilePath (Join-Path $Out 'summary.txt')
-$zip = "$Out-$(Get-Date -Format yyyyMMdd-HHmmss).zip"
-Compress-Archive -Path (Join-Path $Out '*') -DestinationPath $zip
+$summary | Tee-Object -FilePath (Join-Path $out 'summary.txt')
+$zip = "$out-$(Get-Date -Format yyyyMMdd-HHmmss).zip"
+Compress-Archive -Path (Join-Path $out '*') -DestinationPath $zip
 "$failed of the programs failed, which is a finding as well. Please attach $zip to a new issue of the repository that"
 "these tests come from. The names of this machine, its users and disks are in it: look into summary.txt before."
 exit [Math]::Min($failed, 1)
