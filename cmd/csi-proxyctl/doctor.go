@@ -230,11 +230,8 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 	emulated := false
 	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &nodeapi.ListSwitchesRequest{})
 	for _, s := range switches.GetSwitches() {
-		switch s.GetName() {
-		case "automountOff":
+		if s.GetName() == "automountOff" {
 			f.AutomountOff, emulated = s.GetValue() == "true", true
-		case "sanPolicy":
-			f.SANPolicy = s.GetValue()
 		}
 	}
 	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})

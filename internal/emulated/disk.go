@@ -11,7 +11,6 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -29,11 +28,9 @@ type disk struct {
 	msrLate   bool      // it appears when a layout is set
 	open      map[guid.GUID]*volumeOpens
 
-	installing   installation
-	growRefusals int                        // IOCTL_DISK_GROW_PARTITION is refused so many times
-	changed      time.Time                  // when it last changed unknown to the storage provider; zero: never
-	lengths      map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
-	arrivals     map[guid.GUID]time.Time    // of volumes that are not there at once
+	installing installation
+	lengths    map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
+	arrivals   map[guid.GUID]time.Time    // of volumes that are not there at once
 }
 
 // volumeOpens is the handles that have a volume open as a device.
@@ -150,7 +147,6 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 		return err
 	}
 	d.record.Offline, d.record.ReadOnly = offline, readOnly
-	d.changed = d.node.state.Clock.now()
 	if offline {
 		err = d.loseUnflushed()
 	}
@@ -226,7 +222,6 @@ func (n *Node) ReenumerateDevices() error {
 // UpdateStorageCache implements kernel.Devices.
 func (n *Node) UpdateStorageCache() error {
 	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
-		n.updateCache()
 		n.noticeDisks()
 		return nil
 	})
@@ -261,41 +256,4 @@ func (n *Node) installed(number uint32) (*disk, error) {
 		return d, nil
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND
-}
-
-// providerLag is how long the storage provider learns nothing of a disk's change, even if its cache is refreshed.
-// StorageDsc waits at least 3 s, and at most 30 s, before it formats a new partition.
-const providerLag = 3 * time.Second
-
-// code returns the code as the kernel reports it.
-func (p ProviderLate) code() (code win32.Errno, known bool) {
-	switch p {
-	case ProviderLateOutdated:
-		return kernel.StorageCacheOutOfDate, true
-	case ProviderLateUnknown:
-		return kernel.StorageNotInCache, true
-	case ProviderLateOffline:
-		return kernel.StorageDiskOffline, true
-	case ProviderLateReadOnly:
-		return win32.ERROR_WRITE_PROTECT, true
-	}
-	return 0, false
-}
-
-// noticed fails while the storage provider has not learned of the disk's last change.
-func (d *disk) noticed() error {
-	if code, late := d.node.state.Switches.ProviderLate.code(); late && !d.changed.IsZero() {
-		return code
-	}
-	return nil
-}
-
-// updateCache makes the storage provider learn of the changes that are old enough.
-func (n *Node) updateCache() {
-	now := n.state.Clock.now()
-	for _, d := range n.disks {
-		if passed := now.Sub(d.changed); passed >= providerLag || passed < 0 { // the clock may have been set back
-			d.changed = time.Time{}
-		}
-	}
 }

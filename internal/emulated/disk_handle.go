@@ -97,7 +97,7 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 
 func (d *disk) address() win32.SCSIAddress {
 	lun := d.record.LUN
-	if d.record.BusType == win32.BusTypeNvme && !d.node.state.Switches.NVMeLUNsNumbered {
+	if d.record.BusType == win32.BusTypeNvme {
 		lun = 0
 	}
 	return win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus, TargetID: d.record.Target, LUN: lun}
@@ -133,7 +133,7 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	case query.PropertyID == win32.StorageDeviceProperty:
 		descriptor = d.deviceDescriptor()
-	case query.PropertyID == win32.StorageDeviceUniqueIdProperty && !d.node.state.Switches.IdentifiersApart:
+	case query.PropertyID == win32.StorageDeviceUniqueIdProperty:
 		unique := d.uniqueID()
 		if unique.DeviceID == nil && unique.Device == nil {
 			return 0, win32.ERROR_NOT_FOUND

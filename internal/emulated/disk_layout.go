@@ -71,7 +71,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	}
 	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
 	if s.MSR == MSRDelayed {
-		d.msrIn = s.MSRAfterReads
+		d.msrIn = 3
 	}
 	return nil
 }
@@ -160,7 +160,6 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn = 0
-	d.changed = d.node.state.Clock.now()
 	return 0, d.commit(change{Blocks: blocks})
 }
 

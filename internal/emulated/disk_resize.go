@@ -29,11 +29,8 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 	n, err := put(out, d.geometry().Bytes())
-	if err == nil && d.knownSize != d.image.size {
+	if err == nil {
 		d.knownSize = d.image.size
-		if d.node.state.Switches.GrowPartition == GrowthDelayed {
-			d.growRefusals = 2
-		}
 	}
 	return n, err
 }
@@ -83,15 +80,11 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
-	if d.growRefusals > 0 || d.node.state.Switches.GrowPartition == GrowthNever {
-		d.growRefusals--
-		return 0, win32.ERROR_INVALID_PARAMETER
-	}
 	before := slices.Clone(d.volumes)
 	if err := d.growBy(want); err != nil {
 		return 0, err
 	}
-	if d.node.state.Switches.VolumeLengthDelayed {
+	if d.node.state.Switches.VolumesArriveLate {
 		for _, v := range before {
 			if v.number == want.Number {
 				d.lengths[v.id] = &knownLength{length: v.length, calls: 2}

@@ -78,7 +78,6 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	if r.SectorSize == 0 {
 		r.SectorSize = 512
 	}
-	r.Offline = s.Offline || switches.SANPolicy == SANOfflineAll && len(others) > 0 // the first is the system's
 	r.ReadOnly = s.ReadOnly || r.Offline && switches.OfflineDisksReadOnly
 	if err := r.check(); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)

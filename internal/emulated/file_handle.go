@@ -155,7 +155,7 @@ func (h *fileHandle) remove(e entry) error {
 		return err
 	}
 	h.deleted = true
-	return h.mountGone(e)
+	return nil
 }
 
 // posixDelete reports whether the file system frees a name while others have the file open.
@@ -238,7 +238,7 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err != nil {
 		return errors.Join(err, parent.Close())
 	}
-	return errors.Join(h.moved(parent, append(slices.Clone(into.names), hostName(name))), h.mountsMoved(from, to))
+	return h.moved(parent, append(slices.Clone(into.names), hostName(name)))
 }
 
 // isBelow reports whether a path leads to something in a directory.
@@ -261,23 +261,4 @@ func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
 		o.parent, o.name, o.names = own, names[len(names)-1], names
 	}
 	return errors.Join(err, parent.Close())
-}
-
-// mountsMoved tells the mount manager, if it notices, that mount points have another path after a move.
-// Otherwise it goes on listing the old ones.
-func (h *fileHandle) mountsMoved(from, to []string) error {
-	inIt := func(m mountState) bool {
-		return m.Host == h.content.id && (isBelow(m.Path, from) || slices.EqualFunc(m.Path, from, sameName))
-	}
-	n := h.content.node
-	if !n.state.Switches.MountManagerNotices || !slices.ContainsFunc(n.state.Mounts, inIt) {
-		return nil
-	}
-	return n.follow(func(s *state) {
-		for i, m := range s.Mounts {
-			if inIt(m) {
-				s.Mounts[i].Path = slices.Concat(to, m.Path[len(from):])
-			}
-		}
-	})
 }

@@ -111,10 +111,7 @@ func (h *fileHandle) setReparse(in []byte) error {
 			return err
 		}
 	}
-	if err := h.content.node.host.setReparse(h.self, r, e.tag); err != nil {
-		return err
-	}
-	return h.mountGone(e)
+	return h.content.node.host.setReparse(h.self, r, e.tag)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -131,10 +128,7 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	case e.tag != tag:
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	if err := h.content.node.host.clearReparse(h.self); err != nil {
-		return err
-	}
-	return h.mountGone(e)
+	return h.content.node.host.clearReparse(h.self)
 }
 
 // A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two

@@ -19,16 +19,11 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
 	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsiState) error {
 		var sessions []win32.ISCSISession
-		how := n.state.Switches
 		for _, one := range s.Sessions {
-			sessions = append(sessions, one.listed(how.LostSessions == LostSessionsConnected || !how.listsLost() ||
-				s.outage(one.Known.Portal) == nil))
+			sessions = append(sessions, one.listed(s.outage(one.Known.Portal) == nil))
 		}
 		for _, l := range s.Lost {
-			if how.listsLost() {
-				sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(
-					how.LostSessions == LostSessionsConnected))
-			}
+			sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(false))
 		}
 		list = kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
 		return nil
@@ -114,7 +109,7 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return k.of(login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
 		}
-		if n.state.Switches.listsLost() && slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return l.of(login.Target) }) {
+		if slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return l.of(login.Target) }) {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.parsePortal(login.Portal)

@@ -88,14 +88,8 @@ var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 // https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference
 const holdTime = 60 * time.Second
 
-// listsLost reports whether the initiator lists sessions that have lost their disks.
-func (s Switches) listsLost() bool { return s.LostSessions != LostSessionsUnlisted }
-
-// lost returns the index of a lost session that the initiator lists, -1 if there is none.
+// lost returns the index of a lost session, which the initiator goes on listing; -1 if there is none.
 func (n *Node) lost(id win32.ISCSIUniqueID) int {
-	if !n.state.Switches.listsLost() {
-		return -1
-	}
 	return slices.IndexFunc(n.state.ISCSI.Lost, func(l iscsiLost) bool { return iscsiSession{ID: l.ID}.id() == id })
 }
 

@@ -176,7 +176,7 @@ func (n *Node) Reboot() error {
 			clear(d.open)
 			clear(d.lengths)
 			clear(d.arrivals)
-			d.knownSize, d.growRefusals, d.installing = d.image.size, 0, installed
+			d.knownSize, d.installing = d.image.size, installed
 			if err := d.refresh(); err != nil {
 				return err
 			}

@@ -64,33 +64,21 @@ func TestJunctionsNeedNoPrivilege(t *testing.T) {
 	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
 }
 
-// TestMountPointCallsAndDelete: a handle with DELETE access blocks mounting and unmounting, unless these calls share
-// deletion. A handle that only reads blocks neither.
+// TestMountPointCallsAndDelete: a handle with DELETE access blocks mounting and unmounting. One that only reads does not.
 func TestMountPointCallsAndDelete(t *testing.T) {
-	for _, shares := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.MountPointCallsShareDelete = shares })
-		v := formatted(t, n, oneDrive)
-		var want win32.Errno
-		if !shares {
-			want = win32.ERROR_SHARING_VIOLATION
-		}
-		itself := how(win32.FILE_LIST_DIRECTORY|win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
-		path := mkdir(t, n, `C:\m`)
-		holder := openFile(t, n, path, itself)
-		wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), want)
-		must(t, holder.Close())
-		if !shares {
-			must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-		}
-		holder = openFile(t, n, path, itself)
-		wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), want)
-		must(t, holder.Close())
-		if shares {
-			continue
-		}
-		openFile(t, n, path, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-		must(t, n.DeleteVolumeMountPoint(`C:\m\`))
-	}
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	itself := how(win32.FILE_LIST_DIRECTORY|win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
+	path := mkdir(t, n, `C:\m`)
+	holder := openFile(t, n, path, itself)
+	wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
+	must(t, holder.Close())
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	holder = openFile(t, n, path, itself)
+	wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
+	must(t, holder.Close())
+	openFile(t, n, path, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	must(t, n.DeleteVolumeMountPoint(`C:\m\`))
 }
 
 // TestMountPointCallsWithDelete: if they open the directory with the right to delete it, a handle that does not share
@@ -145,23 +133,19 @@ func TestMountManagerIsNotified(t *testing.T) {
 	paths(0)
 }
 
-// TestGhosts: a mount point that is removed without the mount manager stays in its list, or does not.
+// TestGhosts: a mount point that is removed without the mount manager stays in its list until a reboot.
 func TestGhosts(t *testing.T) {
-	for _, notices := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.MountManagerNotices = notices })
-		v := formatted(t, n, oneDrive)
-		path := mkdir(t, n, `C:\m`)
-		must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-		h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-		control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
-		paths, err := n.VolumePathNames(v)
-		must(t, err)
-		if ghost := len(paths) == 1; ghost == notices {
-			t.Errorf("notices: %v, and the volume's paths are %q", notices, paths)
-		}
-		must(t, n.Reboot())
-		if paths, err := n.VolumePathNames(v); err != nil || len(paths) > 0 {
-			t.Errorf("after a reboot the volume's paths are %q, %v", paths, err)
-		}
+	n := newNode(t, nil)
+	v := formatted(t, n, oneDrive)
+	path := mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+	control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
+	if paths, err := n.VolumePathNames(v); err != nil || len(paths) != 1 {
+		t.Errorf("the volume's paths are %q, %v", paths, err)
+	}
+	must(t, n.Reboot())
+	if paths, err := n.VolumePathNames(v); err != nil || len(paths) > 0 {
+		t.Errorf("after a reboot the volume's paths are %q, %v", paths, err)
 	}
 }

@@ -29,36 +29,20 @@ func TestSetSwitch(t *testing.T) {
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
 	want := map[string]string{
 		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
-		"msr": "immediate", "msrAfterReads": "3", "growPartitionRefreshes": "false", "extendOneSectorLess": "false",
-		"growPartition": "immediate", "volumeLengthDelayed": "false", "automountOff": "false", "disksInstallLate": "false",
-		"volumesArriveLate": "false", "offlineVolumesRefuseAll": "false", "providerLate": "never",
-		"lacksPrivileges": "none", "mountPointCallsShareDelete": "false", "mountManagerNotices": "false",
-		"sanPolicy": "OfflineShared", "mappingsOutliveReboot": "true",
-		"lostSessions": "disconnected", "timing": "none",
-		"nvmeLUNsNumbered": "false", "identifiersApart": "false", "systemPartitionUnknown": "false",
-		"mountPointCallsDelete": "false",
-		"mappingStatusDelayed":  "false",
-		"emptyRootNotFound":     "true",
-		"clonesNeedWritable":    "true",
-		"detachNeedsOffline":    "false",
+		"msr": "immediate", "growPartitionRefreshes": "false", "extendOneSectorLess": "false", "automountOff": "false",
+		"disksInstallLate": "false", "volumesArriveLate": "false", "lacksPrivileges": "none",
+		"mappingsOutliveReboot": "true", "timing": "none", "mountPointCallsDelete": "false",
+		"emptyRootNotFound": "true", "clonesNeedWritable": "true", "detachNeedsOffline": "false",
 	}
 	if d := cmp.Diff(want, answers(t, n)); d != "" {
 		t.Fatal(d)
 	}
 	for name, answer := range map[string]string{
 		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
-		"msr": "delayed", "msrAfterReads": "7", "growPartitionRefreshes": "true", "extendOneSectorLess": "true",
-		"growPartition": "delayed", "volumeLengthDelayed": "true", "automountOff": "true", "disksInstallLate": "true",
-		"volumesArriveLate": "true", "offlineVolumesRefuseAll": "true", "providerLate": "40003",
-		"lacksPrivileges": "SeManageVolumePrivilege", "mountPointCallsShareDelete": "true", "mountManagerNotices": "true",
-		"sanPolicy": "OfflineAll", "mappingsOutliveReboot": "false",
-		"lostSessions": "unlisted", "timing": "windows",
-		"nvmeLUNsNumbered": "true", "identifiersApart": "true", "systemPartitionUnknown": "true",
-		"mountPointCallsDelete": "true",
-		"mappingStatusDelayed":  "true",
-		"emptyRootNotFound":     "false",
-		"clonesNeedWritable":    "false",
-		"detachNeedsOffline":    "true",
+		"msr": "delayed", "growPartitionRefreshes": "true", "extendOneSectorLess": "true", "automountOff": "true",
+		"disksInstallLate": "true", "volumesArriveLate": "true", "lacksPrivileges": "SeManageVolumePrivilege",
+		"mappingsOutliveReboot": "false", "timing": "windows", "mountPointCallsDelete": "true",
+		"emptyRootNotFound": "false", "clonesNeedWritable": "false", "detachNeedsOffline": "true",
 	} {
 		must(t, n.SetSwitch(name, answer))
 		want[name] = answer
@@ -69,7 +53,7 @@ func TestSetSwitch(t *testing.T) {
 		t.Error(d)
 	}
 	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "",
-		"msrAfterReads": "0", "lostSessions": "gone", "timing": "slow", "providerLate": "40004"} {
+		"timing": "slow"} {
 		if err := n.SetSwitch(name, answer); !errors.Is(err, ErrInvalidSwitch) {
 			t.Errorf("%s %q: got %v", name, answer, err)
 		}

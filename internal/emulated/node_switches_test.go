@@ -5,7 +5,6 @@ package emulated
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -61,7 +60,7 @@ func TestZeroedDisk(t *testing.T) {
 
 func TestReservedPartitionArrival(t *testing.T) {
 	for arrival, firstSeen := range map[string]int{MSRImmediate: 1, MSRDelayed: 3, MSRNever: 0} {
-		n := newNode(t, func(s *Switches) { s.MSR, s.MSRAfterReads = arrival, 3 })
+		n := newNode(t, func(s *Switches) { s.MSR = arrival })
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
 		seen := 0
 		for reading := 1; reading <= 5; reading++ {
@@ -155,31 +154,5 @@ func TestSwitchesAreChecked(t *testing.T) {
 			t.Errorf("%+v is accepted", s)
 			_ = n.Close()
 		}
-	}
-}
-
-func TestProviderLate(t *testing.T) {
-	for late, code := range map[ProviderLate]win32.Errno{
-		ProviderLateNever: 0, ProviderLateOutdated: kernel.StorageCacheOutOfDate,
-		ProviderLateUnknown: kernel.StorageNotInCache,
-		ProviderLateOffline: kernel.StorageDiskOffline, ProviderLateReadOnly: win32.ERROR_WRITE_PROTECT,
-	} {
-		n := newNode(t, func(s *Switches) { s.ProviderLate = late })
-		stoppedClock(t, n)
-		partition(t, n, oneDrive)
-		format := func(when string, want win32.Errno) {
-			t.Helper()
-			wantCode(t, string(late)+": "+when, n.FormatVolume(firstData(n).name(), "NTFS"), want)
-		}
-		format("at once", code)
-		must(t, n.UpdateStorageCache())
-		format("refreshed at once", code)
-		setClock(t, n, ClockChange{Advance: providerLag})
-		format("not refreshed", code)
-		must(t, n.UpdateStorageCache())
-		format("refreshed", 0)
-		must(t, n.SetDiskOnline(1, false))
-		must(t, n.SetDiskOnline(1, true))
-		format("online again", code)
 	}
 }

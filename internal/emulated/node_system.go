@@ -64,7 +64,7 @@ func (s Switches) lacksPrivilege(privilege string) bool {
 }
 
 func (s Switches) checkPrivileges() error {
-	if s.LacksPrivileges == "" || s.LacksPrivileges == lacksNone {
+	if s.LacksPrivileges == lacksNone {
 		return nil
 	}
 	for name := range strings.SplitSeq(s.LacksPrivileges, ",") {
@@ -133,9 +133,6 @@ func prefixed(before string, texts []string, after string) []string {
 
 // systemPartition returns the device of the partition that Windows boots from.
 func (n *Node) systemPartition() []string {
-	if n.state.Switches.SystemPartitionUnknown {
-		return nil
-	}
 	for _, d := range n.diskList() {
 		if d.record.Image != n.state.BootImage {
 			continue

@@ -31,29 +31,16 @@ switches:
   detachNeedsOffline: true
   zeroedDiskIsMBR: true
   msr: Delayed
-  msrAfterReads: 7
   growPartitionRefreshes: true
-  growPartition: delayed
-  volumeLengthDelayed: true
   volumesArriveLate: true
   automountOff: true
-  providerLate: 41003
-  offlineVolumesRefuseAll: true
   disksInstallLate: true
   extendOneSectorLess: true
   lacksPrivileges: SeLoadDriverPrivilege
-  mountPointCallsShareDelete: true
   mountPointCallsDelete: true
-  mountManagerNotices: true
   mappingsOutliveReboot: false
-  mappingStatusDelayed: true
   emptyRootNotFound: false
-  lostSessions: connected
-  sanPolicy: OfflineAll
   timing: windows
-  nvmeLUNsNumbered: true
-  identifiersApart: true
-  systemPartitionUnknown: true
 systemDisk:
   size: 32 GiB
   serial: s0
@@ -130,17 +117,11 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 	want := Scenario{
 		SystemSerial: "1",
 		Switches: Switches{
-			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
-			DetachNeedsOffline: true,
-			MSR:                MSRDelayed, MSRAfterReads: 7, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
-			GrowPartition: GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true, AutomountOff: true,
-			ProviderLate:            ProviderLateOffline,
-			OfflineVolumesRefuseAll: true, DisksInstallLate: true,
-			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsShareDelete: true, MountManagerNotices: true,
-			NVMeLUNsNumbered: true, IdentifiersApart: true, SystemPartitionUnknown: true,
-			Timing:       TimingWindows,
-			LostSessions: LostSessionsConnected, SANPolicy: SANOfflineAll,
-			MountPointCallsDelete: true, MappingStatusDelayed: true,
+			AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, DetachNeedsOffline: true,
+			ZeroedDiskIsMBR: true, MSR: MSRDelayed, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
+			VolumesArriveLate: true, AutomountOff: true, DisksInstallLate: true,
+			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsDelete: true,
+			Timing: TimingWindows,
 		},
 		SystemDisk: DiskSpec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,

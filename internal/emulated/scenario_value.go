@@ -159,16 +159,6 @@ func (s *startType) UnmarshalYAML(decode func(any) error) error {
 	return decodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
 }
 
-// UnmarshalYAML implements strictyaml.Unmarshaler. The codes are numbers without quotes, too.
-func (p *ProviderLate) UnmarshalYAML(decode func(any) error) error {
-	var code uint32
-	if decode(&code) == nil {
-		*p = ProviderLate(fmt.Sprint(code))
-		return nil
-	}
-	return decode((*string)(p))
-}
-
 // Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
 type Identifiers []win32.StorageIdentifier
 

@@ -20,9 +20,6 @@ func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err erro
 			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
 			if server := n.state.SMB.server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
 				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
-			} else if m.Late > 0 {
-				m.Late--
-				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 			}
 			mappings = append(mappings, mapping)
 		}
@@ -197,13 +194,7 @@ func (n *Node) shareContent(serverName, share string) (*content, error) {
 	name := shareName{server.Name, server.share(share).Name}
 	path := sharePath(n.dir, name.server, name.share)
 	if n.state.SMB.mapping(serverName, share).Dropped {
-		if err := n.update(func(s *state) {
-			m := s.SMB.mapping(serverName, share)
-			m.Dropped = false
-			if s.Switches.MappingStatusDelayed {
-				m.Late = 3
-			}
-		}); err != nil {
+		if err := n.update(func(s *state) { s.SMB.mapping(serverName, share).Dropped = false }); err != nil {
 			return nil, err
 		}
 	}

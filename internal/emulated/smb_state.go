@@ -64,7 +64,6 @@ type smbMappingState struct {
 	Verifier []byte `json:"verifier"`          // of the session's password
 	Dropped  bool   `json:"dropped,omitempty"` // the server closed the session, and nothing has used it since
 	Bare     bool   `json:"bare,omitempty"`    // a restart of Windows left it without its credentials
-	Late     int    `json:"-"`                 // how often it is still listed as disconnected
 }
 
 // ErrInvalidSMB means that the description of a file server or account is not valid.

@@ -182,9 +182,6 @@ func (n *Node) format(name, fileSystem string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.disk.noticed(); err != nil {
-		return err
-	}
 	if v.offline() {
 		return win32.ERROR_NOT_READY
 	}

@@ -85,38 +85,32 @@ func TestVolumesArriveOnTheNodesClock(t *testing.T) {
 	})
 }
 
-// An offline volume refuses all control codes, or those that read and write it. The name of its partition opens it,
+// An offline volume refuses all control codes but the one that brings it online. The name of its partition opens it,
 // too.
 func TestOfflineVolumeRefusals(t *testing.T) {
-	for _, all := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, all })
-		partition(t, n, oneDrive)
-		layout := layoutOf(t, n, 1)
-		if last := layout.Partitions[len(layout.Partitions)-1].Number; last != 2 {
-			t.Fatalf("the data partition is %d", last)
+	n := newNode(t, func(s *Switches) { s.AutomountOff = true })
+	partition(t, n, oneDrive)
+	layout := layoutOf(t, n, 1)
+	if last := layout.Partitions[len(layout.Partitions)-1].Number; last != 2 {
+		t.Fatalf("the data partition is %d", last)
+	}
+	const name = `\\?\GLOBALROOT\Device\Harddisk1\Partition2`
+	h := openDevice(t, n, name, win32.GENERIC_READ|win32.GENERIC_WRITE)
+	ask := func(when string, want ...win32.Errno) {
+		t.Helper()
+		for i, code := range []uint32{
+			win32.IOCTL_VOLUME_IS_OFFLINE, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
+			win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, win32.IOCTL_DISK_GET_LENGTH_INFO,
+		} {
+			_, err := h.DeviceIoControl(code, nil, make([]byte, 64))
+			wantCode(t, when+": "+win32.ControlCodeName(code), err, want[i])
 		}
-		const name = `\\?\GLOBALROOT\Device\Harddisk1\Partition2`
-		h := openDevice(t, n, name, win32.GENERIC_READ|win32.GENERIC_WRITE)
-		ask := func(when string, want ...win32.Errno) {
-			t.Helper()
-			for i, code := range []uint32{
-				win32.IOCTL_VOLUME_IS_OFFLINE, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
-				win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, win32.IOCTL_DISK_GET_LENGTH_INFO,
-			} {
-				_, err := h.DeviceIoControl(code, nil, make([]byte, 64))
-				wantCode(t, when+": "+win32.ControlCodeName(code), err, want[i])
-			}
-		}
-		if all {
-			ask("offline", win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY)
-		} else {
-			ask("offline", 0, 0, 0, win32.ERROR_NOT_READY)
-		}
-		control(t, h, win32.IOCTL_VOLUME_ONLINE, nil)
-		ask("online", win32.ERROR_GEN_FAILURE, 0, 0, 0)
-		for _, other := range []string{`1\Partition3`, `3\Partition2`, `1\Partition`} {
-			_, err := n.OpenDevice(`\\?\GLOBALROOT\Device\Harddisk`+other, 0)
-			wantCode(t, other, err, win32.ERROR_FILE_NOT_FOUND)
-		}
+	}
+	ask("offline", win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY, win32.ERROR_NOT_READY)
+	control(t, h, win32.IOCTL_VOLUME_ONLINE, nil)
+	ask("online", win32.ERROR_GEN_FAILURE, 0, 0, 0)
+	for _, other := range []string{`1\Partition3`, `3\Partition2`, `1\Partition`} {
+		_, err := n.OpenDevice(`\\?\GLOBALROOT\Device\Harddisk`+other, 0)
+		wantCode(t, other, err, win32.ERROR_FILE_NOT_FOUND)
 	}
 }

@@ -79,7 +79,7 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		if err != nil {
 			return 0, err
 		}
-		if code != win32.IOCTL_VOLUME_ONLINE && h.node.state.Switches.OfflineVolumesRefuseAll && v.offline() {
+		if code != win32.IOCTL_VOLUME_ONLINE && v.offline() {
 			return 0, win32.ERROR_NOT_READY
 		}
 		switch code {

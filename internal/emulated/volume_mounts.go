@@ -141,14 +141,6 @@ func (n *Node) deleteMountPoint(path string) error {
 	return h.forgetMount()
 }
 
-// mountGone tells the mount manager, if it notices, that a mount point was removed behind its back.
-func (h *fileHandle) mountGone(was entry) error {
-	if was.tag != win32.IO_REPARSE_TAG_MOUNT_POINT || !h.content.node.state.Switches.MountManagerNotices {
-		return nil
-	}
-	return h.forgetMount()
-}
-
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
 	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
@@ -258,14 +250,11 @@ const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHA
 
 // openToChange opens a directory as the functions do that make and remove mount points.
 func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
-	access, share := uint32(win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_DATA|win32.FILE_READ_ATTRIBUTES), uint32(shareAll)
+	access := uint32(win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_DATA | win32.FILE_READ_ATTRIBUTES)
 	if n.state.Switches.MountPointCallsDelete {
 		access |= win32.DELETE
 	}
-	if !n.state.Switches.MountPointCallsShareDelete {
-		share &^= win32.FILE_SHARE_DELETE
-	}
-	return n.openMountPoint(p, path, access, share)
+	return n.openMountPoint(p, path, access, shareAll&^win32.FILE_SHARE_DELETE)
 }
 
 // openMountPoint opens a directory or reparse point, but not the reparse point's target.

@@ -65,53 +65,47 @@ func TestRescanFindsNewDisks(t *testing.T) {
 }
 
 // TestAutomountOff: a volume that arrives with its disk is online when it has been listed, and its file system is
-// found, whichever control codes an offline volume refuses.
-// https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_volume_online: all of them.
-// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_offline: what reads and writes.
+// found.
 func TestAutomountOff(t *testing.T) {
-	for name, refuseAll := range map[string]bool{"reads and writes refused": false, "all control codes refused": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := switched(t, func(s *emulated.Switches) { s.AutomountOff, s.OfflineVolumesRefuseAll = true, refuseAll })
-			id, other := formatted(t, n, 1), formatted(t, n, 2)
-			image, err := n.Emulated.DetachDisk(1)
-			noError(t, err)
-			n.Reboot()
-			number := attach(t, n, emulated.DiskSpec{ImagePath: image})
-			wantCode(t, formatVolume(t, n, id), codes.Unavailable) // offline: nothing is known of it
-			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-			noError(t, err)
-			reply, err := n.Volume.IsVolumeFormatted(t.Context(),
-				&volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
-			if err != nil || !reply.GetFormatted() {
-				t.Errorf("IsVolumeFormatted = %v, %v", reply.GetFormatted(), err)
-			}
-			_, err = n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: other})
-			wantCode(t, err, codes.Unavailable) // nothing was asked of its disk, so it is offline still
-			noError(t, mount(t, n, volumes.GetVolumeIds()[0], staging))
-			n.Reboot() // a volume with a mount point comes back by itself
-			n.WriteFile(staging+`\data`, "kept")
-			if got := n.ReadFile(staging + `\data`); got != "kept" {
-				t.Errorf("the data is %q", got)
-			}
-
-			// A volume that refuses is brought online by the storage provider. If that cannot either, the error has both.
-			second := attach(t, n, emulated.DiskSpec{})
-			refusal := testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
-				Error: win32.ERROR_ACCESS_DENIED}
-			n.Faults.Add(refusal)
-			n.Faults.Add(testnode.Fault{Function: "OnlinePartition", Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
-			wantReason(t, partition(t, n, second), codes.PermissionDenied, "ACCESS_DENIED", "DeviceIoControl", "OnlinePartition")
-			n.Faults.Add(refusal)
-			formatted(t, n, second)
-		})
+	t.Parallel()
+	n := switched(t, func(s *emulated.Switches) { s.AutomountOff = true })
+	id, other := formatted(t, n, 1), formatted(t, n, 2)
+	image, err := n.Emulated.DetachDisk(1)
+	noError(t, err)
+	n.Reboot()
+	number := attach(t, n, emulated.DiskSpec{ImagePath: image})
+	wantCode(t, formatVolume(t, n, id), codes.Unavailable) // offline: nothing is known of it
+	volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+	noError(t, err)
+	reply, err := n.Volume.IsVolumeFormatted(t.Context(),
+		&volume.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
+	if err != nil || !reply.GetFormatted() {
+		t.Errorf("IsVolumeFormatted = %v, %v", reply.GetFormatted(), err)
 	}
+	_, err = n.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeId: other})
+	wantCode(t, err, codes.Unavailable) // nothing was asked of its disk, so it is offline still
+	noError(t, mount(t, n, volumes.GetVolumeIds()[0], staging))
+	n.Reboot() // a volume with a mount point comes back by itself
+	n.WriteFile(staging+`\data`, "kept")
+	if got := n.ReadFile(staging + `\data`); got != "kept" {
+		t.Errorf("the data is %q", got)
+	}
+
+	// A volume that refuses is brought online by the storage provider. If that cannot either, the error has both.
+	second := attach(t, n, emulated.DiskSpec{})
+	refusal := testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
+		Error: win32.ERROR_ACCESS_DENIED}
+	n.Faults.Add(refusal)
+	n.Faults.Add(testnode.Fault{Function: "OnlinePartition", Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
+	wantReason(t, partition(t, n, second), codes.PermissionDenied, "ACCESS_DENIED", "DeviceIoControl", "OnlinePartition")
+	n.Faults.Add(refusal)
+	formatted(t, n, second)
 }
 
 // TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there.
 func TestVolumesThatArriveLate(t *testing.T) {
 	t.Parallel()
-	n := switched(t, func(s *emulated.Switches) { s.VolumesArriveLate, s.VolumeLengthDelayed = true, true })
+	n := switched(t, func(s *emulated.Switches) { s.VolumesArriveLate = true })
 	id := mounted(t, n, 1)
 	noError(t, n.Emulated.GrowDisk(1, 11<<30))
 	_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
@@ -125,12 +119,17 @@ func TestVolumesThatArriveLate(t *testing.T) {
 	}
 }
 
+// neverGrows makes IOCTL_DISK_GROW_PARTITION fail; MSFT_Partition.Resize works.
+var neverGrows = testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GROW_PARTITION,
+	Error: win32.ERROR_INVALID_PARAMETER}
+
 // TestGrowingThatWindowsRefuses: when neither the control code nor WMI grows the partition, the error has both.
 func TestGrowingThatWindowsRefuses(t *testing.T) {
 	t.Parallel()
-	n := switched(t, func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever })
+	n := testnode.Start(t, testnode.Options{})
 	id := formatted(t, n, 1)
 	noError(t, n.Emulated.GrowDisk(1, 11<<30))
+	n.Faults.Add(neverGrows)
 	n.Faults.Add(testnode.Fault{Function: "ResizePartition", Times: 1, Error: win32.ERROR_NOT_SUPPORTED})
 	_, err := n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
 	wantReason(t, err, codes.InvalidArgument, "INVALID_PARAMETER", "DeviceIoControl", "ResizePartition")

@@ -170,26 +170,14 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 		"it comes with the layout":       func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
-		"partitions grow after a while":  func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthDelayed },
-		"partitions grow by WMI only":    func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
-		"volumes learn of growth late":   func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"volumes arrive late":            func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
-		"offline volumes refuse all": func(s *emulated.Switches) {
-			s.AutomountOff,
-				s.OfflineVolumesRefuseAll = true, true
-		},
-		"mount points share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
-		"numbered namespaces":            func(s *emulated.Switches) { s.NVMeLUNsNumbered = true },
-		"the system partition is secret": func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
-			*s = emulated.Switches{
-				AttributesVersion: 16, CreateDiskClears: true, OfflineDisksReadOnly: true, ZeroedDiskIsMBR: true,
-				MSR: emulated.MSRDelayed, MSRAfterReads: 5, GrowPartitionRefreshes: true, ExtendOneSectorLess: true,
-				GrowPartition: emulated.GrowthDelayed, VolumeLengthDelayed: true, VolumesArriveLate: true,
-				AutomountOff: true, OfflineVolumesRefuseAll: true,
-			}
+			s.AttributesVersion, s.CreateDiskClears, s.OfflineDisksReadOnly, s.ZeroedDiskIsMBR = 16, true, true, true
+			s.MSR, s.GrowPartitionRefreshes, s.ExtendOneSectorLess = emulated.MSRDelayed, true, true
+			s.VolumesArriveLate, s.AutomountOff, s.ClonesNeedWritable = true, true, false
+			s.MappingsOutliveReboot, s.EmptyRootNotFound = false, false
 		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(answers)) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -212,32 +210,24 @@ func TestBusyFormatChecksAgain(t *testing.T) {
 // TestFormatOfANewPartition: the storage provider learns of a partition seconds after it was made, and the driver does
 // not notice.
 func TestFormatOfANewPartition(t *testing.T) {
-	for i, late := range []emulated.ProviderLate{
-		emulated.ProviderLateReadOnly, emulated.ProviderLateOutdated, emulated.ProviderLateUnknown,
-		emulated.ProviderLateOffline,
+	for name, late := range map[string]win32.Errno{
+		"its cache is out of date": kernel.StorageCacheOutOfDate, "it does not know the volume": kernel.StorageNotInCache,
+		"it says offline": kernel.StorageDiskOffline, "it says read-only": win32.ERROR_WRITE_PROTECT,
 	} {
-		if !testnode.Sampled(t, i, 0, 1) {
-			continue
-		}
-		t.Run(string(late), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := switched(t, func(s *emulated.Switches) { s.ProviderLate = late })
-			n.StopClock()
+			n := testnode.Start(t, testnode.Options{})
 			noError(t, partition(t, n, 1))
 			volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
 			noError(t, err)
-			id := volumes.GetVolumeIds()[0]
-			reached, release := n.Faults.Hang("UpdateStorageCache")
-			formatting := background(func() error { return formatVolume(t, n, id) })
-			await(t, reached, formatting)
-			n.AdvanceClock(time.Minute)
-			release()
-			noError(t, <-formatting)
+			n.Faults.Add(testnode.Fault{Function: "FormatVolume", Error: late, Times: 1})
+			noError(t, formatVolume(t, n, volumes.GetVolumeIds()[0]))
 			if formats(n) != 2 {
 				t.Errorf("Windows was asked %d times", formats(n))
 			}
 
 			// The provider knows nothing, and the disk says why it is not formatted.
+			n.Faults.Add(testnode.Fault{Function: "FormatVolume", Error: late})
 			wantReason(t, formatOfReadOnlyDisk(t, n), codes.FailedPrecondition, "DISK_READ_ONLY", "SetDiskState")
 		})
 	}

@@ -13,7 +13,7 @@ const (
 func filesystemVaries() map[string]string {
 	return map[string]string{
 		"PathExists": "with the path: each directory on the way is opened and looked at.",
-		"Mkdir": "as PathExists.",
+		"Mkdir":      "as PathExists.",
 		"Rmdir": "with what is below a directory: entries are listed in buffers, and each is opened, looked at and " +
 			"removed, until a listing finds none. For that, and for a mount point, each directory on the way is held by a " +
 			"handle of its own. What lies more than twelve levels deep is moved up (Rename). After a sharing violation the " +

@@ -17,7 +17,6 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -292,22 +291,6 @@ func TestShareDriversWithKernelFaults(t *testing.T) {
 					d.live()
 				})
 			}
-		}
-	})
-}
-
-// The server ends the node's sessions all the time, and mappings are listed as disconnected for a while after each use:
-// the share is mapped once.
-func TestShareDriversWithLateStatus(t *testing.T) {
-	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
-		s := emulated.DefaultScenario()
-		s.Switches.MappingStatusDelayed = true
-		d := newShareDriverOn(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}}, removesMapping)
-		d.before = func() { noError(t, d.node.Emulated.DropSMBSessions("fs.emulated")) }
-		d.live()
-		create := kernel.Call{Function: "CreateSMBGlobalMapping"}
-		if n := alike(d.node.Faults.Calls(), create); n != 1 {
-			t.Errorf("the share was mapped %d times", n)
 		}
 	})
 }

@@ -369,26 +369,6 @@ func TestSMBRebootWithoutServer(t *testing.T) {
 	}
 }
 
-// A mapping that opening its share has reconnected is not removed from under pods while it is listed as disconnected.
-func TestSMBStatusLate(t *testing.T) {
-	for closed, root := range map[bool]string{false: "open", true: "closed"} {
-		t.Run(root+" root", func(t *testing.T) {
-			s := emulated.DefaultScenario()
-			s.Switches.MappingStatusDelayed = true
-			s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: closed}}
-			n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
-			noError(t, os.Mkdir(shareFile(n, "share", "pvc-1"), 0o755))
-			noError(t, mapShare(t, n, share+`\pvc-1`, "", smbUser, smbPassword))
-			noError(t, n.Emulated.DropSMBSessions("fs.emulated"))
-			n.Faults.Calls()
-			noError(t, mapShare(t, n, share+`\pvc-1`, "", smbUser, smbPassword))
-			if called(n, "RemoveSMBGlobalMapping") {
-				t.Error("the mapping was removed")
-			}
-		})
-	}
-}
-
 // The root of a share denies access while its folders work. It is staged without a word about the root, and stays
 // mapped.
 func TestSMBClosedRoot(t *testing.T) {

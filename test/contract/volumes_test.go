@@ -355,8 +355,11 @@ func TestOfflineDiskHasNoVolumes(t *testing.T) {
 
 // A volume on an MBR disk, as in-tree drivers made them, grows with its disk, by the control code and by WMI.
 func TestResizeOnAnMBR(t *testing.T) {
-	for _, growth := range []string{emulated.GrowthImmediate, emulated.GrowthNever} {
-		n := switched(t, func(s *emulated.Switches) { s.GrowPartition = growth })
+	for growth, fault := range map[string]testnode.Fault{"the control code": {}, "WMI": neverGrows} {
+		n := testnode.Start(t, testnode.Options{})
+		if fault.Function != "" {
+			n.Faults.Add(fault)
+		}
 		number := attach(t, n, emulated.DiskSpec{Formatted: true, Table: tableMBR})
 		volumes, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 		noError(t, err)

@@ -86,26 +86,34 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 			s.Disks[0].Boot, s.Disks[0].Table,
 				s.Disks[0].Adapter = true, tableMBR, 1
 		}},
-		"Windows may boot from it": {1, func(s *emulated.Scenario) {
-			s.Disks[0].Boot, s.Disks[0].Table, s.Switches.SystemPartitionUnknown = true, tableMBR, true
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := startChanged(t, test.change)
-			for _, id := range volumesOf(t, n, test.number) {
-				wantSpared(t, n, id)
-			}
-			wantReason(t, partition(t, n, test.number), codes.FailedPrecondition, "SYSTEM_DISK")
-			wantReason(t, setState(t, n, test.number, false), codes.FailedPrecondition, "SYSTEM_DISK")
-			noError(t, setState(t, n, test.number, true))
-			wantLUN(t, n, test.number, "")
-			// The other disk is nothing special.
-			noError(t, mount(t, n, volumesOf(t, n, 2)[0], staging))
-			noError(t, unmount(t, n, volumesOf(t, n, 2)[0], staging))
-			wantLUN(t, n, 2, "2")
-			noError(t, setState(t, n, 2, false))
+			wantNeeded(t, startChanged(t, test.change), test.number)
 		})
 	}
+	t.Run("Windows may boot from it", func(t *testing.T) {
+		n := startChanged(t, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Table = true, tableMBR })
+		image, err := n.Emulated.DetachDisk(1)
+		noError(t, err)
+		attach(t, n, emulated.DiskSpec{ImagePath: image}) // another disk now, so that the registry names none
+		wantNeeded(t, n, 1)
+	})
+}
+
+// wantNeeded checks that a disk and its volumes are left alone, and that disk 2 is not.
+func wantNeeded(t *testing.T, n *testnode.Node, number uint32) {
+	t.Helper()
+	for _, id := range volumesOf(t, n, number) {
+		wantSpared(t, n, id)
+	}
+	wantReason(t, partition(t, n, number), codes.FailedPrecondition, "SYSTEM_DISK")
+	wantReason(t, setState(t, n, number, false), codes.FailedPrecondition, "SYSTEM_DISK")
+	noError(t, setState(t, n, number, true))
+	wantLUN(t, n, number, "")
+	noError(t, mount(t, n, volumesOf(t, n, 2)[0], staging))
+	noError(t, unmount(t, n, volumesOf(t, n, 2)[0], staging))
+	wantLUN(t, n, 2, "2")
+	noError(t, setState(t, n, 2, false))
 }
 
 // TestUnreadableSystemUseRefusesChanges: while a drive with a page file does not say which disk it is on, no disk is

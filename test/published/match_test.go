@@ -73,24 +73,18 @@ func TestMatches(t *testing.T) {
 		"vsphere": {2: {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abeb")},
 			none: {mounter.ByVSphereUUID("6000C294-e9da-4137-7ffb-eda45b97abec")}},
 	} {
-		for _, numbered := range []string{"false", "true"} {
-			if numbered == "true" && !strings.HasSuffix(profile, "-nvme") {
-				continue
-			}
-			n := csiproxytest.Start(t, csiproxytest.Options{Scenario: profile})
-			n.SetSwitch("nvmeLUNsNumbered", numbered)
-			m := mounter.New(n.Client())
-			for disk, matches := range cases {
-				for i, match := range matches {
-					what := fmt.Sprintf("%s, numbered %s, disk %d, match %d", profile, numbered, disk, i)
-					if disk == none {
-						wantNone(t, n, what, match)
-						continue
-					}
-					device, err := m.StageDisk(t.Context(), match, targetOf(fmt.Sprint(disk)), mounter.StageOptions{})
-					if err != nil || device.Disk != disk {
-						t.Errorf("%s: disk %d, %v", what, device.Disk, err)
-					}
+		n := csiproxytest.Start(t, csiproxytest.Options{Scenario: profile})
+		m := mounter.New(n.Client())
+		for disk, matches := range cases {
+			for i, match := range matches {
+				what := fmt.Sprintf("%s, disk %d, match %d", profile, disk, i)
+				if disk == none {
+					wantNone(t, n, what, match)
+					continue
+				}
+				device, err := m.StageDisk(t.Context(), match, targetOf(fmt.Sprint(disk)), mounter.StageOptions{})
+				if err != nil || device.Disk != disk {
+					t.Errorf("%s: disk %d, %v", what, device.Disk, err)
 				}
 			}
 		}

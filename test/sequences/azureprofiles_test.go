@@ -40,8 +40,6 @@ func azureMachines() map[string]azureMachine {
 		machines[m.profile] = m
 		for name, change := range map[string]func(*emulated.Scenario){
 			", page file on drive C": onC, ", no temporary disk": without,
-			", numbered namespaces":        func(s *emulated.Scenario) { s.Switches.NVMeLUNsNumbered = true },
-			", system partition not known": func(s *emulated.Scenario) { s.Switches.SystemPartitionUnknown = true },
 		} {
 			changed := m
 			changed.change = change

@@ -92,23 +92,9 @@ func TestOpenQuestions(t *testing.T) {
 		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
 		"it comes with the layout":            func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
-		"partitions grow after a while":       func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthDelayed },
-		"partitions grow by WMI only":         func(s *emulated.Switches) { s.GrowPartition = emulated.GrowthNever },
-		"volumes grow after their partitions": func(s *emulated.Switches) { s.VolumeLengthDelayed = true },
 		"volumes arrive late":                 func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
-		"offline volumes refuse everything": func(s *emulated.Switches) {
-			s.AutomountOff,
-				s.OfflineVolumesRefuseAll = true, true
-		},
-		"mount point calls share deletion":    func(s *emulated.Switches) { s.MountPointCallsShareDelete = true },
 		"the held leaf is objected to":        func(s *emulated.Switches) { s.MountPointCallsDelete = true },
-		"the mount manager notices":           func(s *emulated.Switches) { s.MountManagerNotices = true },
-		"the system partition is not known":   func(s *emulated.Switches) { s.SystemPartitionUnknown = true },
-		"the provider's cache is outdated":    func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateOutdated },
-		"the provider's cache lacks a volume": func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateUnknown },
-		"the provider says offline":           func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateOffline },
-		"the provider says read-only":         func(s *emulated.Switches) { s.ProviderLate = emulated.ProviderLateReadOnly },
 	}
 	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {

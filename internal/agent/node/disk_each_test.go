@@ -25,6 +25,19 @@ import (
 func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskSpec) (*Node,
 	*emulated.Node, *atomic.Int32) {
 	t.Helper()
+	count := &atomic.Int32{}
+	n, k := nodeWith(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		if f(call) {
+			count.Add(1)
+		}
+		return do()
+	}, disks...)
+	return n, k, count
+}
+
+// nodeWith is an emulated node with its system disk and others, and with an interceptor.
+func nodeWith(t *testing.T, around kernel.Interceptor, disks ...emulated.DiskSpec) (*Node, *emulated.Node) {
+	t.Helper()
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = disks
 	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
@@ -32,18 +45,11 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.Close() })
-	count := &atomic.Int32{}
-	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
-		do func() error) error {
-		if f(call) {
-			count.Add(1)
-		}
-		return do()
-	}})
+	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: around})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, k, count
+	return n, k
 }
 
 // Of each disk the number is asked, and its identifiers at once; what is missing there is asked again, because a driver
@@ -70,22 +76,27 @@ func TestCallsForIdentifiers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.disk.SizeBytes = 64 << 20
-			n, k, calls := countedNode(t, func(call kernel.Call) bool { return strings.Contains(call.Object, "#1") }, test.disk)
-			for _, c := range []struct {
-				apart string
-				calls int32
-			}{{"false", test.together}, {"true", test.apart}} {
-				if err := k.SetSwitch("identifiersApart", c.apart); err != nil {
-					t.Fatal(err)
+			apart, calls := false, int32(0)
+			n, _ := nodeWith(t, func(_ context.Context, call kernel.Call, do func() error) error {
+				if strings.Contains(call.Object, "#1") {
+					calls++
 				}
-				calls.Store(0)
+				if apart && call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY &&
+					call.Input[0] == win32.StorageDeviceUniqueIdProperty {
+					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_INVALID_FUNCTION}
+				}
+				return do()
+			}, test.disk)
+			for _, want := range []int32{test.together, test.apart} {
+				calls = 0
 				ids, err := n.Disks.ListDiskIDs(t.Context())
 				if diff := cmp.Diff(test.want, ids[1]); diff != "" || err != nil {
-					t.Errorf("apart %s: %v (-want +got)\n%s", c.apart, err, diff)
+					t.Errorf("apart %t: %v (-want +got)\n%s", apart, err, diff)
 				}
-				if calls.Load() != c.calls {
-					t.Errorf("apart %s: %d calls, want %d", c.apart, calls.Load(), c.calls)
+				if calls != want {
+					t.Errorf("apart %t: %d calls, want %d", apart, calls, want)
 				}
+				apart = true
 			}
 		})
 	}

@@ -218,6 +218,59 @@ func TestMappingThatStaysDisconnected(t *testing.T) {
 	})
 }
 
+// lateStatus lists mappings as disconnected for a while.
+type lateStatus struct {
+	*emulated.Node
+	late, removed int
+}
+
+func (k *lateStatus) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
+	list, err := k.Node.SMBGlobalMappings()
+	if k.late--; k.late >= 0 {
+		for i := range list {
+			list[i].Status = win32.SMB_MAPPING_DISCONNECTED
+		}
+	}
+	return list, err
+}
+
+func (k *lateStatus) RemoveSMBGlobalMapping(remotePath string) error {
+	k.removed++
+	return k.Node.RemoveSMBGlobalMapping(remotePath)
+}
+
+// A mapping that opening its share has reconnected is not removed from under pods while it is listed as disconnected,
+// also if the share's root denies access.
+func TestMappingListedLate(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := emulated.DefaultScenario()
+			s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: closed}}
+			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = k.Close() }()
+			late := &lateStatus{Node: k}
+			n := bare(t, late)
+			stage := func() {
+				t.Helper()
+				if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password")); err != nil {
+					t.Error(err)
+				}
+			}
+			stage()
+			if err := k.DropSMBSessions("fs.emulated"); err != nil {
+				t.Fatal(err)
+			}
+			late.late, late.removed = 3, 0
+			if stage(); late.removed > 0 {
+				t.Errorf("closed root %t: the mapping was removed", closed)
+			}
+		})
+	}
+}
+
 func TestNoFileShare(t *testing.T) {
 	for name, refused := range map[string]bool{
 		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false,

@@ -70,40 +70,37 @@ func newVolume(t *testing.T, n *Node) string {
 // TestFormatAwaitsTheProvider: the volume of a new partition is formatted as soon as Windows' storage provider has
 // learned of it. Its cache is refreshed, and the volume is looked at, before each attempt.
 func TestFormatAwaitsTheProvider(t *testing.T) {
-	for _, late := range []emulated.ProviderLate{
-		emulated.ProviderLateOutdated, emulated.ProviderLateUnknown, emulated.ProviderLateOffline,
-		emulated.ProviderLateReadOnly,
+	for _, late := range []win32.Errno{
+		kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			switches := emulated.DefaultSwitches()
-			switches.ProviderLate = late
-			k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
+			k, err := emulated.Open(t.TempDir(), emulated.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = k.Close() }()
 			var calls []string
-			n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
-				do func() error) error {
-				if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
-					calls = append(calls, call.Function)
-				}
-				return do()
-			}})
+			n, err := newNode(&unformattable{Node: k, refusal: late, succeeds: 3}, Config{WorkingDirs: []string{KubeletDir},
+				Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+					if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
+						calls = append(calls, call.Function)
+					}
+					return do()
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			id := newVolume(t, n)
 			calls = nil
 			if err := n.Volumes.FormatVolume(t.Context(), id); err != nil {
-				t.Fatalf("%s: %v", late, err)
+				t.Fatalf("%d: %v", late, err)
 			}
 			if len(calls) < 8 {
-				t.Errorf("%s: the calls were %q, want several attempts", late, calls)
+				t.Errorf("%d: the calls were %q, want several attempts", late, calls)
 			}
 			for i, call := range calls {
 				if want := []string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}[i%3]; call != want {
-					t.Fatalf("%s: the calls were %q", late, calls)
+					t.Fatalf("%d: the calls were %q", late, calls)
 				}
 			}
 		})
