@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 )
 
@@ -198,7 +198,7 @@ func completeServers(ctx context.Context, a *connection, _ []string) []string {
 func completeFaults(ctx context.Context, a *connection, _ []string) []string {
 	r, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
 	return namesOf(r.GetFaults(), func(s *nodeapi.FaultStatus) string {
-		return fmt.Sprintf("%d\t%s %s", s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()))
+		return fmt.Sprintf("%d\t%s %s", s.GetId(), faults.Calls(s.GetFault()), faults.Effect(s.GetFault()))
 	})
 }
 

@@ -33,7 +33,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
 func doctorCommand(a *connection) *cobra.Command {
@@ -234,10 +234,10 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 			f.AutomountOff, emulated = s.GetValue() == "true", true
 		}
 	}
-	faults, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
-	for _, s := range faults.GetFaults() {
+	active, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
+	for _, s := range active.GetFaults() {
 		f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
-			s.GetId(), faulttext.Calls(s.GetFault()), faulttext.EffectOf(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
+			s.GetId(), faults.Calls(s.GetFault()), faults.Effect(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
 	}
 	if at, err := invoke(ctx, a, nodeClient.GetPath, &nodeapi.GetPathRequest{WindowsPath: `C:\`}); err == nil {
 		f.Emulated.Path = at.GetHostPath()

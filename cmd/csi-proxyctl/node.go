@@ -15,8 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
@@ -202,44 +201,31 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
   csi-proxyctl node fault add --method disk/v1/PartitionDisk --cut --after-effect --times 1`
 	flags := c.Flags()
 	flags.StringVar(&f.Function, "function", "", "`name` of the kernel function")
-	code := flags.String("code", "", "only kernel calls with this control `code`, by name or number")
+	flags.StringVar(&f.ControlCode, "code", "", "only kernel calls with this control `code`, by name or number")
 	flags.StringVar(&f.Object, "object", "", "only kernel calls whose object has this `text` in it")
 	flags.StringVar(&f.Method, "method", "", "API `methods`, of one or all versions")
 	flags.Uint32Var(&f.Skip, "skip", 0, "`count` of such calls that pass first")
 	flags.Uint32Var(&f.Times, "times", 0, "`count` of calls to disturb; 0: all")
-	e := faulttext.Effect{}
-	flags.StringVar(&e.Fail, "fail", "", "fail with a Win32 error `code`, by name or number")
-	flags.StringVar(&e.Status, "status", "", "fail with a gRPC `code`, by name or number")
-	flags.StringVar(&e.Message, "message", "injected", "message `text` of that error")
-	flags.StringVar(&e.Reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
-	flags.BoolVar(&e.Cut, "cut", false, "cut the connection of the API call")
-	flags.StringVar(&e.Delay, "delay", "", "wait first, for a `time`")
-	flags.BoolVar(&e.Hang, "hang", false, "wait until the fault is removed or the node reboots")
-	flags.BoolVar(&e.Crash, "crash", false, "let the agent die as if it were killed")
-	flags.BoolVar(&e.After, "after-effect", false, "fail, cut or crash after the call took effect")
-	effects := []string{"fail", "status", "cut", "delay", "hang", "crash"}
-	for _, group := range [][]string{{"function", "method"}, effects} {
-		c.MarkFlagsOneRequired(group...)
-		c.MarkFlagsMutuallyExclusive(group...)
-	}
-	for _, pair := range [][]string{
-		{"after-effect", "delay"}, {"after-effect", "hang"}, {"method", "fail"}, {"method", "code"}, {"method", "object"},
-		{"function", "status"}, {"function", "cut"},
-	} {
-		c.MarkFlagsMutuallyExclusive(pair...)
-	}
+	flags.StringVar(&f.Fail, "fail", "", "fail with a Win32 error `code`, by name or number")
+	flags.StringVar(&f.Status, "status", "", "fail with a gRPC `code`, by name or number")
+	flags.StringVar(&f.Message, "message", "", "message `text` of that error (default: injected)")
+	flags.StringVar(&f.Reason, "reason", "", "reason in that error's ErrorInfo, a `word` (default: no ErrorInfo)")
+	flags.BoolVar(&f.Cut, "cut", false, "cut the connection of the API call")
+	flags.StringVar(&f.Delay, "delay", "", "wait first, for a `time`")
+	flags.BoolVar(&f.Hang, "hang", false, "wait until the fault is removed or the node reboots")
+	flags.BoolVar(&f.Crash, "crash", false, "let the agent die as if it were killed")
+	flags.BoolVar(&f.AfterEffect, "after-effect", false, "fail, cut, hang or crash after the call took effect")
 	completeCalls(c)
 	complete(c, "fail", "ERROR_ACCESS_DENIED", "ERROR_BUSY", "ERROR_DEVICE_NOT_CONNECTED", "ERROR_IO_DEVICE",
 		"ERROR_NOT_READY", "ERROR_WRITE_PROTECT")
-	complete(c, "status", "ABORTED", "CANCELED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
+	complete(c, "status", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "NOT_FOUND",
 		"RESOURCE_EXHAUSTED", "UNAVAILABLE")
-	return prepared(c, func([]string) (err error) {
-		if *code != "" {
-			if f.ControlCode, err = win32.ParseControlCode(*code); err != nil {
-				return err
-			}
+	return prepared(c, func([]string) error {
+		if f.GetStatus() != "" {
+			f.Message = cmp.Or(f.GetMessage(), "injected")
 		}
-		return e.Set(f)
+		_, err := faults.Parse(f)
+		return err
 	})
 }
 
@@ -247,8 +233,8 @@ func showFaults(_ []string, list *nodeapi.ListFaultsResponse) answer {
 	const heads = "ID\tCALLS\tSKIP\tTIMES\tEFFECT\tDISTURBED\tHOLDING"
 	return table("faults", heads, list.GetFaults(), func(s *nodeapi.FaultStatus) (any, []any) {
 		f := s.GetFault()
-		return message{s}, []any{s.GetId(), faulttext.Calls(f), f.GetSkip(),
-			choose(f.GetTimes() == 0, "all", fmt.Sprint(f.GetTimes())), faulttext.EffectOf(f), s.GetDisturbed(), s.GetHolding()}
+		return message{s}, []any{s.GetId(), faults.Calls(f), f.GetSkip(),
+			choose(f.GetTimes() == 0, "all", fmt.Sprint(f.GetTimes())), faults.Effect(f), s.GetDisturbed(), s.GetHolding()}
 	})
 }
 

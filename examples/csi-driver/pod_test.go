@@ -206,10 +206,10 @@ func (d *injector) injectFault(operation string) (over func()) {
 		d.withoutFaults(d.remount)
 	case 3:
 		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
-			Effect: &nodeapi.Fault_Cut{Cut: &nodeapi.Cut{After: skip%2 == 0}}})
+			Cut: true, AfterEffect: skip%2 == 0})
 	case 4:
 		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
-			Effect: &nodeapi.Fault_Status{Status: &nodeapi.Status{Code: 13, After: skip%2 == 0, Message: "disturbed"}}})
+			Status: "INTERNAL", Message: "disturbed", AfterEffect: skip%2 == 0})
 	case 5:
 		return d.crash(skip)
 	}
@@ -232,7 +232,7 @@ func (d *injector) fault(f *nodeapi.Fault) (over func()) {
 func (d *injector) crash(skip uint32) (over func()) {
 	d.t.Helper()
 	_, err := d.admin.AddFault(context.Background(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Method: "*", Skip: skip, Times: 1, Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{After: skip%2 == 0}},
+		Method: "*", Skip: skip, Times: 1, Crash: true, AfterEffect: skip%2 == 0,
 	}})
 	d.must("disturbing a call", err)
 	dying, called, restarted := d.agent, make(chan struct{}), make(chan bool)

@@ -10,17 +10,14 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 )
@@ -79,12 +76,12 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 		}
 		want = append(want, &nodeapi.FaultStatus{Id: r.GetId(), Fault: f})
 	}
-	add(&nodeapi.Fault{Function: "DiskInterfaces", Times: 2,
-		Effect: &nodeapi.Fault_Fail{Fail: &nodeapi.Failure{Win32Code: uint32(win32.ERROR_ACCESS_DENIED)}}})
-	add(&nodeapi.Fault{Function: "Flush", Skip: 7, Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}}})
-	add(&nodeapi.Fault{Function: "DeviceIoControl", ControlCode: 9, Effect: &nodeapi.Fault_Delay{Delay: &nodeapi.Delay{
-		Min: durationpb.New(time.Second), Max: durationpb.New(time.Minute),
-	}}})
+	add(&nodeapi.Fault{Function: "DiskInterfaces", Times: 2, Fail: "ERROR_ACCESS_DENIED"})
+	add(&nodeapi.Fault{Function: "Flush", Object: "x", Skip: 7, Hang: true, AfterEffect: true})
+	add(&nodeapi.Fault{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_GET_LENGTH_INFO", Delay: "1s-1m0s"})
+	add(&nodeapi.Fault{Method: "volume", Status: "DEADLINE_EXCEEDED", Message: "m", Reason: "R"})
+	add(&nodeapi.Fault{Method: "volume", Cut: true, AfterEffect: true})
+	add(&nodeapi.Fault{Function: "Flush", Fail: "4242"})
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("the disturbed call: got %v, want PermissionDenied", err)
 	}
@@ -117,17 +114,17 @@ func TestRefusedFaults(t *testing.T) {
 		fault *nodeapi.Fault
 		code  codes.Code
 	}{
-		"nothing":   {nil, codes.InvalidArgument},
-		"no effect": {&nodeapi.Fault{Function: "Flush"}, codes.InvalidArgument},
-		"no function": {&nodeapi.Fault{Function: "Foo", Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}}},
-			codes.InvalidArgument},
-		"no code": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Fail{Fail: &nodeapi.Failure{}}},
-			codes.InvalidArgument},
-		"half a delay": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Delay{Delay: &nodeapi.Delay{
-			Max: durationpb.New(1),
-		}}}, codes.InvalidArgument},
-		"crash of the test": {&nodeapi.Fault{Function: "Flush", Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{}}},
-			codes.FailedPrecondition},
+		"nothing":           {nil, codes.InvalidArgument},
+		"no effect":         {&nodeapi.Fault{Function: "Flush"}, codes.InvalidArgument},
+		"no function":       {&nodeapi.Fault{Function: "Foo", Hang: true}, codes.InvalidArgument},
+		"no code":           {&nodeapi.Fault{Function: "Flush", Fail: "0"}, codes.InvalidArgument},
+		"no known code":     {&nodeapi.Fault{Function: "Flush", Fail: "ERROR_FOO"}, codes.InvalidArgument},
+		"two effects":       {&nodeapi.Fault{Function: "Flush", Hang: true, Fail: "5"}, codes.InvalidArgument},
+		"no control code":   {&nodeapi.Fault{Function: "Flush", Hang: true, ControlCode: "X"}, codes.InvalidArgument},
+		"half a delay":      {&nodeapi.Fault{Function: "Flush", Delay: "1s-"}, codes.InvalidArgument},
+		"no status":         {&nodeapi.Fault{Method: "disk", Status: "OK"}, codes.InvalidArgument},
+		"only its message":  {&nodeapi.Fault{Method: "disk", Message: "m"}, codes.InvalidArgument},
+		"crash of the test": {&nodeapi.Fault{Function: "Flush", Crash: true}, codes.FailedPrecondition},
 	} {
 		_, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: test.fault})
 		if status.Code(err) != test.code {
@@ -140,7 +137,7 @@ func TestCrashFault(t *testing.T) {
 	var crashes atomic.Int32
 	a := start(t, emulation.Config{StateDir: shortDir(t), Crash: func() { crashes.Add(1) }})
 	_, err := dialAdmin(t, a).AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Function: "ReenumerateDevices", Times: 1, Effect: &nodeapi.Fault_Crash{Crash: &nodeapi.Crash{After: true}},
+		Function: "ReenumerateDevices", Times: 1, Crash: true, AfterEffect: true,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +153,7 @@ func hanging(t *testing.T, a *emulation.Agent) <-chan error {
 	t.Helper()
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
 	_, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Function: "DiskInterfaces", Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}},
+		Function: "DiskInterfaces", Hang: true,
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -192,7 +192,7 @@ func (a *caged) neverAnswer() {
 	noError(a.t, err)
 	defer c.Close() //nolint:errcheck // over
 	_, err = c.AddFault(a.t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Function: "OpenFile", Object: neverAnswers, Effect: &nodeapi.Fault_Hang{Hang: &nodeapi.Hang{}},
+		Function: "OpenFile", Object: neverAnswers, Hang: true,
 	}})
 	noError(a.t, err)
 }

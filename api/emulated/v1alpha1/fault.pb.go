@@ -11,7 +11,6 @@ package emulatedv1alpha1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -24,33 +23,42 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Fault is a disturbance of the calls of one kernel function or of API calls. It has either a function or a method.
+// Fault is a disturbance of the calls of one kernel function or of API calls. It has either a function or a method, and
+// one effect: fail, status, delay, cut, hang or crash.
 type Fault struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kernel function, by its name in the journal.
+	// The kernel function, by its name in the journal or in an error.
 	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	// Only calls with this control code or class; 0: all.
-	ControlCode uint32 `protobuf:"varint,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
-	// How many such calls pass before the first is disturbed.
-	Skip uint32 `protobuf:"varint,3,opt,name=skip,proto3" json:"skip,omitempty"`
-	// How many calls are disturbed after that; 0: all.
-	Times uint32 `protobuf:"varint,4,opt,name=times,proto3" json:"times,omitempty"`
-	// The effect on the disturbed calls.
-	//
-	// Types that are valid to be assigned to Effect:
-	//
-	//	*Fault_Fail
-	//	*Fault_Delay
-	//	*Fault_Hang
-	//	*Fault_Crash
-	//	*Fault_Status
-	//	*Fault_Cut
-	Effect isFault_Effect `protobuf_oneof:"effect"`
-	// The API calls, of all versions or of some: "disk", "disk/ListDiskIDs", "disk/v1", "disk/v1beta3/ListDiskIDs", "*", or
-	// the path "/v1.Disk/ListDiskIDs". A part may be "*". Calls of the admin endpoint are never disturbed.
-	Method string `protobuf:"bytes,9,opt,name=method,proto3" json:"method,omitempty"`
+	// Only calls with this control code or class, by name or number. Empty: all.
+	ControlCode string `protobuf:"bytes,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`
 	// Only kernel calls whose object contains this text, ignoring case. Empty: all.
-	Object        string `protobuf:"bytes,10,opt,name=object,proto3" json:"object,omitempty"`
+	Object string `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
+	// The API calls, of all versions or of some: "disk", "disk/ListDiskIDs", "disk/v1", "disk/v1beta3/ListDiskIDs", "*",
+	// or the path "/v1.Disk/ListDiskIDs". A part may be "*". Calls of the admin endpoint are never disturbed.
+	Method string `protobuf:"bytes,4,opt,name=method,proto3" json:"method,omitempty"`
+	// How many such calls pass before the first is disturbed.
+	Skip uint32 `protobuf:"varint,5,opt,name=skip,proto3" json:"skip,omitempty"`
+	// How many calls are disturbed after that; 0: all.
+	Times uint32 `protobuf:"varint,6,opt,name=times,proto3" json:"times,omitempty"`
+	// Kernel calls fail with this Win32 error, by name or number: "ERROR_NOT_READY", "21".
+	Fail string `protobuf:"bytes,7,opt,name=fail,proto3" json:"fail,omitempty"`
+	// API calls fail with this gRPC code, by name or number: "UNAVAILABLE", "14".
+	Status string `protobuf:"bytes,8,opt,name=status,proto3" json:"status,omitempty"`
+	// The message of that status.
+	Message string `protobuf:"bytes,9,opt,name=message,proto3" json:"message,omitempty"`
+	// The reason in its google.rpc.ErrorInfo; empty: it has none.
+	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The calls wait first: "20ms", or of each a random time in a range, "1s-5s", up to an hour.
+	Delay string `protobuf:"bytes,11,opt,name=delay,proto3" json:"delay,omitempty"`
+	// The connection of API calls is cut, with all calls on it: the client gets UNAVAILABLE.
+	Cut bool `protobuf:"varint,12,opt,name=cut,proto3" json:"cut,omitempty"`
+	// The calls wait until RemoveFault. A kernel call fails with ERROR_OPERATION_ABORTED at a reboot; an API call ends at
+	// its caller's deadline or the agent's own, and then takes no effect.
+	Hang bool `protobuf:"varint,13,opt,name=hang,proto3" json:"hang,omitempty"`
+	// The agent dies with exit code 137 and without any clean-up, as if it were killed.
+	Crash bool `protobuf:"varint,14,opt,name=crash,proto3" json:"crash,omitempty"`
+	// The calls take effect first. An API call that fails by itself keeps its own error. Not with a delay.
+	AfterEffect   bool `protobuf:"varint,15,opt,name=after_effect,json=afterEffect,proto3" json:"after_effect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -92,11 +100,25 @@ func (x *Fault) GetFunction() string {
 	return ""
 }
 
-func (x *Fault) GetControlCode() uint32 {
+func (x *Fault) GetControlCode() string {
 	if x != nil {
 		return x.ControlCode
 	}
-	return 0
+	return ""
+}
+
+func (x *Fault) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *Fault) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
 }
 
 func (x *Fault) GetSkip() uint32 {
@@ -113,435 +135,65 @@ func (x *Fault) GetTimes() uint32 {
 	return 0
 }
 
-func (x *Fault) GetEffect() isFault_Effect {
+func (x *Fault) GetFail() string {
 	if x != nil {
-		return x.Effect
-	}
-	return nil
-}
-
-func (x *Fault) GetFail() *Failure {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Fail); ok {
-			return x.Fail
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetDelay() *Delay {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Delay); ok {
-			return x.Delay
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetHang() *Hang {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Hang); ok {
-			return x.Hang
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetCrash() *Crash {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Crash); ok {
-			return x.Crash
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetStatus() *Status {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Status); ok {
-			return x.Status
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetCut() *Cut {
-	if x != nil {
-		if x, ok := x.Effect.(*Fault_Cut); ok {
-			return x.Cut
-		}
-	}
-	return nil
-}
-
-func (x *Fault) GetMethod() string {
-	if x != nil {
-		return x.Method
+		return x.Fail
 	}
 	return ""
 }
 
-func (x *Fault) GetObject() string {
+func (x *Fault) GetStatus() string {
 	if x != nil {
-		return x.Object
+		return x.Status
 	}
 	return ""
 }
 
-type isFault_Effect interface {
-	isFault_Effect()
-}
-
-type Fault_Fail struct {
-	// They fail.
-	Fail *Failure `protobuf:"bytes,5,opt,name=fail,proto3,oneof"`
-}
-
-type Fault_Delay struct {
-	// They take longer.
-	Delay *Delay `protobuf:"bytes,6,opt,name=delay,proto3,oneof"`
-}
-
-type Fault_Hang struct {
-	// They wait until RemoveFault, or fail with ERROR_OPERATION_ABORTED at a reboot.
-	Hang *Hang `protobuf:"bytes,7,opt,name=hang,proto3,oneof"`
-}
-
-type Fault_Crash struct {
-	// The agent dies as if it were killed.
-	Crash *Crash `protobuf:"bytes,8,opt,name=crash,proto3,oneof"`
-}
-
-type Fault_Status struct {
-	// API calls only: they fail with a gRPC code.
-	Status *Status `protobuf:"bytes,11,opt,name=status,proto3,oneof"`
-}
-
-type Fault_Cut struct {
-	// API calls only: the connection is cut, with all calls on it.
-	Cut *Cut `protobuf:"bytes,12,opt,name=cut,proto3,oneof"`
-}
-
-func (*Fault_Fail) isFault_Effect() {}
-
-func (*Fault_Delay) isFault_Effect() {}
-
-func (*Fault_Hang) isFault_Effect() {}
-
-func (*Fault_Crash) isFault_Effect() {}
-
-func (*Fault_Status) isFault_Effect() {}
-
-func (*Fault_Cut) isFault_Effect() {}
-
-// Failure is an error of a kernel call.
-type Failure struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The Win32 error code, not 0.
-	Win32Code uint32 `protobuf:"varint,1,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
-	// Whether the call takes effect nevertheless.
-	After         bool `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Failure) Reset() {
-	*x = Failure{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Failure) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Failure) ProtoMessage() {}
-
-func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Failure.ProtoReflect.Descriptor instead.
-func (*Failure) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *Failure) GetWin32Code() uint32 {
-	if x != nil {
-		return x.Win32Code
-	}
-	return 0
-}
-
-func (x *Failure) GetAfter() bool {
-	if x != nil {
-		return x.After
-	}
-	return false
-}
-
-// Status is the error of an API call.
-type Status struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gRPC code by number, 1 to 16.
-	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
-	// The message that the driver gets.
-	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The reason of the google.rpc.ErrorInfo; empty: the error has none.
-	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Whether the call takes effect nevertheless, unless it fails by itself.
-	After         bool `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Status) Reset() {
-	*x = Status{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Status) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Status) ProtoMessage() {}
-
-func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Status.ProtoReflect.Descriptor instead.
-func (*Status) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Status) GetCode() int32 {
-	if x != nil {
-		return x.Code
-	}
-	return 0
-}
-
-func (x *Status) GetMessage() string {
+func (x *Fault) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
 	return ""
 }
 
-func (x *Status) GetReason() string {
+func (x *Fault) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *Status) GetAfter() bool {
+func (x *Fault) GetDelay() string {
 	if x != nil {
-		return x.After
+		return x.Delay
+	}
+	return ""
+}
+
+func (x *Fault) GetCut() bool {
+	if x != nil {
+		return x.Cut
 	}
 	return false
 }
 
-// Cut is a lost connection: the client gets UNAVAILABLE and does not know whether the call took effect.
-type Cut struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the call takes effect first, so that only the response is lost.
-	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Cut) Reset() {
-	*x = Cut{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Cut) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Cut) ProtoMessage() {}
-
-func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
+func (x *Fault) GetHang() bool {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Cut.ProtoReflect.Descriptor instead.
-func (*Cut) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Cut) GetAfter() bool {
-	if x != nil {
-		return x.After
+		return x.Hang
 	}
 	return false
 }
 
-// Delay is a random time before the call, between two limits.
-type Delay struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lower limit, not negative.
-	Min *durationpb.Duration `protobuf:"bytes,1,opt,name=min,proto3" json:"min,omitempty"`
-	// The upper limit, an hour or less. If both limits are the same, the delay is fixed.
-	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Delay) Reset() {
-	*x = Delay{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Delay) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Delay) ProtoMessage() {}
-
-func (x *Delay) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
+func (x *Fault) GetCrash() bool {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
+		return x.Crash
 	}
-	return mi.MessageOf(x)
+	return false
 }
 
-// Deprecated: Use Delay.ProtoReflect.Descriptor instead.
-func (*Delay) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Delay) GetMin() *durationpb.Duration {
+func (x *Fault) GetAfterEffect() bool {
 	if x != nil {
-		return x.Min
-	}
-	return nil
-}
-
-func (x *Delay) GetMax() *durationpb.Duration {
-	if x != nil {
-		return x.Max
-	}
-	return nil
-}
-
-// Hang is empty. An API call that hangs also ends at its caller's deadline or the agent's own, and then takes no effect.
-type Hang struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Hang) Reset() {
-	*x = Hang{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Hang) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Hang) ProtoMessage() {}
-
-func (x *Hang) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Hang.ProtoReflect.Descriptor instead.
-func (*Hang) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
-}
-
-// Crash ends the process with exit code 137 and without any clean-up.
-type Crash struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether it comes after the call took effect, not before.
-	After         bool `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Crash) Reset() {
-	*x = Crash{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Crash) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Crash) ProtoMessage() {}
-
-func (x *Crash) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Crash.ProtoReflect.Descriptor instead.
-func (*Crash) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Crash) GetAfter() bool {
-	if x != nil {
-		return x.After
+		return x.AfterEffect
 	}
 	return false
 }
@@ -557,7 +209,7 @@ type AddFaultRequest struct {
 
 func (x *AddFaultRequest) Reset() {
 	*x = AddFaultRequest{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +221,7 @@ func (x *AddFaultRequest) String() string {
 func (*AddFaultRequest) ProtoMessage() {}
 
 func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +234,7 @@ func (x *AddFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultRequest.ProtoReflect.Descriptor instead.
 func (*AddFaultRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *AddFaultRequest) GetFault() *Fault {
@@ -603,7 +255,7 @@ type AddFaultResponse struct {
 
 func (x *AddFaultResponse) Reset() {
 	*x = AddFaultResponse{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +267,7 @@ func (x *AddFaultResponse) String() string {
 func (*AddFaultResponse) ProtoMessage() {}
 
 func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +280,7 @@ func (x *AddFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddFaultResponse.ProtoReflect.Descriptor instead.
 func (*AddFaultResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{8}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AddFaultResponse) GetId() uint64 {
@@ -647,7 +299,7 @@ type ListFaultsRequest struct {
 
 func (x *ListFaultsRequest) Reset() {
 	*x = ListFaultsRequest{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +311,7 @@ func (x *ListFaultsRequest) String() string {
 func (*ListFaultsRequest) ProtoMessage() {}
 
 func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[9]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +324,7 @@ func (x *ListFaultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsRequest.ProtoReflect.Descriptor instead.
 func (*ListFaultsRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{9}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{3}
 }
 
 // ListFaultsResponse lists faults.
@@ -686,7 +338,7 @@ type ListFaultsResponse struct {
 
 func (x *ListFaultsResponse) Reset() {
 	*x = ListFaultsResponse{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +350,7 @@ func (x *ListFaultsResponse) String() string {
 func (*ListFaultsResponse) ProtoMessage() {}
 
 func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +363,7 @@ func (x *ListFaultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFaultsResponse.ProtoReflect.Descriptor instead.
 func (*ListFaultsResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{10}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListFaultsResponse) GetFaults() []*FaultStatus {
@@ -738,7 +390,7 @@ type FaultStatus struct {
 
 func (x *FaultStatus) Reset() {
 	*x = FaultStatus{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +402,7 @@ func (x *FaultStatus) String() string {
 func (*FaultStatus) ProtoMessage() {}
 
 func (x *FaultStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +415,7 @@ func (x *FaultStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStatus.ProtoReflect.Descriptor instead.
 func (*FaultStatus) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{11}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FaultStatus) GetId() uint64 {
@@ -805,7 +457,7 @@ type RemoveFaultRequest struct {
 
 func (x *RemoveFaultRequest) Reset() {
 	*x = RemoveFaultRequest{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +469,7 @@ func (x *RemoveFaultRequest) String() string {
 func (*RemoveFaultRequest) ProtoMessage() {}
 
 func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[12]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +482,7 @@ func (x *RemoveFaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultRequest.ProtoReflect.Descriptor instead.
 func (*RemoveFaultRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{12}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RemoveFaultRequest) GetId() uint64 {
@@ -849,7 +501,7 @@ type RemoveFaultResponse struct {
 
 func (x *RemoveFaultResponse) Reset() {
 	*x = RemoveFaultResponse{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +513,7 @@ func (x *RemoveFaultResponse) String() string {
 func (*RemoveFaultResponse) ProtoMessage() {}
 
 func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[13]
+	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,46 +526,31 @@ func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
 func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{13}
+	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
 }
 
 var File_emulated_v1alpha1_fault_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1demulated/v1alpha1/fault.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\x86\x04\n" +
+	"\x1demulated/v1alpha1/fault.proto\x12\x1acsiproxy.emulated.v1alpha1\"\xf3\x02\n" +
 	"\x05Fault\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12!\n" +
-	"\fcontrol_code\x18\x02 \x01(\rR\vcontrolCode\x12\x12\n" +
-	"\x04skip\x18\x03 \x01(\rR\x04skip\x12\x14\n" +
-	"\x05times\x18\x04 \x01(\rR\x05times\x129\n" +
-	"\x04fail\x18\x05 \x01(\v2#.csiproxy.emulated.v1alpha1.FailureH\x00R\x04fail\x129\n" +
-	"\x05delay\x18\x06 \x01(\v2!.csiproxy.emulated.v1alpha1.DelayH\x00R\x05delay\x126\n" +
-	"\x04hang\x18\a \x01(\v2 .csiproxy.emulated.v1alpha1.HangH\x00R\x04hang\x129\n" +
-	"\x05crash\x18\b \x01(\v2!.csiproxy.emulated.v1alpha1.CrashH\x00R\x05crash\x12<\n" +
-	"\x06status\x18\v \x01(\v2\".csiproxy.emulated.v1alpha1.StatusH\x00R\x06status\x123\n" +
-	"\x03cut\x18\f \x01(\v2\x1f.csiproxy.emulated.v1alpha1.CutH\x00R\x03cut\x12\x16\n" +
-	"\x06method\x18\t \x01(\tR\x06method\x12\x16\n" +
-	"\x06object\x18\n" +
-	" \x01(\tR\x06objectB\b\n" +
-	"\x06effect\">\n" +
-	"\aFailure\x12\x1d\n" +
-	"\n" +
-	"win32_code\x18\x01 \x01(\rR\twin32Code\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\bR\x05after\"d\n" +
-	"\x06Status\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05after\x18\x04 \x01(\bR\x05after\"\x1b\n" +
-	"\x03Cut\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\bR\x05after\"a\n" +
-	"\x05Delay\x12+\n" +
-	"\x03min\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03min\x12+\n" +
-	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\x06\n" +
-	"\x04Hang\"\x1d\n" +
-	"\x05Crash\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\bR\x05after\"J\n" +
+	"\fcontrol_code\x18\x02 \x01(\tR\vcontrolCode\x12\x16\n" +
+	"\x06object\x18\x03 \x01(\tR\x06object\x12\x16\n" +
+	"\x06method\x18\x04 \x01(\tR\x06method\x12\x12\n" +
+	"\x04skip\x18\x05 \x01(\rR\x04skip\x12\x14\n" +
+	"\x05times\x18\x06 \x01(\rR\x05times\x12\x12\n" +
+	"\x04fail\x18\a \x01(\tR\x04fail\x12\x16\n" +
+	"\x06status\x18\b \x01(\tR\x06status\x12\x18\n" +
+	"\amessage\x18\t \x01(\tR\amessage\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\x12\x14\n" +
+	"\x05delay\x18\v \x01(\tR\x05delay\x12\x10\n" +
+	"\x03cut\x18\f \x01(\bR\x03cut\x12\x12\n" +
+	"\x04hang\x18\r \x01(\bR\x04hang\x12\x14\n" +
+	"\x05crash\x18\x0e \x01(\bR\x05crash\x12!\n" +
+	"\fafter_effect\x18\x0f \x01(\bR\vafterEffect\"J\n" +
 	"\x0fAddFaultRequest\x127\n" +
 	"\x05fault\x18\x01 \x01(\v2!.csiproxy.emulated.v1alpha1.FaultR\x05fault\"\"\n" +
 	"\x10AddFaultResponse\x12\x0e\n" +
@@ -942,41 +579,26 @@ func file_emulated_v1alpha1_fault_proto_rawDescGZIP() []byte {
 	return file_emulated_v1alpha1_fault_proto_rawDescData
 }
 
-var file_emulated_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_emulated_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_emulated_v1alpha1_fault_proto_goTypes = []any{
 	(*Fault)(nil),               // 0: csiproxy.emulated.v1alpha1.Fault
-	(*Failure)(nil),             // 1: csiproxy.emulated.v1alpha1.Failure
-	(*Status)(nil),              // 2: csiproxy.emulated.v1alpha1.Status
-	(*Cut)(nil),                 // 3: csiproxy.emulated.v1alpha1.Cut
-	(*Delay)(nil),               // 4: csiproxy.emulated.v1alpha1.Delay
-	(*Hang)(nil),                // 5: csiproxy.emulated.v1alpha1.Hang
-	(*Crash)(nil),               // 6: csiproxy.emulated.v1alpha1.Crash
-	(*AddFaultRequest)(nil),     // 7: csiproxy.emulated.v1alpha1.AddFaultRequest
-	(*AddFaultResponse)(nil),    // 8: csiproxy.emulated.v1alpha1.AddFaultResponse
-	(*ListFaultsRequest)(nil),   // 9: csiproxy.emulated.v1alpha1.ListFaultsRequest
-	(*ListFaultsResponse)(nil),  // 10: csiproxy.emulated.v1alpha1.ListFaultsResponse
-	(*FaultStatus)(nil),         // 11: csiproxy.emulated.v1alpha1.FaultStatus
-	(*RemoveFaultRequest)(nil),  // 12: csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	(*RemoveFaultResponse)(nil), // 13: csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
+	(*AddFaultRequest)(nil),     // 1: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*AddFaultResponse)(nil),    // 2: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsRequest)(nil),   // 3: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*ListFaultsResponse)(nil),  // 4: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*FaultStatus)(nil),         // 5: csiproxy.emulated.v1alpha1.FaultStatus
+	(*RemoveFaultRequest)(nil),  // 6: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*RemoveFaultResponse)(nil), // 7: csiproxy.emulated.v1alpha1.RemoveFaultResponse
 }
 var file_emulated_v1alpha1_fault_proto_depIdxs = []int32{
-	1,  // 0: csiproxy.emulated.v1alpha1.Fault.fail:type_name -> csiproxy.emulated.v1alpha1.Failure
-	4,  // 1: csiproxy.emulated.v1alpha1.Fault.delay:type_name -> csiproxy.emulated.v1alpha1.Delay
-	5,  // 2: csiproxy.emulated.v1alpha1.Fault.hang:type_name -> csiproxy.emulated.v1alpha1.Hang
-	6,  // 3: csiproxy.emulated.v1alpha1.Fault.crash:type_name -> csiproxy.emulated.v1alpha1.Crash
-	2,  // 4: csiproxy.emulated.v1alpha1.Fault.status:type_name -> csiproxy.emulated.v1alpha1.Status
-	3,  // 5: csiproxy.emulated.v1alpha1.Fault.cut:type_name -> csiproxy.emulated.v1alpha1.Cut
-	14, // 6: csiproxy.emulated.v1alpha1.Delay.min:type_name -> google.protobuf.Duration
-	14, // 7: csiproxy.emulated.v1alpha1.Delay.max:type_name -> google.protobuf.Duration
-	0,  // 8: csiproxy.emulated.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
-	11, // 9: csiproxy.emulated.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.emulated.v1alpha1.FaultStatus
-	0,  // 10: csiproxy.emulated.v1alpha1.FaultStatus.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	0, // 0: csiproxy.emulated.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
+	5, // 1: csiproxy.emulated.v1alpha1.ListFaultsResponse.faults:type_name -> csiproxy.emulated.v1alpha1.FaultStatus
+	0, // 2: csiproxy.emulated.v1alpha1.FaultStatus.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_emulated_v1alpha1_fault_proto_init() }
@@ -984,21 +606,13 @@ func file_emulated_v1alpha1_fault_proto_init() {
 	if File_emulated_v1alpha1_fault_proto != nil {
 		return
 	}
-	file_emulated_v1alpha1_fault_proto_msgTypes[0].OneofWrappers = []any{
-		(*Fault_Fail)(nil),
-		(*Fault_Delay)(nil),
-		(*Fault_Hang)(nil),
-		(*Fault_Crash)(nil),
-		(*Fault_Status)(nil),
-		(*Fault_Cut)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_fault_proto_rawDesc), len(file_emulated_v1alpha1_fault_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

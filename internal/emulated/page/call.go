@@ -18,10 +18,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
 )
 
 // A method makes a call of the admin endpoint with a request as JSON.
@@ -40,6 +38,7 @@ func methods(c *adminclient.Client) map[string]method {
 		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
 		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
 		"SetClock":            unary(c.SetClock, "advance", "stopped"),
+		"AddFault":            unary(c.AddFault, "fault"),
 		"RemoveFault":         unary(c.RemoveFault, "id"),
 		"Reboot":              unary(c.Reboot),
 	}
@@ -113,30 +112,6 @@ func (p *page) serveReattach(r *http.Request) (any, error) {
 	}
 	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
 	return map[string]uint32{"diskNumber": attached.GetDiskNumber()}, err
-}
-
-// newFault is a fault that the page adds.
-type newFault struct {
-	Function, ControlCode, Object, Method string
-	Skip, Times                           uint32
-	faulttext.Effect
-}
-
-func (p *page) serveFault(r *http.Request) (any, error) {
-	var n newFault
-	err := readJSON(r, &n)
-	f := &api.Fault{Function: n.Function, Object: n.Object, Method: n.Method, Skip: n.Skip, Times: n.Times}
-	if err == nil {
-		err = n.Set(f)
-	}
-	if err == nil && n.ControlCode != "" {
-		f.ControlCode, err = win32.ParseControlCode(n.ControlCode)
-	}
-	if err != nil {
-		return nil, err
-	}
-	added, err := p.config.Admin.AddFault(r.Context(), &api.AddFaultRequest{Fault: f})
-	return map[string]uint64{"id": added.GetId()}, err
 }
 
 func readJSON(r *http.Request, to any) error {

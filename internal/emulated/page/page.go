@@ -70,7 +70,6 @@ func New(c Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveHTML)
 	mux.HandleFunc("POST /state", answering(p.serveState))
-	mux.HandleFunc("POST /fault", p.changing(p.serveFault))
 	mux.HandleFunc("POST /reattach", p.changing(p.serveReattach))
 	mux.HandleFunc("POST /call/{method}", p.changing(p.serveCall))
 	return p.guard(mux), nil

@@ -213,8 +213,10 @@ func TestChanges(t *testing.T) {
 	s.want(200, `"diskNumber":3`, "/call/AttachDisk", `{"sizeBytes":"1073741824","serialNumber":"by-page"}`)
 	s.want(200, "{}", "/call/GrowDisk", `{"diskNumber":3,"sizeBytes":"2147483648"}`)
 	s.want(200, "{}", "/call/SetSMBServerState", `{"server":"fs.emulated","running":false}`)
-	s.want(200, `"id":1`, "/fault", `{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}`)
-	s.want(200, `"id":2`, "/fault", `{"method":"volume/MountVolume","status":"UNAVAILABLE","message":"m","after":true}`)
+	s.want(200, `"id":"1"`, "/call/AddFault",
+		`{"fault":{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}}`)
+	s.want(200, `"id":"2"`, "/call/AddFault",
+		`{"fault":{"method":"volume/MountVolume","status":"UNAVAILABLE","message":"m","afterEffect":true}}`)
 	st := s.state(first.Journal.Newest, first.Version)
 	if st.Tree == nil || len(st.Tree.Tree.Disks) != 4 || st.Tree.Tree.Disks[3].SerialNumber != "by-page" ||
 		st.Tree.Tree.Disks[3].SizeBytes != "2147483648" {
@@ -224,7 +226,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("got the servers %+v", st.Network.Servers)
 	}
 	if len(st.Faults) != 2 || st.Faults[0].Calls != "OpenDevice" || st.Faults[0].Effect != "ERROR_NOT_READY" ||
-		st.Faults[1].Effect != `Unavailable "m" after` {
+		st.Faults[1].Effect != `UNAVAILABLE "m" after` {
 		t.Errorf("got the faults %+v", st.Faults)
 	}
 	s.want(200, "{}", "/call/RemoveFault", `{"id":"1"}`)
@@ -236,9 +238,9 @@ func TestChanges(t *testing.T) {
 
 	s.want(400, "disk 99", "/call/DetachDisk", `{"diskNumber":99}`)
 	s.want(400, "unknown field", "/call/DetachDisk", `{"disk":99}`)
-	s.want(400, "not a gRPC error code", "/fault", `{"method":"disk","status":"NOT_READY"}`)
-	s.want(400, "no kernel function", "/fault", `{"function":"Foo","hang":true}`)
-	s.want(400, "unknown field", "/fault", `{"functions":"Foo"}`)
+	s.want(400, "not a gRPC error code", "/call/AddFault", `{"fault":{"method":"disk","status":"NOT_READY"}}`)
+	s.want(400, "no kernel function", "/call/AddFault", `{"fault":{"function":"Foo","hang":true}}`)
+	s.want(400, "unknown field", "/call/AddFault", `{"fault":{"functions":"Foo"}}`)
 	s.want(403, "does not call GetPath", "/call/GetPath", `{"windowsPath":"C:\\"}`)
 	s.want(403, "does not call SetSMBPassword", "/call/SetSMBPassword", `{}`)
 	s.want(400, "too large", "/call/DetachDisk", `{"diskNumber":1`+strings.Repeat(" ", 100<<10)+`}`)
@@ -251,7 +253,7 @@ func TestReadOnly(t *testing.T) {
 	if !st.ReadOnly || len(st.Tree.Tree.Disks) != 3 {
 		t.Errorf("got %+v", st)
 	}
-	for _, path := range []string{"/call/AttachDisk", "/call/Reboot", "/call/RemoveFault", "/fault"} {
+	for _, path := range []string{"/call/AttachDisk", "/call/Reboot", "/call/RemoveFault", "/call/AddFault"} {
 		s.want(403, "-ui-read-only", path, `{}`)
 	}
 	if after := s.state("0", 0); after.Journal.Newest != st.Journal.Newest || after.Version != st.Version {

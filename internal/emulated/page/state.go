@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faulttext"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
@@ -89,7 +89,7 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	}
 	for _, f := range active.GetFaults() {
 		s.Faults = append(s.Faults, fault{
-			ID: f.GetId(), Calls: faulttext.Calls(f.GetFault()), Effect: faulttext.EffectOf(f.GetFault()),
+			ID: f.GetId(), Calls: faults.Calls(f.GetFault()), Effect: faults.Effect(f.GetFault()),
 			Skip: f.GetFault().GetSkip(), Times: f.GetFault().GetTimes(),
 			Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
 		})
