@@ -32,7 +32,7 @@ const (
 	bundleHolder = "attached"
 )
 
-// bundleFormat is the version of disk.json that this program writes, and the newest that it reads.
+// bundleFormat is the version of disk.json that this program writes and reads.
 const bundleFormat = 1
 
 // maxBundleFile is more bytes than disk.json has.
@@ -56,7 +56,7 @@ func readBundleInfo(home string) (info bundleInfo, err error) {
 		"restore it from a copy, or attach "+bundleImage+" from another directory, without its files",
 		func(text []byte) error {
 			err := json.Unmarshal(text, &info)
-			if err == nil && (info.Format < 1 || info.Format > bundleFormat) {
+			if err == nil && info.Format != bundleFormat {
 				err = fmt.Errorf("it has format %d; this program reads format %d", info.Format, bundleFormat)
 			}
 			return err

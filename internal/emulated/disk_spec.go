@@ -58,8 +58,8 @@ type diskState struct {
 	// where it lies, perhaps relative to the state directory; empty: a disk of the node's own
 	Bundle string `json:"bundle,omitempty"`
 
-	// ImageBytes is the size of the image: a shorter one has lost data. It is 0 in what older programs wrote.
-	ImageBytes int64 `json:"imageBytes,omitempty"`
+	// ImageBytes is the size of the image: a shorter one, as an interrupted copy leaves it, has lost data.
+	ImageBytes int64 `json:"imageBytes"`
 	DiskSpec
 }
 

@@ -87,7 +87,7 @@ func stateDirs() []string { return []string{disksDir, sharesDir, RecordsDir} }
 func (n *Node) copyState(to string, disks []diskState) error {
 	for _, name := range stateDirs() {
 		err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
-		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // an older node, or one without an agent
+		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // no agent has run it
 			err = n.host.mkdirAll(filepath.Join(to, name), 0o700)
 		}
 		if err != nil {

@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -20,7 +18,7 @@ import (
 )
 
 // stateFormat is the version of node.json that this program writes and reads.
-const stateFormat = 3
+const stateFormat = 1
 
 const stateFile = "node.json"
 
@@ -87,44 +85,27 @@ func (s *state) letter(name string) *letterState {
 	return find(s.Letters, func(l *letterState) bool { return strings.EqualFold(l.Letter, name) })
 }
 
-// envelope is a file with a checksum over the compacted text of what it holds.
-type envelope struct {
-	Format int             `json:"format"`
-	SHA256 string          `json:"sha256"`
-	Node   json.RawMessage `json:"node"`
+// stateText is what node.json holds.
+type stateText struct {
+	Format int   `json:"format"`
+	Node   state `json:"node"`
 }
 
 // encodeState returns the text of node.json.
 func encodeState(s state) ([]byte, error) {
-	node, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(node)
-	text, err := json.MarshalIndent(envelope{stateFormat, hex.EncodeToString(sum[:]), node}, "", "  ")
+	text, err := json.MarshalIndent(stateText{stateFormat, s}, "", "  ")
 	return append(text, '\n'), err
 }
 
-func decodeState(text []byte) (s state, err error) {
-	var e envelope
-	if err := json.Unmarshal(text, &e); err != nil {
-		return s, fmt.Errorf("it is not complete JSON: %w", err)
+func decodeState(text []byte) (state, error) {
+	var t stateText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return t.Node, fmt.Errorf("it is not complete JSON of a node: %w", err)
 	}
-	if e.Format != stateFormat {
-		return s, fmt.Errorf("it has format %d, made by %s program; this one reads format %d", e.Format,
-			map[bool]string{true: "a newer", false: "an older"}[e.Format > stateFormat], stateFormat)
+	if t.Format != stateFormat {
+		return t.Node, fmt.Errorf("it has format %d; this program reads format %d", t.Format, stateFormat)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, e.Node); err != nil {
-		return s, fmt.Errorf("it is empty: %w", err)
-	}
-	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != e.SHA256 {
-		return s, errors.New("its checksum is wrong")
-	}
-	if err := json.Unmarshal(e.Node, &s); err != nil {
-		return s, fmt.Errorf("its content is of another kind: %w", err)
-	}
-	return s, s.check()
+	return t.Node, t.Node.check()
 }
 
 // readOwn reads a file that the node made. A missing file is os.ErrNotExist, one that is not as the node made it a
