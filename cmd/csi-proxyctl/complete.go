@@ -20,7 +20,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 )
 
 // completionTime limits the calls of a completion: the user waits.
@@ -66,7 +65,7 @@ func completeWith(c *cobra.Command, flag string, values cobra.CompletionFunc) {
 
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
-	complete(c, "function", functions.All()...)
+	complete(c, "function", faults.Functions()...)
 	complete(c, "method", methods.Masks(policy.Methods())...)
 }
 
@@ -287,8 +286,8 @@ func (a *connection) suggestion(ctx context.Context) string {
 
 // unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
 func unknownCalls(function, method string) string {
-	if function != "" && functions.Named(function) == "" {
-		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, functions.All()))
+	if function != "" && faults.FunctionNamed(function) == "" {
+		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, faults.Functions()))
 	}
 	mask, err := methods.Parse(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {

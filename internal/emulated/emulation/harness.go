@@ -14,7 +14,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
@@ -133,7 +132,7 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	}
 	q := journal.Query{
 		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Object: r.GetObject(),
-		Function:  cmp.Or(functions.Named(r.GetFunction()), r.GetFunction()),
+		Function:  cmp.Or(faults.FunctionNamed(r.GetFunction()), r.GetFunction()),
 		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
 	}
 	if r.GetSince() != nil {

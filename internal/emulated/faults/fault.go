@@ -16,7 +16,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 )
 
 // A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly
@@ -90,8 +89,8 @@ func (f Fault) problem() string {
 	switch {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
-	case f.Function != "" && functions.Named(f.Function) == "":
-		suggestion := cmp.Or(similar.Meant(f.Function, functions.All()), "; the journal shows the functions of calls")
+	case f.Function != "" && FunctionNamed(f.Function) == "":
+		suggestion := cmp.Or(similar.Meant(f.Function, Functions()), "; the journal shows the functions of calls")
 		return fmt.Sprintf("there is no kernel function %q", f.Function) + suggestion
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()

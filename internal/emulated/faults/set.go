@@ -17,7 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 )
 
 // A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.
@@ -66,7 +65,7 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
-	f.Function = functions.Named(f.Function)
+	f.Function = FunctionNamed(f.Function)
 	mask, _ := methods.Parse(f.Method) // Check has parsed it before
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
@@ -80,7 +79,7 @@ func (p *page) serveState(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if has.After == 0 {
-		s.Functions = functions.All()
+		s.Functions = faults.Functions()
 	}
 	s.Clock, s.Stopped = e.Node.Clock()
 	active, err := e.ListFaults(r.Context(), nil)

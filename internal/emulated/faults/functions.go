@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package functions lists the kernel functions by name, for those who choose one: faults and commands.
-package functions
+package faults
 
-// All lists the possible values of kernel.Call.Function: the methods of kernel.Kernel and kernel.Handle. Close is
+// Functions lists the possible values of kernel.Call.Function: the methods of kernel.Kernel and kernel.Handle. Close is
 // missing because it passes no interceptor.
 //
 // The list is written by hand because querying the interfaces at run time (reflect.Type.MethodByName) would make the
 // linker keep every exported method of every type in the program, which is a fifth of the agent.
-func All() []string {
+func Functions() []string {
 	return []string{
 		// Devices
 		"DiskInterfaces", "AdapterInterfaces", "OpenDevice", "ReenumerateDevices",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package functions_test
+package faults_test
 
 import (
 	"os"
@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/functions"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
-// TestAll: a method missing from the list could not have faults or a metric.
-func TestAll(t *testing.T) {
+// TestFunctions: a method missing from the list could not have faults.
+func TestFunctions(t *testing.T) {
 	var want []string
 	for _, methods := range []reflect.Type{reflect.TypeFor[kernel.Kernel](), reflect.TypeFor[kernel.Handle]()} {
 		for i := range methods.NumMethod() {
@@ -28,19 +28,19 @@ func TestAll(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	got := slices.Sorted(slices.Values(functions.All()))
+	got := slices.Sorted(slices.Values(faults.Functions()))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("All differs from the interfaces (-methods +listed):\n%s", diff)
+		t.Errorf("Functions differs from the interfaces (-methods +listed):\n%s", diff)
 	}
 }
 
-// TestNamed: a name that errors show is one that a person may give.
-func TestNamed(t *testing.T) {
+// TestFunctionNamed: a name that errors show is one that a person may give.
+func TestFunctionNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"NtCreateFile": "OpenFile", "CreateFileW": "OpenDevice", "createfile": "OpenDevice", "openDevice": "OpenDevice",
 		"AddIScsiSendTargetPortalW": "AddISCSISendTargetPortal", "MSFT_Volume.Format": "FormatVolume", "CreateFileX": "",
 	} {
-		if got := functions.Named(name); got != want {
+		if got := faults.FunctionNamed(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, match := range shown.FindAllSubmatch(text, -1) {
-			if name := string(match[1]); name != "CloseHandle" && functions.Named(name) == "" {
+			if name := string(match[1]); name != "CloseHandle" && faults.FunctionNamed(name) == "" {
 				t.Errorf("%s: errors show %s, which no fault takes", file, name)
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package functions
+package faults
 
 import "strings"
 
@@ -36,15 +36,15 @@ var ofWindows = map[string]string{
 	"msft_smbglobalmapping.remove": "RemoveSMBGlobalMapping",
 }
 
-// Named returns the function that a person means: by its own name or by Windows', in any case and with or without the
-// W at the end. It returns "" if there is none.
-func Named(name string) string {
+// FunctionNamed returns the function that a person means: by its own name or by Windows', in any case and with or
+// without the W at the end. It returns "" if there is none.
+func FunctionNamed(name string) string {
 	plain := strings.ToLower(name)
 	for _, spelling := range []string{plain, strings.TrimSuffix(plain, "w")} {
 		if of := ofWindows[spelling]; of != "" {
 			return of
 		}
-		for _, own := range All() {
+		for _, own := range Functions() {
 			if strings.ToLower(own) == spelling {
 				return own
 			}
