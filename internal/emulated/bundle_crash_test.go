@@ -144,7 +144,7 @@ func bundleCrashCases() []crashCase {
 			func(n *Node) error { return n.SetDiskOnline(disk, true) },
 			func(t *testing.T, n *Node) string {
 				d := n.disks[disk]
-				own := d.layout.volumePartitions()[0].ID
+				own := d.layout.VolumePartitions()[0].ID
 				inside(t, d.image.files(own))
 				if !d.record.Offline && own == id {
 					t.Error("two volumes with one identity are online")

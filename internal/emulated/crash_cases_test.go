@@ -15,6 +15,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 const (
@@ -90,10 +91,10 @@ const oneDrive = `\\.\PhysicalDrive1`
 func checkNTFS(t *testing.T, v *volume) {
 	t.Helper()
 	sector := v.disk.sectorSize()
-	boot, backup, mft := make([]byte, sector), make([]byte, sector), newMFT(sector)
+	boot, backup, mft := make([]byte, sector), make([]byte, sector), ondisk.NewNTFS(sector, 0, v.length)[0].Data
 	record := make([]byte, len(mft))
-	for b, at := range map[*[]byte]int64{&boot: 0, &backup: int64(v.boot.sectors) * sector,
-		&record: int64(v.boot.mftCluster) * clusterSize} {
+	for b, at := range map[*[]byte]int64{&boot: 0, &backup: int64(v.boot.Sectors) * sector,
+		&record: int64(v.boot.MFTCluster) * ondisk.ClusterSize} {
 		_, err := v.disk.image.file.ReadAt(*b, v.offset+at)
 		must(t, err)
 	}
@@ -166,7 +167,7 @@ func storageCases() []crashCase {
 			},
 			func(n *Node) error {
 				d := n.disks[1]
-				l, _, err := win32.PlanDataPartition(d.layout.driveLayout(), 0, func() (guid.GUID, error) { return newGUID(), nil })
+				l, _, err := win32.PlanDataPartition(d.layout.DriveLayout(), 0, func() (guid.GUID, error) { return newGUID(), nil })
 				return errors.Join(err, ioctl(n, oneDrive, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()))
 			},
 			func(t *testing.T, n *Node) string { return oldOrNew(len(layoutOf(t, n, 1).Partitions) == 2) },
@@ -196,7 +197,7 @@ func storageCases() []crashCase {
 			"format",
 			func(t *testing.T, n *Node) {
 				formatted(t, n, oneDrive)
-				serial = firstData(n).boot.serial
+				serial = firstData(n).boot.Serial
 				c, err := n.content(firstData(n), nil)
 				must(t, err)
 				must(t, os.WriteFile(filepath.Join(c.root.Name(), "file"), []byte("x"), 0o600))
@@ -206,7 +207,7 @@ func storageCases() []crashCase {
 				v := firstData(n)
 				_, err := os.Stat(filepath.Join(v.disk.image.files(v.id), "file"))
 				checkNTFS(t, v)
-				if isOld := v.boot.serial == serial; isOld != (err == nil) || !v.formatted() {
+				if isOld := v.boot.Serial == serial; isOld != (err == nil) || !v.formatted() {
 					t.Errorf("old file system: %v, its file: %v", isOld, err)
 				}
 				return oldOrNew(err != nil)
@@ -232,11 +233,11 @@ func storageCases() []crashCase {
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
 				sectors := uint64(v.length/512) - 1
-				if v.boot.sectors != sectors && v.boot.sectors != sectors-16<<11 {
-					t.Errorf("file system of %d sectors in %d", v.boot.sectors, sectors+1)
+				if v.boot.Sectors != sectors && v.boot.Sectors != sectors-16<<11 {
+					t.Errorf("file system of %d sectors in %d", v.boot.Sectors, sectors+1)
 				}
 				checkNTFS(t, v)
-				return oldOrNew(v.boot.sectors == sectors && v.length > 60<<20)
+				return oldOrNew(v.boot.Sectors == sectors && v.length > 60<<20)
 			},
 		},
 		{

@@ -177,8 +177,8 @@ func checkTidy(t *testing.T, n *Node) {
 func checkImages(t *testing.T, n *Node) {
 	t.Helper()
 	for _, d := range n.diskList() {
-		if d.layout.style == win32.PARTITION_STYLE_GPT {
-			if d.layout.gpt.FromBackup {
+		if d.layout.Style == win32.PARTITION_STYLE_GPT {
+			if d.layout.GPT.FromBackup {
 				t.Errorf("disk %d has no primary table", d.number)
 			}
 			sgdisk(t, d.image.path)

@@ -12,6 +12,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // disk is an attached disk.
@@ -20,12 +21,12 @@ type disk struct {
 	number uint32
 
 	image     *image
-	record    diskState // as in node.json
-	layout    layout    // read from the image, again after each change of it
-	volumes   []*volume // of the layout, while the disk is online, those that arrive, too; never changed in place
-	knownSize int64     // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
-	msrIn     int       // after this many readings of the layout the reserved partition appears; 0: none is due
-	msrLate   bool      // it appears when a layout is set
+	record    diskState     // as in node.json
+	layout    ondisk.Layout // read from the image, again after each change of it
+	volumes   []*volume     // of the layout, while the disk is online, those that arrive, too; never changed in place
+	knownSize int64         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
+	msrIn     int           // after this many readings of the layout the reserved partition appears; 0: none is due
+	msrLate   bool          // it appears when a layout is set
 	open      map[guid.GUID]*volumeOpens
 
 	installing installation
@@ -67,7 +68,8 @@ func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
 // refresh reads the layout and the volumes from the image.
 func (d *disk) refresh() error {
-	l, err := readLayout(d.image.file, d.image.size, int(d.record.SectorSize), d.node.state.Switches.ZeroedDiskIsMBR)
+	l, err := ondisk.ReadLayout(d.image.file, d.image.size, int(d.record.SectorSize),
+		d.node.state.Switches.ZeroedDiskIsMBR)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (d *disk) refresh() error {
 	if d.record.Offline || d.installing != installed {
 		return nil
 	}
-	for _, p := range l.volumePartitions() {
+	for _, p := range l.VolumePartitions() {
 		if p.Attributes&withoutVolume != 0 {
 			continue
 		}
@@ -87,7 +89,7 @@ func (d *disk) refresh() error {
 		if _, err := d.image.file.ReadAt(sector, p.StartingOffset); err != nil {
 			return err
 		}
-		v.boot, _ = parseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
+		v.boot, _ = ondisk.ParseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
 		if d.node.state.Switches.VolumesArriveLate &&
 			!slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
@@ -158,7 +160,7 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 	used := map[guid.GUID]bool{}
 	for _, d := range n.diskList() {
 		if d != except && !d.record.Offline {
-			for _, id := range d.layout.identities() {
+			for _, id := range d.layout.Identities() {
 				used[id] = true
 			}
 		}
@@ -169,10 +171,10 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 // leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
 func (d *disk) leaveIdentities() []change {
 	others := d.node.identities(d)
-	if !slices.ContainsFunc(d.layout.identities(), func(id guid.GUID) bool { return others[id] }) {
+	if !slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] }) {
 		return nil
 	}
-	t := *d.layout.gpt
+	t := *d.layout.GPT
 	t.DiskID = newGUID()
 	t.Partitions = t.Sorted()
 	var renamed []renamedVolume

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
@@ -93,8 +94,8 @@ func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 // clearTables returns blocks that make the current tables unreadable.
 func (d *disk) clearTables() []gpt.Block {
 	blocks := []gpt.Block{{Offset: 0, Data: make([]byte, d.record.SectorSize*2)}}
-	if d.layout.gpt != nil {
-		blocks = append(blocks, d.layout.gpt.BackupBlock())
+	if d.layout.GPT != nil {
+		blocks = append(blocks, d.layout.GPT.BackupBlock())
 	}
 	return blocks
 }
@@ -121,13 +122,13 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 func (d *disk) getLayout(out []byte) (int, error) {
 	if d.msrIn > 0 {
 		d.msrIn--
-		if d.msrIn == 0 && d.layout.gpt != nil && d.writable() == nil {
-			if err := d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}); err != nil {
+		if d.msrIn == 0 && d.layout.GPT != nil && d.writable() == nil {
+			if err := d.commit(change{Blocks: d.withMSR(d.layout.GPT).Encode()}); err != nil {
 				return 0, err
 			}
 		}
 	}
-	return put(out, d.layout.driveLayout().Bytes())
+	return put(out, d.layout.DriveLayout().Bytes())
 }
 
 // setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, and missing partitions are deleted. A
@@ -140,12 +141,12 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	if err := d.writable(); err != nil {
 		return 0, err
 	}
-	if want.Style != d.layout.style {
+	if want.Style != d.layout.Style {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	if d.msrLate {
 		d.msrLate = false
-		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.gpt).Encode()}))
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.GPT).Encode()}))
 	}
 	var blocks []gpt.Block
 	switch want.Style {
@@ -164,7 +165,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
-	t := *d.layout.gpt
+	t := *d.layout.GPT
 	old := t.Sorted()
 	t.Partitions = nil
 	used := map[guid.GUID]bool{}
@@ -213,7 +214,7 @@ func (d *disk) aligned(p win32.Partition) bool {
 }
 
 func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
-	m := mbr{signature: want.Signature}
+	m := ondisk.MBR{Signature: want.Signature}
 	if len(want.Partitions) > 4 {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
@@ -222,17 +223,17 @@ func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 			continue
 		}
 		sectors := p.Length / d.sectorSize()
-		made := mbrPartition{slot: slot, boot: p.Boot, kind: p.MBRType,
-			first: uint32(p.StartingOffset / d.sectorSize()), sectors: uint32(sectors)}
+		made := ondisk.MBRPartition{Slot: slot, Boot: p.Boot, Kind: p.MBRType,
+			First: uint32(p.StartingOffset / d.sectorSize()), Sectors: uint32(sectors)}
 		if !d.aligned(p) || p.StartingOffset == 0 || (p.StartingOffset+p.Length)/d.sectorSize() > 1<<32 ||
-			p.MBRType == mbrProtective || slices.ContainsFunc(m.partitions, made.overlaps) {
+			p.MBRType == ondisk.MBRProtective || slices.ContainsFunc(m.Partitions, made.Overlaps) {
 			return nil, win32.ERROR_INVALID_PARAMETER
 		}
-		m.partitions = append(m.partitions, made)
+		m.Partitions = append(m.Partitions, made)
 	}
 	sector := make([]byte, d.record.SectorSize)
 	if _, err := d.image.file.ReadAt(sector, 0); err != nil {
 		return nil, err
 	}
-	return []gpt.Block{{Offset: 0, Data: m.encode(sector)}}, nil
+	return []gpt.Block{{Offset: 0, Data: m.Encode(sector)}}, nil
 }

@@ -46,10 +46,10 @@ func (d *disk) updateProperties(_, _ []byte) (int, error) {
 
 // refreshTable moves the backup of the GPT to the end of the disk, and edits the table in the same change.
 func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error {
-	if d.layout.gpt == nil {
+	if d.layout.GPT == nil {
 		return nil
 	}
-	t := *d.layout.gpt
+	t := *d.layout.GPT
 	t.Partitions = t.Sorted()
 	var blocks []gpt.Block
 	if uint64(sizeBytes/d.sectorSize()) > t.Sectors {
@@ -96,8 +96,8 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 
 // growBy makes a partition longer.
 func (d *disk) growBy(want win32.GrowPartition) error {
-	if d.layout.gpt == nil {
-		l := d.layout.driveLayout()
+	if d.layout.GPT == nil {
+		l := d.layout.DriveLayout()
 		i := slices.IndexFunc(l.Partitions, func(p win32.Partition) bool { return p.Number == want.Number && p.Length > 0 })
 		if i < 0 {
 			return win32.ERROR_INVALID_PARAMETER
@@ -162,7 +162,7 @@ func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
 		if err != nil {
 			return err
 		}
-		for _, p := range d.layout.driveLayout().Partitions {
+		for _, p := range d.layout.DriveLayout().Partitions {
 			if p.StartingOffset == offset && p.Length > 0 {
 				return f(d, p)
 			}
@@ -177,7 +177,7 @@ func (d *disk) resize(number uint32, bytes int64) error {
 		return err
 	}
 	for _, v := range d.volumes {
-		if v.number == number && v.boot.fileSystem == "NTFS" {
+		if v.number == number && v.boot.FileSystem == "NTFS" {
 			return v.extendTo(v.length/d.sectorSize() - 1)
 		}
 	}

@@ -161,7 +161,7 @@ func (h *fileHandle) remove(e entry) error {
 // posixDelete reports whether the file system frees a name while others have the file open.
 func (h *fileHandle) posixDelete() bool {
 	v, ok := h.content.node.volume(h.content.id)
-	return !ok || v.boot.fileSystem == "NTFS" // of a share: the server's file system
+	return !ok || v.boot.FileSystem == "NTFS" // of a share: the server's file system
 }
 
 // dispose deletes the file: its name is gone when this returns. Deletion at the last close, without

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 func (h *fileHandle) Information(class uint32, out []byte) error {
@@ -96,7 +97,7 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 	if !info.Mode().IsRegular() {
 		return 0, 0
 	}
-	return info.Size(), (info.Size() + clusterSize - 1) / clusterSize * clusterSize
+	return info.Size(), (info.Size() + ondisk.ClusterSize - 1) / ondisk.ClusterSize * ondisk.ClusterSize
 }
 
 func (h *fileHandle) fileID(out []byte) error {
@@ -106,7 +107,7 @@ func (h *fileHandle) fileID(out []byte) error {
 		if !ok {
 			return errVolumeGone
 		}
-		id.VolumeSerialNumber = v.boot.serial
+		id.VolumeSerialNumber = v.boot.Serial
 	}
 	if h.parent != nil {
 		id.ID = hostFileID(h.parent, h.name, h.info)

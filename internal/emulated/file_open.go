@@ -218,8 +218,8 @@ func (c *content) room() error {
 	if !ok {
 		return nil
 	}
-	used, err := bytesIn(c.root, uint64(v.boot.clusterBytes), 1)
-	if err == nil && used+v.boot.metadataBytes() >= v.sizeBytes() {
+	used, err := bytesIn(c.root, uint64(v.boot.ClusterBytes), 1)
+	if err == nil && used+v.boot.MetadataBytes() >= v.sizeBytes() {
 		err = win32.ERROR_DISK_FULL
 	}
 	return err

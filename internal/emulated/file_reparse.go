@@ -40,7 +40,7 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 // knowsReparsePoints is false on FAT and exFAT.
 func (c *content) knowsReparsePoints() bool {
 	v, ok := c.node.volume(c.id)
-	return !ok || v.boot.fileSystem == "NTFS" || v.boot.fileSystem == "ReFS" // of a share: the server's file system
+	return !ok || v.boot.FileSystem == "NTFS" || v.boot.FileSystem == "ReFS" // of a share: the server's file system
 }
 
 // getReparse returns as much as fits, and ERROR_MORE_DATA if that is not all.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 const (
@@ -180,7 +181,7 @@ func (im *image) readAt(p []byte, offset int64) (int, error) {
 }
 
 func newImageName() string {
-	return fmt.Sprintf("%016x", newSerial())
+	return fmt.Sprintf("%016x", ondisk.NewSerial())
 }
 
 // createImage makes the image of a new disk: empty and sparse, or a copy of another file.

@@ -39,7 +39,7 @@ func partitionFile(t *testing.T, v *volume) string {
 	defer f.Close()
 	must(t, f.Truncate(v.length))
 	const mib = 1 << 20
-	mft := int64(v.boot.mftCluster) * int64(v.boot.clusterBytes)
+	mft := int64(v.boot.MFTCluster) * int64(v.boot.ClusterBytes)
 	for _, at := range []int64{0, mft, v.length - mib} {
 		b := make([]byte, min(mib, v.length-at))
 		_, err := v.disk.image.file.ReadAt(b, v.offset+at)
@@ -112,7 +112,7 @@ func TestForeignNTFSIsReadAndNotExtended(t *testing.T) {
 	must(t, err)
 	must(t, v.disk.refresh())
 	got := firstData(n).boot
-	own.serial, own.mftCluster = got.serial, got.mftCluster
+	own.Serial, own.MFTCluster = got.Serial, got.MFTCluster
 	if got != own {
 		t.Errorf("it is read as %+v, our own as %+v", got, own)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // savingSuffix ends the name of a directory that is being made. It gets its name when it is complete.
@@ -60,7 +62,7 @@ func (n *Node) copyTo(to string, saved state) error {
 
 // newSystemSerial returns the serial number of a machine that is like no other.
 func newSystemSerial() string {
-	n := newSerial()
+	n := ondisk.NewSerial()
 	return fmt.Sprintf("EMU-%08X-%08X", uint32(n>>32), uint32(n))
 }
 

@@ -131,7 +131,7 @@ func TestExtendVolume(t *testing.T) {
 			return ioctl(n, v[:len(v)-1], win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors))
 		}
 		wantCode(t, "too much", extend(sectors+1), win32.ERROR_INVALID_PARAMETER)
-		wantCode(t, "less than a cluster", extend(int64(firstData(n).boot.sectors)+3), win32.ERROR_INVALID_PARAMETER)
+		wantCode(t, "less than a cluster", extend(int64(firstData(n).boot.Sectors)+3), win32.ERROR_INVALID_PARAMETER)
 		if oneLess {
 			wantCode(t, "all sectors", extend(sectors), win32.ERROR_INVALID_PARAMETER)
 			must(t, extend(sectors-1))

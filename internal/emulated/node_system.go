@@ -137,7 +137,7 @@ func (n *Node) systemPartition() []string {
 		if d.record.Image != n.state.BootImage {
 			continue
 		}
-		for _, p := range d.layout.driveLayout().Partitions {
+		for _, p := range d.layout.DriveLayout().Partitions {
 			if p.Type == win32.PartitionEFISystem || p.Boot {
 				return []string{fmt.Sprintf(`\Device\HarddiskVolume%d`, volumeNumber(d.number, p.Number))}
 			}

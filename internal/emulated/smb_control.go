@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // Network returns the file servers, the portals of storage systems, and which of those are cut off.
@@ -173,9 +174,11 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 	const sector = 512
 	in := func(total, available, free uint64) win32.FileFsFullSize {
 		return win32.FileFsFullSize{
-			TotalAllocationUnits: int64(total / clusterSize), CallerAvailableAllocationUnits: int64(available / clusterSize),
-			ActualAvailableAllocationUnits: int64(free / clusterSize), SectorsPerAllocationUnit: clusterSize / sector,
-			BytesPerSector: sector,
+			TotalAllocationUnits:           int64(total / ondisk.ClusterSize),
+			CallerAvailableAllocationUnits: int64(available / ondisk.ClusterSize),
+			ActualAvailableAllocationUnits: int64(free / ondisk.ClusterSize),
+			SectorsPerAllocationUnit:       ondisk.ClusterSize / sector,
+			BytesPerSector:                 sector,
 		}
 	}
 	if !c.isShare() {
@@ -186,7 +189,7 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 		total, free, err := c.node.space(v, nil)
 		return in(total, free, free), err
 	}
-	used, err := c.fileBytes(clusterSize)
+	used, err := c.fileBytes(ondisk.ClusterSize)
 	if err != nil {
 		return win32.FileFsFullSize{}, err
 	}

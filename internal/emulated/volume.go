@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
@@ -20,11 +21,11 @@ type volume struct {
 	number         uint32 // of the partition
 	offset, length int64
 	efi            bool
-	boot           bootSector
+	boot           ondisk.BootSector
 }
 
 // formatted reports whether Windows would mount the volume.
-func (v *volume) formatted() bool { return v.boot.fileSystem != "" }
+func (v *volume) formatted() bool { return v.boot.FileSystem != "" }
 
 // name returns the volume name: \\?\Volume{GUID}\.
 func (v *volume) name() string { return volumeName(v.id) }
@@ -33,7 +34,7 @@ func volumeName(id guid.GUID) string { return `\\?\Volume{` + id.String() + `}\`
 
 // sizeBytes returns the size of the file system, in whole clusters.
 func (v *volume) sizeBytes() uint64 {
-	return v.boot.clusters() * uint64(v.boot.clusterBytes)
+	return v.boot.Clusters() * uint64(v.boot.ClusterBytes)
 }
 
 // offline reports whether Windows left the volume offline at its arrival: automount is off, and nothing has brought it
@@ -90,7 +91,7 @@ func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 		if err != nil {
 			return "", err
 		}
-		return v.boot.fileSystem, v.mounted()
+		return v.boot.FileSystem, v.mounted()
 	})
 }
 
@@ -159,8 +160,8 @@ func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	used, err := c.fileBytes(uint64(v.boot.clusterBytes))
-	used += v.boot.metadataBytes()
+	used, err := c.fileBytes(uint64(v.boot.ClusterBytes))
+	used += v.boot.MetadataBytes()
 	total = v.sizeBytes()
 	return total, total - min(used, total), err
 }
@@ -196,7 +197,7 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return d.commit(change{Blocks: newNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
+	return d.commit(change{Blocks: ondisk.NewNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
@@ -218,7 +219,7 @@ func (v *volume) extend(in []byte) error {
 		return d.writable()
 	case !v.formatted():
 		return nil // a raw volume is as large as its partition
-	case v.boot.fileSystem != "NTFS":
+	case v.boot.FileSystem != "NTFS":
 		return win32.ERROR_INVALID_FUNCTION
 	}
 	if !d.node.state.Switches.ExtendOneSectorLess {
@@ -231,8 +232,8 @@ func (v *volume) extend(in []byte) error {
 func (v *volume) extendTo(sectors int64) error {
 	d := v.disk
 	room := v.length/d.sectorSize() - 1
-	cluster := int64(v.boot.clusterBytes / v.boot.bytesPerSector)
-	if sectors > room || sectors-int64(v.boot.sectors) < cluster {
+	cluster := int64(v.boot.ClusterBytes / v.boot.BytesPerSector)
+	if sectors > room || sectors-int64(v.boot.Sectors) < cluster {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	blocks, err := v.grownNTFS(sectors)

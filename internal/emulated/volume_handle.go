@@ -142,7 +142,7 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	if err := v.mounted(); err != nil {
 		return 0, err
 	}
-	if v.boot.fileSystem != "NTFS" {
+	if v.boot.FileSystem != "NTFS" {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
 	_, free, err := h.node.space(v, h)
@@ -150,10 +150,10 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 		return 0, err
 	}
 	return put(out, win32.NTFSVolumeData{
-		SerialNumber: int64(v.boot.serial), NumberSectors: int64(v.boot.sectors),
-		TotalClusters: int64(v.boot.clusters()), FreeClusters: int64(free / uint64(v.boot.clusterBytes)),
-		BytesPerSector: v.boot.bytesPerSector, BytesPerCluster: v.boot.clusterBytes,
-		BytesPerFileRecordSegment: max(1024, v.boot.bytesPerSector), MftStartLCN: int64(v.boot.mftCluster), Mft2StartLCN: 2,
+		SerialNumber: int64(v.boot.Serial), NumberSectors: int64(v.boot.Sectors),
+		TotalClusters: int64(v.boot.Clusters()), FreeClusters: int64(free / uint64(v.boot.ClusterBytes)),
+		BytesPerSector: v.boot.BytesPerSector, BytesPerCluster: v.boot.ClusterBytes,
+		BytesPerFileRecordSegment: max(1024, v.boot.BytesPerSector), MftStartLCN: int64(v.boot.MFTCluster), Mft2StartLCN: 2,
 	}.Bytes())
 }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+)
+
+// minVolumeBytes is the smallest volume that is formatted.
+const minVolumeBytes = 1 << 20
+
+// newFileSystem returns the blocks of an empty file system of a new disk.
+func (r diskState) newFileSystem(offset, length int64) []gpt.Block {
+	if r.FileSystem == fileSystemExFAT {
+		return []gpt.Block{{Offset: offset, Data: ondisk.NewExFAT(int64(r.SectorSize), offset, length)}}
+	}
+	return ondisk.NewNTFS(int64(r.SectorSize), offset, length)
+}
+
+// grownNTFS returns the blocks by which the NTFS of the volume gets a number of sectors.
+func (v *volume) grownNTFS(sectors int64) ([]gpt.Block, error) {
+	boot := make([]byte, v.disk.sectorSize())
+	if _, err := v.disk.image.readAt(boot, v.offset); err != nil {
+		return nil, err
+	}
+	blocks, ok := ondisk.GrowNTFS(boot, v.offset, sectors)
+	if !ok {
+		return nil, win32.ERROR_NOT_SUPPORTED
+	}
+	return blocks, nil
+}
+
+// extent is the place of a new partition, in bytes.
+type extent struct {
+	kind     guid.GUID
+	name     string
+	from, to uint64
+}
+
+const (
+	minFormattedBytes = 64 << 20  // leaves room for a volume after the reserved partition
+	minBootBytes      = 256 << 20 // and after the partition to boot from
+)
+
+// createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and
+// an empty file system in the data partition at the end. It returns that partition's volume.
+func (h *host) createFormattedDisk(home string, record diskState) (guid.GUID, error) {
+	im, err := h.openImage(home)
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	defer im.file.Close()
+	if record.Table == tableMBR {
+		return h.createMBR(im, record)
+	}
+	return h.createGPT(im, record)
+}
+
+// createGPT makes the reserved partitions and, after them, a basic data partition.
+func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
+	const mib = 1 << 20
+	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
+	if record.System || record.Boot {
+		reserved = []extent{
+			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
+			{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+		}
+	}
+	sector := uint64(record.SectorSize)
+	t, err := gpt.New(newGUID(), int(sector), im.size)
+	if err != nil {
+		return guid.GUID{}, err
+	}
+	add := func(p extent, attributes uint64) {
+		t.Partitions = append(t.Partitions, gpt.Partition{
+			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
+			First: p.from / sector, Last: p.to/sector - 1,
+		})
+	}
+	from := uint64(mib)
+	for _, p := range reserved {
+		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+		from = p.to
+	}
+	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
+	if err := t.Check(); err != nil {
+		return guid.GUID{}, err
+	}
+	last := t.Partitions[len(t.Partitions)-1]
+	blocks := record.newFileSystem(int64(last.First*sector), int64(last.Sectors()*sector))
+	return last.ID, im.write(append(t.Encode(), blocks...))
+}
+
+// createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
+// for data.
+func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
+	const mib, ifs = 1 << 20, 0x07
+	sector := int64(record.SectorSize)
+	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none
+	var blocks []gpt.Block
+	add := func(from, to int64, active bool, fileSystem []gpt.Block) guid.GUID {
+		m.Partitions = append(m.Partitions, ondisk.MBRPartition{
+			Slot: len(m.Partitions), Boot: active, Kind: ifs, First: uint32(from / sector),
+			Sectors: uint32((to - from) / sector),
+		})
+		blocks = append(blocks, fileSystem...)
+		return ondisk.MBRVolumeID(m.Signature, from)
+	}
+	from := int64(mib)
+	if record.System || record.Boot {
+		add(mib, 101*mib, true, ondisk.NewNTFS(sector, mib, 100*mib))
+		from = 101 * mib
+	}
+	to := min(im.size/mib, 2<<20) * mib // an MBR ends at 2 TiB
+	id := add(from, to, false, record.newFileSystem(from, to-from))
+	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
+	return id, im.write(blocks)
+}
+
+func newGUID() guid.GUID {
+	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
+	return id
+}

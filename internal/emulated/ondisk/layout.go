@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ondisk
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+)
+
+// Layout is the content of the partition tables in an image.
+type Layout struct {
+	Style      win32.PartitionStyle
+	SectorSize int64
+	GPT        *gpt.Table // with style GPT
+	MBR        MBR        // with style MBR
+}
+
+// ReadLayout reads the tables. A GPT is there when sector 0 has a protective entry and one of the headers is good; a
+// protective MBR without a good header reads as RAW. Whether Windows agrees on that last point is not confirmed.
+func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (Layout, error) {
+	l := Layout{Style: win32.PARTITION_STYLE_RAW, SectorSize: int64(sectorSize)}
+	first := make([]byte, sectorSize)
+	if _, err := r.ReadAt(first, 0); err != nil && !errors.Is(err, io.EOF) {
+		return Layout{}, err
+	}
+	m, protective, ok := ParseMBR(first, uint64(size/int64(sectorSize)))
+	switch {
+	case ok && protective:
+		t, err := gpt.Read(r, sectorSize, size)
+		if err == nil {
+			l.Style, l.GPT = win32.PARTITION_STYLE_GPT, t
+		}
+	case ok:
+		l.Style, l.MBR = win32.PARTITION_STYLE_MBR, m
+	case zeroedIsMBR && bytes.Equal(first, make([]byte, sectorSize)):
+		l.Style = win32.PARTITION_STYLE_MBR
+	}
+	return l, nil
+}
+
+// DriveLayout returns the Layout for IOCTL_DISK_GET_DRIVE_LAYOUT_EX. An MBR always has four entries.
+func (l Layout) DriveLayout() win32.DriveLayout {
+	out := win32.DriveLayout{Style: l.Style}
+	switch l.Style {
+	case win32.PARTITION_STYLE_GPT:
+		t := l.GPT
+		out.DiskID, out.MaxPartitionCount = t.DiskID, uint32(t.Slots)
+		out.StartingUsableOffset = int64(t.FirstUsable) * l.SectorSize
+		out.UsableLength = int64(t.LastUsable-t.FirstUsable+1) * l.SectorSize
+		for _, p := range t.Sorted() {
+			out.Partitions = append(out.Partitions, win32.Partition{
+				Style: l.Style, Number: uint32(p.Slot) + 1,
+				StartingOffset: int64(p.First) * l.SectorSize, Length: int64(p.Sectors()) * l.SectorSize,
+				Type: p.Type, ID: p.ID, Attributes: p.Attributes, Name: p.Name,
+			})
+		}
+	case win32.PARTITION_STYLE_MBR:
+		out.Signature = l.MBR.Signature
+		out.Partitions = make([]win32.Partition, 4)
+		for i := range out.Partitions {
+			out.Partitions[i].Style = l.Style
+		}
+		for _, p := range l.MBR.Partitions {
+			out.Partitions[p.Slot] = win32.Partition{
+				Style: l.Style, Number: uint32(p.Slot) + 1,
+				StartingOffset: int64(p.First) * l.SectorSize, Length: int64(p.Sectors) * l.SectorSize,
+				MBRType: p.Kind, Boot: p.Boot, Recognized: hasMBRVolume(p.Kind), HiddenSectors: p.First,
+			}
+		}
+	}
+	return out
+}
+
+// VolumePartitions returns the partitions that get volumes on Windows, with the volumes' ids: not the reserved one, and
+// only those large enough for a boot sector.
+func (l Layout) VolumePartitions() []win32.Partition {
+	var volumes []win32.Partition
+	for _, p := range l.DriveLayout().Partitions {
+		mbrVolume := p.Style == win32.PARTITION_STYLE_MBR && hasMBRVolume(p.MBRType)
+		gptVolume := p.Style == win32.PARTITION_STYLE_GPT &&
+			(p.Type == win32.PartitionBasicData || p.Type == win32.PartitionEFISystem)
+		if mbrVolume {
+			p.ID = MBRVolumeID(l.MBR.Signature, p.StartingOffset)
+		}
+		if mbrVolume || gptVolume {
+			volumes = append(volumes, p)
+		}
+	}
+	return volumes
+}
+
+// Identities returns the Identities that no two online disks may share.
+func (l Layout) Identities() []guid.GUID {
+	if l.Style != win32.PARTITION_STYLE_GPT {
+		return nil
+	}
+	ids := []guid.GUID{l.GPT.DiskID}
+	for _, p := range l.GPT.Partitions {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// NewSerial returns a random volume serial number.
+func NewSerial() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// MBRPartition is one of the four entries of a master boot record.
+type MBRPartition struct {
+	Slot           int
+	Boot           bool
+	Kind           uint8
+	First, Sectors uint32
+}
+
+// MBR is a master boot record other than a GPT's protective one. Extended partitions are entries like others.
+type MBR struct {
+	Signature  uint32
+	Partitions []MBRPartition
+}
+
+const (
+	mbrSignatureAt = 440
+	mbrTableAt     = 446
+	MBRProtective  = 0xEE
+)
+
+// ParseMBR parses a first sector; ok is false without the boot signature. Entries that overlap or reach beyond the disk
+// are left out: boot code that is taken for a table looks like that.
+func ParseMBR(s []byte, diskSectors uint64) (m MBR, protective, ok bool) {
+	if len(s) < 512 || s[510] != 0x55 || s[511] != 0xAA {
+		return MBR{}, false, false
+	}
+	le := binary.LittleEndian
+	m.Signature = le.Uint32(s[mbrSignatureAt:])
+	for slot := range 4 {
+		e := s[mbrTableAt+16*slot:]
+		p := MBRPartition{Slot: slot, Boot: e[0] == 0x80, Kind: e[4], First: le.Uint32(e[8:]), Sectors: le.Uint32(e[12:])}
+		protective = protective || p.Kind == MBRProtective
+		inside := p.Kind != 0 && p.Sectors > 0 && p.First > 0 && uint64(p.First)+uint64(p.Sectors) <= diskSectors
+		if inside && !slices.ContainsFunc(m.Partitions, p.Overlaps) {
+			m.Partitions = append(m.Partitions, p)
+		}
+	}
+	return m, protective, true
+}
+
+// Overlaps reports whether two partitions share a sector.
+func (p MBRPartition) Overlaps(q MBRPartition) bool {
+	return uint64(p.First) < uint64(q.First)+uint64(q.Sectors) && uint64(q.First) < uint64(p.First)+uint64(p.Sectors)
+}
+
+// Encode puts the record into a sector and keeps its boot code.
+func (m MBR) Encode(sector []byte) []byte {
+	le := binary.LittleEndian
+	s := slices.Clone(sector)
+	clear(s[mbrSignatureAt:512])
+	le.PutUint32(s[mbrSignatureAt:], m.Signature)
+	for _, p := range m.Partitions {
+		e := s[mbrTableAt+16*p.Slot:]
+		if p.Boot {
+			e[0] = 0x80
+		}
+		copy(e[1:4], []byte{0xFE, 0xFF, 0xFF}) // cylinder, head and sector are unused
+		e[4] = p.Kind
+		copy(e[5:8], []byte{0xFE, 0xFF, 0xFF})
+		le.PutUint32(e[8:], p.First)
+		le.PutUint32(e[12:], p.Sectors)
+	}
+	s[510], s[511] = 0x55, 0xAA
+	return s
+}
+
+// MBRVolumeID returns the GUID of the volume on an MBR partition. The partition has none of its own, so it is derived
+// from the disk's signature and the offset in bytes, as a version 5 UUID (RFC 9562, section 5.5).
+func MBRVolumeID(signature uint32, offset int64) guid.GUID {
+	name := binary.LittleEndian.AppendUint32(nil, signature)
+	name = binary.LittleEndian.AppendUint64(name, uint64(offset))
+	namespace := guid.GUID{Data1: 0x53f5630d, Data2: 0xb6bf, Data3: 0x11d0, // GUID_DEVINTERFACE_VOLUME
+		Data4: [8]byte{0x94, 0xf2, 0x00, 0xa0, 0xc9, 0x1e, 0xfb, 0x8b}}
+	id, _ := guid.NewV5(namespace, name) // hashing does not fail
+	return id
+}
+
+// hasMBRVolume reports whether a partition of that type gets a volume on Windows.
+func hasMBRVolume(kind uint8) bool {
+	switch kind {
+	case 0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E:
+		return true
+	}
+	return false
+}
