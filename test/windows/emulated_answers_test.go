@@ -91,7 +91,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	other := usual
 	other.AttributesVersion, other.CreateDiskClears, other.ZeroedDiskIsMBR = 16, true, true
 	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = emulated.MSRDelayed, true, true
-	other.EmptyRootNotFound, other.MountPointCallsDelete = false, true
+	other.EmptyRootNotFound, other.MountPointCallsDelete, other.ClonesNeedWritable = false, true, false
 	for name, test := range map[string]struct {
 		switches emulated.Switches
 		check    func(t *testing.T, answers map[int]any)

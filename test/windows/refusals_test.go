@@ -60,16 +60,18 @@ func (k *refusing) FormatVolume(volume, fileSystem string) error {
 func TestArrivalOfAVolume(t *testing.T) {
 	off := emulated.DefaultSwitches()
 	off.AutomountOff = true
-	for want, test := range map[string]struct {
+	const silent = "came, and does not tell its extents"
+	for _, test := range []struct {
+		want     string
 		switches emulated.Switches
 		kernel   func(kernel.Kernel) kernel.Kernel
 		offline  string // IOCTL_VOLUME_IS_OFFLINE
 	}{
-		"came, and tells its extents": {off, func(k kernel.Kernel) kernel.Kernel { return k }, "success"},
-		"none is known to lie there, and 0 came": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{silent, off, func(k kernel.Kernel) kernel.Kernel { return k }, "ERROR_NOT_READY"},
+		{"none is known to lie there, and 0 came", emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
 			return withoutVolumes{k, t}
 		}, ""},
-		"came, and does not tell its extents": {emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{silent, emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
 			return &refusing{Kernel: k, code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS}
 		}, "ERROR_GEN_FAILURE"},
 	} {
@@ -79,7 +81,7 @@ func TestArrivalOfAVolume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, answer["volume"], want)
+		same(t, answer["volume"], test.want)
 		same(t, answer["arrived, opened without access, IOCTL_VOLUME_IS_OFFLINE"], test.offline)
 	}
 }

@@ -260,7 +260,7 @@ func TestReadsAreTheNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range regexp.MustCompile(`\bread(?:Of)?\(ctx, \w+\.node, (?:operation\.On\()?"(\w+)"`).FindAllStringSubmatch(string(text),
+		for _, found := range regexp.MustCompile(`\bread(?:Of|Disk)?\(ctx, \w+\.node, (?:operation\.On\()?"(\w+)"`).FindAllStringSubmatch(string(text),
 			-1) {
 			nodeReads[strings.ToLower(found[1])] = true
 		}
