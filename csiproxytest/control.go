@@ -48,8 +48,8 @@ type Disk struct {
 // is visible at once.
 func (n *Node) AttachDisk(d Disk) (number uint32) {
 	n.t.Helper()
-	if real, is := n.machine.(realMachine); is {
-		return n.attachReal(real, d)
+	if machine, is := n.machine.(realMachine); is {
+		return n.attachReal(machine, d)
 	}
 	spec := emulated.DiskSpec{
 		SizeBytes: emulated.Size(d.SizeBytes), SerialNumber: d.SerialNumber,

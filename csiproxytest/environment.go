@@ -44,11 +44,11 @@ type FileServer struct {
 // of the machine until the test ends.
 func (n *Node) FileServer() FileServer {
 	n.t.Helper()
-	real, is := n.machine.(realMachine)
+	here, is := n.machine.(realMachine)
 	if !is {
 		return FileServer{"fs.emulated", "csi", "csi-password"}
 	}
-	server, err := real.fileServer()
+	server, err := here.fileServer()
 	n.must("making an account", err)
 	return server
 }
@@ -77,7 +77,8 @@ func (n *Node) RemoveSMBShare(server, share string) {
 // AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
 func (n *Node) AddSMBUser(user, password string, domains ...string) {
 	n.t.Helper()
-	n.must("adding an account", n.node().AddSMBUser(emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}))
+	spec := emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}
+	n.must("adding an account", n.node().AddSMBUser(spec))
 }
 
 // RemoveSMBUser removes an account: servers refuse its sessions at once.

@@ -23,9 +23,9 @@ const retries = 3
 // sampled is which of the points of Interrupt go test -short tries: every seventh.
 const sampled = 7
 
-// Interrupt tests that an operation of a driver can be interrupted: it runs it once, notes each API call and each Windows
-// function that changed the node for it, and then, for each of these calls, puts the node back, interrupts the operation
-// there and repeats it until it succeeds. It interrupts
+// Interrupt tests that an operation of a driver can be interrupted. It runs it once, and notes each API call and each
+// Windows function that changed the node for it. Then, for each of these calls, it puts the node back, interrupts the
+// operation there and repeats it until it succeeds. It interrupts
 //
 //   - before the call takes effect: the call fails,
 //   - after it took effect: the call fails, or the connection is cut,
@@ -53,9 +53,10 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 	interruptAt(t, point.changes, setup, operation)
 }
 
-// InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look, which tests the
-// agent more than the driver: a stage takes ten minutes.
-func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx context.Context, n *Node) error) {
+// InterruptEverywhere is Interrupt at every Windows function that was called, also at those that only look. It tests the
+// agent more than the driver: a stage takes minutes.
+func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node,
+	operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
 	interruptAt(t, func(point) bool { return true }, setup, operation)
 }
@@ -107,7 +108,8 @@ type point struct {
 
 // changing are the names of functions and control codes that change a node.
 var changing = regexp.MustCompile(
-	`^(Set|Delete|Create|Remove|Add|Login|Logout|Format|Resize|Online|Start|Stop|Rename)|_(SET|CREATE|DELETE|GROW|EXTEND|DISMOUNT)_`)
+	`^(Set|Delete|Create|Remove|Add|Login|Logout|Format|Resize|Online|Start|Stop|Rename)|` +
+		`_(SET|CREATE|DELETE|GROW|EXTEND|DISMOUNT)_`)
 
 // changes reports whether a call is one of the driver, or changes the node.
 func (p point) changes() bool {

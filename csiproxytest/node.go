@@ -13,7 +13,7 @@
 // the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a
 // VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs an
 // emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes no disk
-// that the test did not attach; after a running agent, other disks are compared. Use a machine that may be lost.
+// that the test did not attach; after a running agent, others are compared. Use a machine that may be lost.
 //
 // When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's
 // disks, in at most 200 lines. The whole journal is kept in a file. A test that passes prints nothing.

@@ -140,7 +140,7 @@ func hostCases() []crashCase {
 					win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
 				return err
 			},
-			func(t *testing.T, n *Node) string {
+			func(_ *testing.T, n *Node) string {
 				_, err := n.VolumeNameForMountPoint(crashDir + `\`)
 				return oldOrNew(err != nil)
 			},

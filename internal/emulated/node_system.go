@@ -149,11 +149,6 @@ func (n *Node) systemPartition() []string {
 // volumeNumber returns the number in the device name of a volume. Windows numbers volumes as they arrive.
 func volumeNumber(disk, partition uint32) uint32 { return disk<<8 + partition }
 
-// deviceName returns the volume's name in the object manager.
-func (v *volume) deviceName() string {
-	return fmt.Sprintf(`%sHarddiskVolume%d`, devicePrefix, volumeNumber(v.disk.number, v.number))
-}
-
 // volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
 // or \\?\globalroot\device\harddiskN\partitionN.
 func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {

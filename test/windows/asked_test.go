@@ -6,38 +6,10 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
-
-// questionLimit is how long a question may take.
-const questionLimit = 4 * time.Minute
-
-// askAll puts each question to a node, as a test of its own, and logs its answer beside that of an emulated node with
-// the default switches, where it can be asked.
-func askAll(t *testing.T, questions []Question, subject func(t *testing.T) Subject) {
-	t.Helper()
-	portable := portableQuestions()
-	for _, q := range questions {
-		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
-			answer := q.within(t, questionLimit, func() Subject { return subject(t) })
-			t.Logf("R%d: %s", q.Number, q.Text)
-			t.Logf("R%d %v", q.Number, answer)
-			if answer.Status == "failed" {
-				t.Errorf("R%d has no answer", q.Number)
-			}
-			if slices.ContainsFunc(portable, func(p Question) bool { return p.Number == q.Number }) {
-				assumed := q.Ask(t, emulatedSubject(t, emulated.DefaultSwitches()))
-				how := map[bool]string{true: "is as", false: "differs from"}[alike(answer, assumed)]
-				t.Logf("R%d %s the emulated node's answer, %v", q.Number, how, assumed)
-			}
-		})
-	}
-}
 
 // within asks a question. One that hangs or panics fails, and takes no other answer with it.
 func (q Question) within(t testing.TB, limit time.Duration, subject func() Subject) Answer {
@@ -76,7 +48,7 @@ func TestQuestionsAreAskedOneByOne(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
 		for want, ask := range map[string]func() (any, error){
-			"failed: <nil> panic: broken":          func() (any, error) { panic("broken") }, //nolint:forbidigo // asked for
+			"failed: <nil> panic: broken":          func() (any, error) { panic("broken") },
 			"failed: <nil> it did not end in 1m0s": func() (any, error) { <-hang; return nil, nil },
 			"failed: <nil> it ended the test":      func() (any, error) { runtime.Goexit(); return nil, nil },
 			"not asked: <nil> no machine":          func() (any, error) { return nil, Unavailable("no machine") },

@@ -3,12 +3,15 @@
 package windows
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -99,5 +102,30 @@ func TestDisks(t *testing.T) {
 	}
 	if err := d.Attach(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// questionLimit is how long a question may take.
+const questionLimit = 4 * time.Minute
+
+// askAll puts each question to a node, as a test of its own, and logs its answer beside that of an emulated node with
+// the default switches, where it can be asked.
+func askAll(t *testing.T, questions []Question, subject func(t *testing.T) Subject) {
+	t.Helper()
+	portable := portableQuestions()
+	for _, q := range questions {
+		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
+			answer := q.within(t, questionLimit, func() Subject { return subject(t) })
+			t.Logf("R%d: %s", q.Number, q.Text)
+			t.Logf("R%d %v", q.Number, answer)
+			if answer.Status == "failed" {
+				t.Errorf("R%d has no answer", q.Number)
+			}
+			if slices.ContainsFunc(portable, func(p Question) bool { return p.Number == q.Number }) {
+				assumed := q.Ask(t, emulatedSubject(t, emulated.DefaultSwitches()))
+				how := map[bool]string{true: "is as", false: "differs from"}[alike(answer, assumed)]
+				t.Logf("R%d %s the emulated node's answer, %v", q.Number, how, assumed)
+			}
+		})
 	}
 }

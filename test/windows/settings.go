@@ -3,11 +3,8 @@
 package windows
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"testing"
-	"time"
 )
 
 // SettingsVariable names the environment variable by which the owner of a machine allows tests to change settings of
@@ -29,16 +26,4 @@ func maySet(what string) error {
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret
 func MaySetCHAP() error {
 	return maySet("the secret for mutual CHAP, which cannot be read and is lost,")
-}
-
-// atEnd does something when the test ends, and fails the test if that fails.
-func atEnd(t testing.TB, what string, do func(ctx context.Context) error) {
-	t.Helper()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own context has ended
-		defer cancel()
-		if err := do(ctx); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	})
 }

@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/windows/registry"
 )
 
-// settingsKey is where it is written down what settings were, below HKEY_LOCAL_MACHINE: only administrators write there.
+// settingsKey is where it is written down what settings were, in HKEY_LOCAL_MACHINE, where only administrators write.
 // A value's name is the setting's, its text what the setting was.
 const settingsKey = `SOFTWARE\csiproxy-tests`
 
@@ -170,4 +171,16 @@ func mountvol(setting string) error {
 	}
 	_, err := runTool("mountvol.exe", nil, flag)
 	return err
+}
+
+// atEnd does something when the test ends, and fails the test if that fails.
+func atEnd(t testing.TB, what string, do func(ctx context.Context) error) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own context has ended
+		defer cancel()
+		if err := do(ctx); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	})
 }

@@ -56,7 +56,8 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}
-	r.MustRegister(collector(m.Kernel.collect), collector(m.health.collect), collector(newInventory(w.Node, log).collect), buildInfo(),
+	r.MustRegister(collector(m.Kernel.collect), collector(m.health.collect),
+		collector(newInventory(w.Node, log).collect), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

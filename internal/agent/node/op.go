@@ -6,10 +6,11 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
-	"k8s.io/klog/v2"
 )
 
 // Limits of waiting for Windows. The agent's deadlines are longer than any of them.

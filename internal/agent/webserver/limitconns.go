@@ -36,8 +36,8 @@ type connKey struct{}
 // stateAnswering is the state of a connection whose request has come whole, and whose answer is being made.
 const stateAnswering http.ConnState = -1
 
-// connections are those of one server that are open. A lower number has waited for its client for longer; 0: it does not
-// wait.
+// connections are those of one server that are open. A lower number has waited for its client for longer. With 0 it
+// does not wait.
 type connections struct {
 	mu      sync.Mutex
 	last    uint64

@@ -43,9 +43,9 @@ func Parse(m *api.Fault) (Fault, error) {
 
 // parseStatus reads a gRPC error code: its name in capitals, as in the specification, or its number.
 func parseStatus(text string) (codes.Code, error) {
-	number, err := strconv.Atoi(text)
+	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		number = int(code.Code_value[text])
+		number = int64(code.Code_value[text])
 	}
 	if number < 1 || code.Code_name[int32(number)] == "" {
 		return 0, fmt.Errorf("%q is not a gRPC error code such as UNAVAILABLE or 14", text)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/Microsoft/go-winio/vhd"
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
@@ -236,4 +238,20 @@ func (d *VirtualDisk) Write(offset int64, content []byte) error {
 	defer func() { _ = windows.CloseHandle(h) }()
 	var n uint32
 	return windows.WriteFile(h, content, &n, &windows.Overlapped{Offset: uint32(offset), OffsetHigh: uint32(offset >> 32)})
+}
+
+// volumesOn counts the volumes on a disk.
+func volumesOn(k kernel.Kernel, number uint32) (volumes int, err error) {
+	names, err := k.VolumeNames()
+	for _, name := range names {
+		h, err := k.OpenDevice(strings.TrimSuffix(name, `\`), 0)
+		if err != nil {
+			continue // a volume that came or went
+		}
+		if numbers, err := diskNumbers(h); err == nil && slices.Contains(numbers, number) {
+			volumes++
+		}
+		_ = h.Close()
+	}
+	return volumes, err
 }

@@ -5,7 +5,6 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -224,20 +223,4 @@ func SetAttribute(k kernel.Kernel, number uint32, attribute uint64, is bool) err
 		_, err = h.DeviceIoControl(win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes(), nil)
 	}
 	return err
-}
-
-// volumesOn counts the volumes on a disk.
-func volumesOn(k kernel.Kernel, number uint32) (volumes int, err error) {
-	names, err := k.VolumeNames()
-	for _, name := range names {
-		h, err := k.OpenDevice(strings.TrimSuffix(name, `\`), 0)
-		if err != nil {
-			continue // a volume that came or went
-		}
-		if numbers, err := diskNumbers(h); err == nil && slices.Contains(numbers, number) {
-			volumes++
-		}
-		_ = h.Close()
-	}
-	return volumes, err
 }

@@ -21,7 +21,7 @@ type Share struct {
 	Remote         string // \\server\share
 	User, Password string
 
-	mark string // the remark by which it is known to be the tests'
+	Remark string // by which it is known to be the tests'
 }
 
 // GrownInPlace is how a disk grew that was there all the time.

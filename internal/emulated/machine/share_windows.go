@@ -57,14 +57,14 @@ func NewShare(t testing.TB, o ShareOptions) (Share, error) {
 	}
 	// A bare name of the account may be one of the domain.
 	made := Share{Remote: `\\` + host + `\` + name, User: host + `\` + o.Account.Name, Password: o.Account.Password,
-		mark: o.Account.mark}
+		Remark: o.Account.mark}
 	t.Cleanup(func() { removed(t, "share "+made.Remote, made.Remove()) })
 	return made, nil
 }
 
 // Remove removes the share and its mapping, if they are there.
 func (s Share) Remove() error {
-	return errors.Join(removeMapping(s.Remote), removeShare(s.Remote[strings.LastIndexByte(s.Remote, '\\')+1:], s.mark))
+	return errors.Join(removeMapping(s.Remote), removeShare(s.Remote[strings.LastIndexByte(s.Remote, '\\')+1:], s.Remark))
 }
 
 // accessOf returns descriptors, in SDDL, of a share and of its directory: others of the network must not find a place

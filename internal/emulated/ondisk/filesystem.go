@@ -163,7 +163,7 @@ func newMFT(sectorSize int64) []byte {
 	return mft
 }
 
-// GrowNTFS returns the blocks by which the NTFS at an offset, with this boot sector, gets a number of sectors. Of an NTFS
+// GrowNTFS returns the blocks by which the NTFS at an offset, with this boot sector, gets a number of sectors. Of one
 // that was made elsewhere, the metadata would have to follow: ok is false.
 func GrowNTFS(boot []byte, offset, sectors int64) (blocks []gpt.Block, ok bool) {
 	if string(boot[84:][:len(bootCode)]) != bootCode {

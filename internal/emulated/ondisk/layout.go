@@ -131,10 +131,12 @@ type MBR struct {
 	Partitions []MBRPartition
 }
 
+// MBRProtective is the type of the one entry that the MBR of a GPT disk has.
+const MBRProtective = 0xEE
+
 const (
 	mbrSignatureAt = 440
 	mbrTableAt     = 446
-	MBRProtective  = 0xEE
 )
 
 // ParseMBR parses a first sector; ok is false without the boot signature. Entries that overlap or reach beyond the disk
