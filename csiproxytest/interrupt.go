@@ -53,7 +53,7 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 	interruptAt(t, point.changes, setup, operation)
 }
 
-// InterruptEverywhere is Interrupt at every Windows function that was called, also at those that only look. It tests the
+// InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look. It tests the
 // agent more than the driver: a stage takes minutes.
 func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node,
 	operation func(ctx context.Context, n *Node) error) {
