@@ -12,8 +12,8 @@
 // With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated. The agent works in
 // the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a
 // VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs an
-// emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes no disk
-// that the test did not attach; after a running agent, others are compared. Use a machine that may be lost.
+// emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes only
+// disks that the test attached; after a running agent, others are compared. Use a machine that may be lost.
 //
 // When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's
 // disks, in at most 200 lines. The whole journal is kept in a file. A test that passes prints nothing.
