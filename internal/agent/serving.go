@@ -90,8 +90,7 @@ func (a *Agent) Node() (*node.Node, error) {
 
 // notServed returns the error of Node while nothing is served.
 func notServed() error {
-	return &errdefs.Error{Class: errdefs.Unavailable, Reason: "NODE_NOT_SERVED",
-		Message: "the node is rebooting or the agent is stopping; try again"}
+	return errdefs.Unavailable.Errorf("NODE_NOT_SERVED", "the node is rebooting or the agent is stopping; try again")
 }
 
 // Local returns a connection in this process to the node that the agent serves, for every version of every group,

@@ -3,7 +3,6 @@
 package limits
 
 import (
-	"fmt"
 	"net"
 	"time"
 
@@ -81,8 +80,8 @@ func (c *Conn) OpenCall() (done func(), err error) {
 }
 
 func tooManyCalls(limit int, whose string) error {
-	return &errdefs.Error{Class: errdefs.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
-		"%d calls of %s are open already; end those that are not needed, or try again later", limit, whose)}
+	return errdefs.ResourceExhausted.Errorf(reason.TooManyCalls,
+		"%d calls of %s are open already; end those that are not needed, or try again later", limit, whose)
 }
 
 // Listen returns a listener whose connections are counted: each that it accepts is a *Conn.

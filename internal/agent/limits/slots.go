@@ -137,9 +137,9 @@ func (c *Client) tooManyLocked() error {
 			}
 		}
 	}
-	return &errdefs.Error{Class: errdefs.ResourceExhausted, Reason: reason.TooManyCalls, Message: fmt.Sprintf(
+	return errdefs.ResourceExhausted.Errorf(reason.TooManyCalls,
 		"%d operations of %s are running, as many as may, and none ended within %v: %s, the oldest for %v; try again later",
-		limit, whose, cs.limits.Wait, most(running), time.Since(oldest).Round(time.Second))}
+		limit, whose, cs.limits.Wait, most(running), time.Since(oldest).Round(time.Second))
 }
 
 // most returns the most frequent names with their counts: "60 GetVolumeStats, 4 ListDiskIDs".

@@ -111,7 +111,7 @@ func (r *Rule) refuse(format string, args ...any) error {
 }
 
 func refuse(format string, args ...any) error {
-	return &errdefs.Error{Class: errdefs.PermissionDenied, Reason: reason.Policy, Message: fmt.Sprintf(format, args...)}
+	return errdefs.PermissionDenied.Errorf(reason.Policy, format, args...)
 }
 
 func allows(what, list string) string {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"slices"
@@ -258,8 +257,7 @@ func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err erro
 }
 
 func invalid(format string, args ...any) error {
-	return &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_ARGUMENT",
-		Message: fmt.Sprintf(format, args...)}
+	return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", format, args...)
 }
 
 // controlError classifies an error of controlling the emulated node.

@@ -5,7 +5,6 @@ package emulation
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -42,8 +41,7 @@ func (h *Harness) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*ap
 	if r.GetId() == 0 {
 		h.Faults.Release()
 	} else if !h.Faults.Remove(r.GetId()) {
-		return nil, &errdefs.Error{Class: errdefs.NotFound, Reason: "NOT_FOUND",
-			Message: fmt.Sprintf("there is no fault %d", r.GetId())}
+		return nil, errdefs.NotFound.Errorf("NOT_FOUND", "there is no fault %d", r.GetId())
 	}
 	return &api.RemoveFaultResponse{}, nil
 }
