@@ -27,7 +27,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
-//go:generate env GOWORK=off go -C ../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
+//go:generate env GOWORK=off go -C ../../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
 // TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but
 // its rows.
