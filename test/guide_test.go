@@ -18,8 +18,9 @@ import (
 // guidesVariable is set by make check-docs, which runs what the documents show.
 const guidesVariable = "CSI_PROXY_DOCS"
 
-// notRunMark matches the line behind a block that CI does not type, or runs elsewhere. CONTRIBUTING.md explains it.
-const notRunMark = `\*(?:Not run in CI|CI runs)[^*\n]*\.\*\n`
+// notRunMark matches the line behind a block that CI does not type, or runs elsewhere: on the first screen, unseen.
+// CONTRIBUTING.md explains it.
+const notRunMark = `(?:\*(?:Not run in CI|CI runs)[^*\n]*\.\*|<!-- CI runs it -->)\n`
 
 // A block is a fenced block of a page.
 type block struct {
@@ -43,7 +44,7 @@ var commands = []string{"sh", "console", "go", "go.mod", "cmd", "powershell"}
 
 var (
 	fence  = regexp.MustCompile("(?m)^```([a-z.]*)\n((?:[^`\n].*\n|`[^`].*\n|\n)*)```\n(\n" + notRunMark + ")?")
-	marked = regexp.MustCompile(`(?m)^\*(Not run in CI|CI runs)`)
+	marked = regexp.MustCompile(`(?m)^(\*(Not run in CI|CI runs)|<!-- CI runs it)`)
 	// typed matches command lines in a block that is not marked as a shell block.
 	typed = regexp.MustCompile(`(?m)^(\$ |(make|go|git|kubectl|helm|docker|npm|buf|sc\.exe|csi-proxy(ctl)?(\.exe)?) |replace github\.com)`)
 )
