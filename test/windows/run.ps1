@@ -63,10 +63,9 @@ function Remove-Left {
     # The disk of a killed program is detached; its file stays. rmdir follows no link and unmounts mount points.
     Get-ChildItem -Path $env:TEMP -Recurse -Filter 'csiproxy-*.vhdx' -ErrorAction Ignore |
         Where-Object Name -Match $random | Remove-Item
-    foreach ($directory in 'plugins\csiproxy-questions', 'plugins\kubernetes.io\csi\driver', 'pods\1') {
-        $path = Join-Path 'C:\var\lib\kubelet' $directory
-        if (Test-Path -LiteralPath $path) { cmd.exe /d /c rmdir /s /q $path }
-    }
+    # Directories without the prefix stay: they may be a driver's.
+    $path = 'C:\var\lib\kubelet\plugins\csiproxy-questions'
+    if (Test-Path -LiteralPath $path) { cmd.exe /d /c rmdir /s /q $path }
     $env:CSI_PROXY_TEST_CLEAN = '1'
     & (Join-Path $PSScriptRoot 'test-windows.test.exe') '-test.v' '-test.run=^TestRestoreSettings$'
     if ($LASTEXITCODE -ne 0) { throw 'settings could not be restored' }
