@@ -87,6 +87,26 @@ func TestPlantedRecords(t *testing.T) {
 	noError(t, g.Agent.Stop(t.Context()))
 }
 
+// While Windows does not list kubelet's directory, where other users of a share may be, unstaging fails and keeps the
+// mapping and its record, so that a repetition removes both.
+func TestUnstageWhileUsersCannotBeListed(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	const shared, at = `\\fs.emulated\other`, pods + `\share`
+	noError(t, g.stageShare(shared, at))
+	g.Faults.Add(testnode.Fault{Function: "Information", Code: win32.FileFullDirectoryRestartInfo, Object: pods, Times: 1,
+		Error: win32.ERROR_NOT_READY})
+	if g.unstage(at) == nil {
+		t.Fatal("unstaged, although the users of the share are not known")
+	}
+	if g.recordOf(".json"); !g.mapped(shared) {
+		t.Error("the mapping is gone, although its users are not known")
+	}
+	noError(t, g.unstage(at))
+	if g.mapped(shared) {
+		t.Error("the mapping stays without users")
+	}
+}
+
 // A volume is torn down, and its disk taken offline, where there is no room for a record.
 func TestUnstageNeedsNoRoom(t *testing.T) {
 	g := attack(t, testnode.Options{})
