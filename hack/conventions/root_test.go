@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conventions_test holds what all folders keep: licences, names, borders, words. It belongs to the root's module,
-// whose files Go looks at before it trusts an earlier result.
+// Package conventions_test holds what all folders keep: licences, names, borders, words. It belongs to the root's
+// module, whose files Go looks at before it trusts an earlier result.
 package conventions_test
 
 import "testing"

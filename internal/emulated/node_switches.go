@@ -80,7 +80,7 @@ func (s *Switches) UnmarshalYAML(decode func(any) error) error {
 }
 
 var (
-	// ErrNoSuchSwitch means that there is no switch of the name.
+	// ErrNoSuchSwitch means that no switch has the name.
 	ErrNoSuchSwitch = errors.New("no such switch")
 	// ErrInvalidSwitch means that a switch does not accept the answer.
 	ErrInvalidSwitch = errors.New("invalid answer")

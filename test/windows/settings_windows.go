@@ -70,7 +70,7 @@ func restore(setting string) error {
 	case setting == secretSetting: // there is none again
 		err = nativeKernel().SetISCSIInitiatorCHAPSharedSecret(nil)
 	default:
-		err = fmt.Errorf("there is no setting %q", setting)
+		err = fmt.Errorf("unknown setting %q", setting)
 	}
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ const ProviderSMBIOS uint32 = 0x52534D42
 type Registry interface {
 	// RegistryStrings returns the strings of a value of a key below HKEY_LOCAL_MACHINE: those of a REG_MULTI_SZ, or the
 	// one of a REG_SZ or REG_EXPAND_SZ, with environment variables expanded (RegQueryValueExW, ExpandEnvironmentStringsW).
-	// There are none if there is no such key or value.
+	// A missing key or value gives none.
 	RegistryStrings(key, value string) ([]string, error)
 }
 

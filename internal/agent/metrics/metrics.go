@@ -5,7 +5,7 @@
 //
 // Two rules keep it harmless. Nothing that a caller sends becomes a label: labels are names from this program's own
 // tables, so their number is bounded. And nothing here waits for Windows longer than a moment: one goroutine at a time
-// reads, however many ask, and those who ask while it hangs are told so.
+// reads, and requests that come while it hangs learn that.
 package metrics
 
 import (

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// ErrNotInstalled means that there is no service of that name.
+	// ErrNotInstalled means that no service has the name.
 	ErrNotInstalled = errors.New("the service is not installed")
 	// ErrNotService means that the process was not started by the Service Control Manager.
 	ErrNotService = errors.New("this process was not started by the Windows Service Control Manager")
@@ -35,7 +35,7 @@ type Installed struct {
 // A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors;
 // none of them waits.
 type Manager interface {
-	// Query returns ErrNotInstalled when there is no such service. It leaves out the description and PreShutdown.
+	// Query fails with ErrNotInstalled without such a service. It leaves out the description and PreShutdown.
 	Query(name string) (Installed, error)
 	// Agents returns the services that run a CSI Proxy, whatever their names.
 	Agents() ([]Agent, error)

@@ -151,7 +151,7 @@ func diskNumbers(h kernel.Handle) (numbers []uint32, err error) {
 	if n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, out); err == nil {
 		number, err := win32.ParseStorageDeviceNumber(out[:n])
 		if err == nil && number.DeviceType != win32.FILE_DEVICE_DISK {
-			err = errors.New("it is no disk")
+			err = errors.New("not a disk")
 		}
 		return []uint32{number.DeviceNumber}, err
 	}
