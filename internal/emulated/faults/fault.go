@@ -97,7 +97,7 @@ func (f Fault) problem() string {
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):
 		return "API calls have no control code and no object"
 	case effects != 1:
-		return fmt.Sprintf("it has %d effects, not one", effects)
+		return fmt.Sprintf("it has %d effects, not one: fail, status, cut, delay, hang or crash", effects)
 	case f.Method != "" && (f.Error != 0 || f.Panic):
 		return "an API call fails with a gRPC status; Win32 errors and panics are for kernel calls"
 	case f.Function != "" && (f.Cut || f.Status != (APIError{})):
