@@ -178,9 +178,19 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-func (n *Node) stop() {
-	if n.t.Failed() && !n.reported {
+// LogState writes what a failed test shows of its node at its end to the test's log: the last calls, the storage and the
+// end of the agent's log. It does so once.
+func (n *Node) LogState() {
+	n.t.Helper()
+	if !n.reported {
 		n.t.Logf("the node of the failed test:\n%s", n.report())
+		n.reported = true
+	}
+}
+
+func (n *Node) stop() {
+	if n.t.Failed() {
+		n.LogState()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()

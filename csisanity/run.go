@@ -43,6 +43,8 @@ import (
 	"github.com/onsi/gomega"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
 // A Suite is one run of csi-sanity's specs.
@@ -77,7 +79,7 @@ func Serve(t testing.TB, register func(*grpc.Server), options ...grpc.ServerOpti
 }
 
 // Run runs the specs of the suites, one after the other, and returns what became of them, in the order of the suites.
-// The test fails with each spec that fails, its log has the counts. Ginkgo, on which csi-sanity is built, runs once in
+// The test fails with each spec that fails; its log ends with the counts and the failures. Ginkgo, on which csi-sanity is built, runs once in
 // a process: a test program can call Run once, and cannot run with -test.count.
 func Run(t *testing.T, suites ...Suite) []Result {
 	t.Helper()
@@ -96,8 +98,18 @@ func Run(t *testing.T, suites ...Suite) []Result {
 	ginkgo.RunSpecs(t, "csi-sanity", suite, reporter)
 	results := make([]Result, len(suites))
 	for i, s := range suites {
+		if node, ok := s.Node.(*csiproxytest.Node); ok && t.Failed() {
+			node.LogState() // before the results, which end the log
+		}
 		results[i] = resultOf(s.Name, report)
-		t.Log(results[i])
+	}
+	for _, r := range results {
+		t.Log(r)
+	}
+	for _, r := range results {
+		for _, failure := range r.Failures {
+			t.Log("failed: " + failure)
+		}
 	}
 	return results
 }
@@ -160,7 +172,7 @@ type Result struct {
 	Failures       []string       // the specs that failed, with their messages
 }
 
-// String returns the counts as lines, and then the failures.
+// String returns the counts as lines.
 func (r Result) String() string {
 	skipped := 0
 	var reasons strings.Builder
@@ -168,8 +180,8 @@ func (r Result) String() string {
 		skipped += r.Skipped[reason]
 		fmt.Fprintf(&reasons, "\n%4d skipped: %s", r.Skipped[reason], reason)
 	}
-	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s%s",
-		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String(), strings.Join(r.Failures, ""))
+	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s",
+		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String())
 }
 
 // resultOf counts the specs of the suite with a name.
@@ -188,7 +200,7 @@ func resultOf(name string, report ginkgo.Report) Result {
 			result.Skipped["switched off in csi-sanity"]++
 		default:
 			result.Failed++
-			result.Failures = append(result.Failures, "\n     failed: "+spec.FullText()+": "+spec.Failure.Message)
+			result.Failures = append(result.Failures, spec.FullText()+": "+spec.Failure.Message)
 		}
 	}
 	return result
