@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -25,14 +26,13 @@ type driver struct {
 	csi.UnimplementedIdentityServer
 	csi.UnimplementedNodeServer
 
-	mounter    *mounter.Mounter
-	nodeID     string
-	sharesOnly bool
+	mounter *mounter.Mounter
+	nodeID  string
 }
 
 // newDriver makes the plugin of a node.
-func newDriver(m *mounter.Mounter, nodeID string, sharesOnly bool) *driver {
-	return &driver{mounter: m, nodeID: nodeID, sharesOnly: sharesOnly}
+func newDriver(m *mounter.Mounter, nodeID string) *driver {
+	return &driver{mounter: m, nodeID: nodeID}
 }
 
 func (d *driver) register(s *grpc.Server) {
@@ -64,14 +64,11 @@ func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.Nod
 	return &csi.NodeGetInfoResponse{NodeId: d.nodeID}, nil
 }
 
-func (d *driver) NodeGetCapabilities(context.Context,
+func (*driver) NodeGetCapabilities(context.Context,
 	*csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
 	types := []csi.NodeServiceCapability_RPC_Type{
 		csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH,
-		csi.NodeServiceCapability_RPC_GET_VOLUME_STATS,
-	}
-	if !d.sharesOnly {
-		types = append(types, csi.NodeServiceCapability_RPC_EXPAND_VOLUME)
+		csi.NodeServiceCapability_RPC_GET_VOLUME_STATS, csi.NodeServiceCapability_RPC_EXPAND_VOLUME,
 	}
 	answer := &csi.NodeGetCapabilitiesResponse{}
 	for _, t := range types {
@@ -198,13 +195,17 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context,
 	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil
 }
 
-// NodeExpandVolume grows the file system after the disk has grown.
+// NodeExpandVolume grows the file system after the disk has grown. The path of a share, whose server decides its size,
+// is a link where Expand wants a volume.
 func (d *driver) NodeExpandVolume(ctx context.Context,
 	r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
 	size, err := d.mounter.Expand(ctx, r.GetVolumePath(), r.GetCapacityRange().GetRequiredBytes())
+	if errors.Is(err, csiproxy.ErrLink) {
+		return &csi.NodeExpandVolumeResponse{}, nil
+	}
 	return &csi.NodeExpandVolumeResponse{CapacityBytes: size.Disk}, err
 }
 

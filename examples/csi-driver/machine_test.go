@@ -38,7 +38,6 @@ func TestMain(m *testing.M) {
 type machine struct {
 	t       *testing.T
 	dir     string
-	flags   []string // of the plugin
 	agent   *testnode.Process
 	plugin  *testnode.Process
 	address string // of the plugin
@@ -49,9 +48,9 @@ type machine struct {
 var _ csisanity.Node = (*machine)(nil)
 
 // startMachine starts both programs. On Windows the pipes belong to the whole machine, so there is one at a time.
-func startMachine(t *testing.T, flags ...string) *machine {
+func startMachine(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, dir: testnode.ShortDir(t), flags: flags}
+	m := &machine{t: t, dir: testnode.ShortDir(t)}
 	m.client = csiproxy.New(csiproxy.Options{SocketDir: m.sockets()})
 	t.Cleanup(func() { _ = m.client.Close() })
 	m.startAgent()
@@ -77,9 +76,7 @@ func (m *machine) startAgent() {
 
 func (m *machine) startPlugin() {
 	m.t.Helper()
-	command := exec.Command(os.Args[0],
-		append([]string{"-endpoint=tcp://127.0.0.1:0", "-node-id=node-1"},
-			m.flags...)...)
+	command := exec.Command(os.Args[0], "-endpoint=tcp://127.0.0.1:0", "-node-id=node-1")
 	command.Env = append(os.Environ(), pluginVariable+"=1", dial.SocketDirVariable+"="+m.sockets())
 	m.plugin = testnode.BeginCommand(m.t, command)
 	m.address = strings.TrimPrefix(m.plugin.Ready(), "ready at ")

@@ -48,8 +48,6 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		"where kubelet finds the plugin: `unix://PATH` or tcp://HOST:PORT")
 	nodeID := flags.String("node-id", "", "`name` of this node")
 	hostProcess := flags.Bool("host-process", false, "run in a HostProcess container: work in process, without an agent")
-	sharesOnly := flags.Bool("shares-only", false,
-		"all volumes are shares: do not offer to expand them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -67,7 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	server := grpc.NewServer(grpc.UnaryInterceptor(csicode.Interceptor))
-	newDriver(mounter.New(client), *nodeID, *sharesOnly).register(server)
+	newDriver(mounter.New(client), *nodeID).register(server)
 	defer context.AfterFunc(ctx, server.GracefulStop)()
 	if _, err := fmt.Fprintf(out, "ready at %s\n", listener.Addr()); err != nil {
 		return err

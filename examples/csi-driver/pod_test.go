@@ -103,7 +103,7 @@ func diskLife(t *testing.T, random *rand.Rand) {
 // shareLife is the life of a volume on a file server.
 func shareLife(t *testing.T, random *rand.Rand) {
 	k := &kubelet{
-		machine: startMachine(t, "-shares-only"), volumeID: "share-1",
+		machine: startMachine(t), volumeID: "share-1",
 		context: map[string]string{"source": `\\fs.emulated\share`},
 		secrets: map[string]string{"username": "csi", "password": "csi-password"},
 	}

@@ -29,7 +29,7 @@ const (
 func start(t *testing.T) (*csiproxytest.Node, csi.NodeClient) {
 	t.Helper()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
-	address := csisanity.Serve(t, newDriver(mounter.New(n.Client()), "node-1", false).register,
+	address := csisanity.Serve(t, newDriver(mounter.New(n.Client()), "node-1").register,
 		grpc.UnaryInterceptor(csicode.Interceptor))
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := newDriver(mounter.New(n.Client()), "node-1", false).NodeStageVolume(ctx,
+	_, err := newDriver(mounter.New(n.Client()), "node-1").NodeStageVolume(ctx,
 		&csi.NodeStageVolumeRequest{VolumeId: "vol-0123def", StagingTargetPath: staging, VolumeCapability: capability()})
 	if got := csicode.Of("NodeStageVolume", err); got != codes.DeadlineExceeded {
 		t.Errorf("a disk that does not come: %v, %v, want DeadlineExceeded", got, err)

@@ -18,7 +18,7 @@ import (
 // TestSanity runs csi-sanity on the plugin, with disks and with shares. The numbers of specs that apply are those of
 // csi-test 5.6: fewer would mean that the plugin or the controller claims less than before.
 func TestSanity(t *testing.T) {
-	want := []int{54, 39}
+	want := []int{54, 43}
 	if testnode.OnWine() && !testnode.Long() { // where they take minutes
 		want = []int{1, 1}
 		if err := flag.Set("ginkgo.focus", "Service should work"); err != nil {
@@ -29,10 +29,10 @@ func TestSanity(t *testing.T) {
 	codes := grpc.UnaryInterceptor(csicode.Interceptor)
 	results := csisanity.Run(t,
 		csisanity.Suite{Name: "disks",
-			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", false).register, codes),
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1").register, codes),
 			Node:   node, Volumes: csisanity.Disks()},
 		csisanity.Suite{Name: "shares",
-			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1", true).register, codes),
+			Plugin: csisanity.Serve(t, newDriver(mounter.New(node.Client()), "node-1").register, codes),
 			Node:   node, Volumes: csisanity.Shares(node)},
 	)
 	for i, result := range results {

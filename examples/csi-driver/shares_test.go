@@ -81,7 +81,7 @@ type shareLoad struct {
 
 func newShareLoad(t *testing.T, random *rand.Rand, volumes, shares int) *shareLoad {
 	t.Helper()
-	one := startMachine(t, "-shares-only")
+	one := startMachine(t)
 	other := *one // the same agent, and the same directory of records
 	other.startPlugin()
 	l := &shareLoad{

@@ -181,7 +181,7 @@ def main():
     parser.add_argument("--socket-dir", required=True, help="directory of the agent's sockets")
     parser.add_argument("--node-id", required=True, help="name of this node")
     parser.add_argument("--endpoint", default="unix:///csi/csi.sock", help="where kubelet finds the plugin")
-    parser.add_argument("--shares-only", action="store_true", help="all volumes are shares, of whose usage the agent knows nothing")
+    parser.add_argument("--shares-only", action="store_true", help="all volumes are shares: offer neither their usage nor to expand them")
     arguments = parser.parse_args()
     steps = connect(arguments.socket_dir, "nodesteps", "v1alpha1")
     serve(Driver(steps, arguments.node_id, arguments.shares_only), arguments.endpoint)
