@@ -31,8 +31,7 @@ func TestReferencePage(t *testing.T) {
 		if !ok || group.Tok != token.CONST {
 			continue
 		}
-		page.WriteString("\n## " + strings.TrimSuffix(unwrap(group.Doc.Text()), ".") +
-			"\n\n| reason | constant | meaning |\n|---|---|---|\n")
+		page.WriteString("\n## " + strings.TrimSuffix(unwrap(group.Doc.Text()), ".") + "\n\n")
 		for _, spec := range group.Specs {
 			constant := spec.(*ast.ValueSpec)
 			name := constant.Names[0].Name
@@ -45,7 +44,7 @@ func TestReferencePage(t *testing.T) {
 			if !ok {
 				t.Errorf("the comment of %s does not begin with its name", name)
 			}
-			page.WriteString("| `" + value + "` | `reason." + name + "` | " + meaning + " |\n")
+			page.WriteString("- `" + value + "`: " + meaning + "\n")
 		}
 	}
 	const path = "../../docs/apis/reasons.md"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reason lists the reasons that the agent gives with its errors: the Reason of the google.rpc.ErrorInfo in a
-// call's status, and of csiproxy.Error. They are for programs; the error's text is for people. A reason that has been
-// released keeps its meaning. Where none of these fits, the reason is the name of the Windows error without its ERROR_,
-// such as WRITE_PROTECT, or WIN32_ and its number. The agent's audit log has the reason of each failed call.
+// call's status, and of csiproxy.Error. A released reason keeps its meaning. Where none of these fits, the reason is the
+// name of the Windows error without its ERROR_, such as WRITE_PROTECT, or WIN32_ and its number.
 package reason
 
 // Calls and requests.
 const (
 	// Canceled: the caller cancelled the call.
 	Canceled = "CANCELED"
-	// DeadlineExceeded: the call's deadline ended before the agent began the call.
+	// DeadlineExceeded: the call's deadline ended before the agent began it.
 	DeadlineExceeded = "DEADLINE_EXCEEDED"
 	// Internal: a failure that has no better reason.
 	Internal = "INTERNAL"
@@ -18,18 +17,16 @@ const (
 	InvalidArgument = "INVALID_ARGUMENT"
 	// MalformedRequest: the bytes of the request are not a message of the method.
 	MalformedRequest = "MALFORMED_REQUEST"
-	// NotAnswering: Windows has not answered several earlier calls that ask the same disk, volume, share or path, or that
-	// map shares or format volumes. No more are started until one of them ends.
+	// NotAnswering: Windows has not answered earlier calls to the same disk, volume, share or path, or earlier mappings or
+	// formats. No more are started until one of them ends.
 	NotAnswering = "NOT_ANSWERING"
 	// Panic: a defect of the agent ended the call. The agent's log has the details.
 	Panic = "PANIC"
-	// Policy: the operator's policy does not let this client make this call, or reach what the call names. Repeating it is
-	// in vain.
+	// Policy: the operator's policy forbids this client the call, or what the call names. Do not repeat it.
 	Policy = "POLICY"
-	// StillRunning: the call's deadline ended while the agent was working on it. A change continues, and repeating the
-	// call joins it.
+	// StillRunning: the call's deadline ended before its operation. A change continues, and repeating the call joins it.
 	StillRunning = "STILL_RUNNING"
-	// TooManyCalls: the client, or all clients together, have as many calls running as they may.
+	// TooManyCalls: the client, or all together, have as many calls running as they may.
 	TooManyCalls = "TOO_MANY_CALLS"
 )
 
@@ -39,7 +36,7 @@ const (
 	DirectoryNotEmpty = "DIRECTORY_NOT_EMPTY"
 	// InvalidPath: the text is not a path that the agent accepts.
 	InvalidPath = "INVALID_PATH"
-	// LinkRefused: the path is a link or mount point, which the call refuses, or has one on the way that is not followed.
+	// LinkRefused: the path is a link or mount point that the call refuses, or has one on the way that is not followed.
 	LinkRefused = "LINK_REFUSED"
 	// NotADirectory: a file is at the path or on the way to it.
 	NotADirectory = "NOT_A_DIRECTORY"
@@ -57,21 +54,21 @@ const (
 	PathNotFound = "PATH_NOT_FOUND"
 	// TooManyEntries: a search ended before it had seen everything.
 	TooManyEntries = "TOO_MANY_ENTRIES"
-	// WorkingDirItself: the path is a working directory itself, which the call refuses to touch.
+	// WorkingDirItself: the path is a working directory itself.
 	WorkingDirItself = "WORKING_DIRECTORY_ITSELF"
 )
 
 // Disks and volumes.
 const (
-	// AmbiguousDisk: several disks have the name, or fit the description.
+	// AmbiguousDisk: several disks match.
 	AmbiguousDisk = "AMBIGUOUS_DISK"
-	// AmbiguousVolume: the disk has several data volumes, and the call needs its one.
+	// AmbiguousVolume: the disk has several data volumes.
 	AmbiguousVolume = "AMBIGUOUS_VOLUME"
-	// CannotExtend: the volume's file system cannot be extended; only NTFS can.
+	// CannotExtend: the volume's file system cannot be extended, as NTFS can.
 	CannotExtend = "CANNOT_EXTEND"
 	// DiskChanged: the volume moved to another disk, or the disk's number became another one's, during the call.
 	DiskChanged = "DISK_CHANGED"
-	// DiskNotBlank: the disk is not blank, and the call overwrites nothing.
+	// DiskNotBlank: the disk holds something, and the call overwrites nothing.
 	DiskNotBlank = "DISK_NOT_BLANK"
 	// DiskNotFound: no disk has this number or name.
 	DiskNotFound = "DISK_NOT_FOUND"
@@ -105,12 +102,11 @@ const (
 	NearlyFull = "NEARLY_FULL"
 	// NotFormatted: the volume is to be staged read-only and has no file system.
 	NotFormatted = "NOT_FORMATTED"
-	// NotGrown: Windows reported success in growing the partition, but it did not grow.
+	// NotGrown: Windows reported that the partition grew, but it did not.
 	NotGrown = "NOT_GROWN"
-	// NotInitialized: Windows reported success in writing a partition table, but there is none.
+	// NotInitialized: Windows reported that it wrote a partition table, but there is none.
 	NotInitialized = "NOT_INITIALIZED"
-	// NotSeenBlank: the disk or volume is read so slowly that it was not seen to be blank, and the call overwrites
-	// nothing.
+	// NotSeenBlank: the disk or volume is read too slowly to see whether it is blank.
 	NotSeenBlank = "NOT_SEEN_BLANK"
 	// PartitionNotFound: the disk has no such partition.
 	PartitionNotFound = "PARTITION_NOT_FOUND"
@@ -120,18 +116,18 @@ const (
 	Sizes = "SIZES"
 	// StateNotApplied: Windows accepted a disk's new state, but the disk does not have it.
 	StateNotApplied = "STATE_NOT_APPLIED"
-	// SystemDisk: Windows boots or runs from the disk, or keeps a page file, a crash dump or a recovery environment on
-	// it; or the volume is one that machines start from.
+	// SystemDisk: Windows boots or runs from the disk, or keeps a page file, crash dump or recovery environment on it; or
+	// machines start from the volume.
 	SystemDisk = "SYSTEM_DISK"
 	// VolumeGone: the volume that is mounted at the path, or on the way to it, is not present.
 	VolumeGone = "VOLUME_GONE"
-	// VolumeInUse: something on the volume is open, such as a file or a page file, so the volume is not erased.
+	// VolumeInUse: something on the volume is open, so it is not erased.
 	VolumeInUse = "VOLUME_IN_USE"
 	// VolumeNotArrived: Windows has not made the volume of a partition in time.
 	VolumeNotArrived = "VOLUME_NOT_ARRIVED"
-	// VolumeNotBlank: the volume is not blank, and the call overwrites nothing.
+	// VolumeNotBlank: the volume holds something, and the call overwrites nothing.
 	VolumeNotBlank = "VOLUME_NOT_BLANK"
-	// VolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
+	// VolumeNotEmpty: the volume holds files, and the agent erases none.
 	VolumeNotEmpty = "VOLUME_NOT_EMPTY"
 	// VolumeNotFound: no volume has this id.
 	VolumeNotFound = "VOLUME_NOT_FOUND"
@@ -155,7 +151,7 @@ const (
 	NoRecords = "NO_RECORDS"
 	// PortalNotFound: the target portal is not registered.
 	PortalNotFound = "PORTAL_NOT_FOUND"
-	// Reconnecting: the session with the target has lost its connection, and Windows is trying to reconnect.
+	// Reconnecting: the session with the target lost its connection, and Windows tries to reconnect.
 	Reconnecting = "RECONNECTING"
 	// TargetInUse: a disk of the target is in use on the node.
 	TargetInUse = "TARGET_IN_USE"
@@ -175,8 +171,7 @@ const (
 	NoSerialNumber = "NO_SERIAL_NUMBER"
 	// OwnService: the call would stop the agent itself.
 	OwnService = "OWN_SERVICE"
-	// ProtectedService: the node needs the service, or one that depends on it, and the agent's -protected-services keeps
-	// callers from stopping it.
+	// ProtectedService: the agent's -protected-services keeps the service, or one that depends on it, running.
 	ProtectedService = "PROTECTED_SERVICE"
 	// ServiceFailed: the service stopped again while it was starting.
 	ServiceFailed = "SERVICE_FAILED"
