@@ -17,15 +17,10 @@ var indexText string
 func index(r *reference) string {
 	var b strings.Builder
 	b.WriteString(generatedMark + "\n# API reference\n\n" +
-		"What drivers may ask of the agent: a page for each group, with its newest version in full and the others as " +
-		"differences.\n\n| Group | Use | Versions, newest first | Methods of the newest |\n|---|---|---|---|\n")
+		"A group's page has the methods of its newest version. An older version's `.proto` says at each method what " +
+		"differs.\n\n| Group | A new driver uses |\n|---|---|\n")
 	for _, g := range r.groups {
-		var links []string
-		for _, v := range g.versions {
-			links = append(links, fmt.Sprintf("[%s](%s.md#%s)", v.name, g.name, v.name))
-		}
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %d |\n", g.name, g.name, g.recommended().name, strings.Join(links, ", "),
-			len(g.newest().service.Methods))
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", g.name, g.name, g.recommended().name)
 	}
 	return b.String() + "\n" + indexText
 }

@@ -20,29 +20,35 @@ type page struct {
 // P writes the values as a line, without blanks between them.
 func (p *page) P(values ...any) { _, _ = fmt.Fprint(&p.out, append(values, "\n")...) }
 
-// write writes the newest version in full, and what differs in the others.
+// write writes the newest version, and what only others have.
 func (p *page) write() {
 	newest := p.group.newest()
 	p.P(generatedMark)
 	p.P("# ", p.group.name, "\n")
 	p.comment(newest.service.Comments.Leading, "")
-	p.P("Protos: ", p.protos(), ". New drivers use ", p.group.recommended().name, ".\n")
-	p.P("## ", newest.name, "\n")
+	p.P("Versions: ", p.protos(), ". New drivers use ", p.group.recommended().name, ".\n")
 	for _, m := range newest.service.Methods {
-		p.method(m)
+		note := ""
+		if without := p.group.without(m); without != nil {
+			note = "Not in " + strings.Join(without, ", ") + "."
+		}
+		p.method(m, note)
 	}
-	p.types(newest, nil)
 	for _, old := range p.group.versions[1:] {
-		p.P("## ", old.name, "\n")
-		p.differences(old)
+		for _, m := range old.service.Methods {
+			if old.now(m.GoName) == nil {
+				p.method(m, "Of "+old.name+"; "+newest.name+" has no such method.")
+			}
+		}
 	}
+	p.types(newest)
 }
 
 // protos links the versions' files, newest first.
 func (p *page) protos() string {
 	var all []string
 	for _, v := range p.group.versions {
-		all = append(all, fmt.Sprintf("[%s](../../%s) (%s)", v.name, v.file.Desc.Path(), v.state()))
+		all = append(all, fmt.Sprintf("[%s](../../%s)", v.name, v.file.Desc.Path()))
 	}
 	return strings.Join(all, ", ")
 }
@@ -54,8 +60,10 @@ func (p *page) comment(comment protogen.Comments, self string) {
 	}
 }
 
-func (p *page) method(m *protogen.Method) {
-	p.P("### ", m.GoName, "\n")
+// method writes a method, with a note on its versions.
+func (p *page) method(m *protogen.Method, note string) {
+	p.P("## ", m.GoName, "\n")
+	p.P(note, "\n")
 	p.comment(m.Comments.Leading, m.GoName)
 	p.fields("Request", m.Input)
 	p.fields("Response", m.Output)
@@ -72,21 +80,17 @@ func (p *page) fields(title string, m *protogen.Message) {
 	p.P()
 }
 
-// types writes the messages and enums of a version that are not a method's request or response, but those that another
-// version has with the same fields.
-func (p *page) types(of, as *apiVersion) {
+// types writes the messages and enums of a version that are not a method's request or response.
+func (p *page) types(of *apiVersion) {
 	for _, m := range of.file.Messages {
-		if !of.isMethods(m) && !as.declares(m.Desc) {
-			p.P("### ", m.Desc.Name(), "\n")
+		if !of.isMethods(m) {
+			p.P("## ", m.Desc.Name(), "\n")
 			p.comment(m.Comments.Leading, "")
 			p.fields("Fields", m)
 		}
 	}
 	for _, e := range of.file.Enums {
-		if as.declares(e.Desc) {
-			continue
-		}
-		p.P("### ", e.Desc.Name(), "\n")
+		p.P("## ", e.Desc.Name(), "\n")
 		p.comment(e.Comments.Leading, "")
 		for _, v := range e.Values {
 			p.P("- `", v.Desc.Name(), " = ", v.Desc.Number(), "`: ", p.inline(v.Comments.Leading))
@@ -95,7 +99,7 @@ func (p *page) types(of, as *apiVersion) {
 	}
 }
 
-// declaration returns a field as the .proto has it.
+// declaration returns a field as the .proto has it, without its number.
 func declaration(f protoreflect.FieldDescriptor) string {
 	is := typeName(f)
 	switch {
@@ -106,7 +110,7 @@ func declaration(f protoreflect.FieldDescriptor) string {
 	case f.HasOptionalKeyword():
 		is = "optional " + is
 	}
-	return fmt.Sprintf("%s %s = %d", is, f.Name(), f.Number())
+	return fmt.Sprintf("%s %s", is, f.Name())
 }
 
 func typeName(f protoreflect.FieldDescriptor) string {

@@ -16,7 +16,7 @@ import (
 // A reference is everything from which the pages are made.
 type reference struct {
 	groups []*apiGroup       // by name
-	places map[string]string // where v1.Disk and v1.Disk.Rescan are described: "disk.md#rescan"
+	places map[string]string // where v1.Disk and v1.Disk.Rescan are described: "disk.md", "disk.md#rescan"
 }
 
 // An apiGroup is a group with its versions, newest first.
@@ -61,7 +61,7 @@ func newReference(files []*protogen.File, tables []versions.Group) *reference {
 			r.groups = append(r.groups, g)
 		}
 		for _, v := range g.versions {
-			r.places[string(v.service.Desc.FullName())] = g.name + ".md#" + v.name
+			r.places[string(v.service.Desc.FullName())] = g.name + ".md"
 			for _, m := range v.service.Methods {
 				at := m
 				if now := v.now(m.GoName); now != nil {
@@ -83,6 +83,16 @@ func (g *apiGroup) recommended() *apiVersion {
 	return slices.MaxFunc(g.versions, func(a, b *apiVersion) int { return strings.Compare(a.state(), b.state()) })
 }
 
+// without returns the versions that lack a method of the newest one.
+func (g *apiGroup) without(m *protogen.Method) (names []string) {
+	for _, old := range g.versions[1:] {
+		if !slices.ContainsFunc(old.service.Methods, func(is *protogen.Method) bool { return old.now(is.GoName) == m }) {
+			names = append(names, old.name)
+		}
+	}
+	return names
+}
+
 // state returns the state that the version's name implies.
 func (v *apiVersion) state() string {
 	for _, state := range []string{"alpha", "beta"} {
@@ -91,6 +101,13 @@ func (v *apiVersion) state() string {
 		}
 	}
 	return "stable"
+}
+
+// isMethods reports whether a message is a method's request or response.
+func (v *apiVersion) isMethods(m *protogen.Message) bool {
+	return slices.ContainsFunc(v.service.Methods, func(call *protogen.Method) bool {
+		return m == call.Input || m == call.Output
+	})
 }
 
 // now returns the method of the newest version that a method of this version is, or nil.
