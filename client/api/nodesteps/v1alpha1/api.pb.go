@@ -80,8 +80,8 @@ func (AccessRights) EnumDescriptor() ([]byte, []int) {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{0}
 }
 
-// AccessResult says what became of the entries of a request. It is about the
-// list, not about what the accounts may do by other entries of it.
+// AccessResult says what became of a request's entries, not what other entries
+// of the list allow.
 type AccessResult int32
 
 const (
@@ -91,8 +91,7 @@ const (
 	AccessResult_ACCESS_RESULT_ADDED AccessResult = 1
 	// They are in the list, and were before.
 	AccessResult_ACCESS_RESULT_PRESENT AccessResult = 2
-	// At least one is not in the list, which stays as it is because the volume
-	// holds files.
+	// At least one is missing: the volume holds files, so its list stays.
 	AccessResult_ACCESS_RESULT_NOT_ADDED AccessResult = 3
 )
 
@@ -142,7 +141,7 @@ func (AccessResult) EnumDescriptor() ([]byte, []int) {
 // StageDiskRequest describes a disk and says where its volume should appear.
 type StageDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the directory at which to mount the volume; it need not exist.
+	// Directory at which to mount the volume; it need not exist.
 	TargetPath string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
 	// The disk, by one of its marks. A disk should have the mark when it is new
 	// and when it holds data, because staging is repeated.
@@ -168,9 +167,8 @@ type StageDiskRequest struct {
 	KeepSize bool `protobuf:"varint,12,opt,name=keep_size,json=keepSize,proto3" json:"keep_size,omitempty"`
 	// What accounts may do on the volume, besides what Windows allows; 16 at most.
 	Access []*AccessEntry `protobuf:"bytes,15,rep,name=access,proto3" json:"access,omitempty"`
-	// Which disk disk_number means, for a caller that found it by itself. A disk
-	// with other marks is UNAVAILABLE, with the reason DISK_CHANGED, and is not
-	// changed.
+	// Marks of the disk that disk_number means. A disk with others is UNAVAILABLE,
+	// with the reason DISK_CHANGED, and is not changed.
 	Expected      *DiskMarks `protobuf:"bytes,16,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -352,8 +350,8 @@ type isStageDiskRequest_Disk interface {
 }
 
 type StageDiskRequest_DiskNumber struct {
-	// Number of the disk, as v1.Disk counts. It changes when disks come and go,
-	// so the disk must be there: it is not waited for.
+	// Number of the disk, as v1.Disk counts. Numbers change when disks come and
+	// go, so the disk is not waited for.
 	DiskNumber uint32 `protobuf:"varint,2,opt,name=disk_number,json=diskNumber,proto3,oneof"`
 }
 
@@ -373,8 +371,7 @@ type StageDiskRequest_Lun struct {
 }
 
 type StageDiskRequest_AzureLun struct {
-	// LUN with which Azure attached the disk, at a virtual SCSI adapter or, on
-	// sizes with NVMe alone, as a namespace of its NVMe controller.
+	// LUN with which Azure attached the disk, by SCSI or NVMe.
 	AzureLun uint32 `protobuf:"varint,13,opt,name=azure_lun,json=azureLun,proto3,oneof"`
 }
 
@@ -389,8 +386,8 @@ type StageDiskRequest_GceDeviceName struct {
 }
 
 type StageDiskRequest_Eui64 struct {
-	// EUI-64 of the namespace of an NVMe disk, as a number; Compute Engine has
-	// it in the metadata of a machine as nvmeNamespaceIdentifier.
+	// EUI-64 of the namespace of an NVMe disk, as a number: the
+	// nvmeNamespaceIdentifier in the metadata of a Compute Engine machine.
 	Eui64 uint64 `protobuf:"varint,8,opt,name=eui64,proto3,oneof"`
 }
 
@@ -406,8 +403,7 @@ type StageDiskRequest_IscsiDisk struct {
 
 type StageDiskRequest_Model struct {
 	// Whole model of an NVMe disk, in upper or lower case, such as Amazon EC2
-	// NVMe Instance Storage. Where Windows gives 16 characters of it those must
-	// do.
+	// NVMe Instance Storage. Where Windows gives only 16 characters, those count.
 	Model string `protobuf:"bytes,14,opt,name=model,proto3,oneof"`
 }
 
@@ -433,8 +429,8 @@ func (*StageDiskRequest_IscsiDisk) isStageDiskRequest_Disk() {}
 
 func (*StageDiskRequest_Model) isStageDiskRequest_Disk() {}
 
-// DiskMarks tell a disk from others, as v1.Disk.ListDiskIDs returns them. A mark
-// that a disk does not have is empty.
+// DiskMarks are a disk's marks as v1.Disk.ListDiskIDs returns them, empty where
+// it has none.
 type DiskMarks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Serial number.
@@ -493,8 +489,7 @@ func (x *DiskMarks) GetPage83Id() string {
 // by inheritance, in all that is made there later.
 type AccessEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Account or group as a SID: S-1-5-93-2-2 is ContainerUser, with which
-	// containers run unless their image or pod says otherwise.
+	// Account or group as a SID: S-1-5-93-2-2 is ContainerUser.
 	Sid string `protobuf:"bytes,1,opt,name=sid,proto3" json:"sid,omitempty"`
 	// What it may do.
 	Rights        AccessRights `protobuf:"varint,2,opt,name=rights,proto3,enum=v1alpha1.AccessRights" json:"rights,omitempty"`
@@ -624,13 +619,13 @@ type StageDiskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the disk.
 	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// Id of the volume, of the form \\?\Volume{GUID}\.
+	// Id of the volume, \\?\Volume{GUID}\.
 	VolumeId string `protobuf:"bytes,2,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	// Size of the whole disk in bytes, as a cloud counts.
 	DiskBytes int64 `protobuf:"varint,3,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	// Size of the file system in bytes.
 	TotalBytes int64 `protobuf:"varint,4,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	// Whether the entries in access are in the access list of the root directory.
+	// Whether the entries in access are in the list.
 	Access        AccessResult `protobuf:"varint,5,opt,name=access,proto3,enum=v1alpha1.AccessResult" json:"access,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -704,12 +699,12 @@ func (x *StageDiskResponse) GetAccess() AccessResult {
 // StageShareRequest names a share, who asks for it, and where it should appear.
 type StageShareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Share, and any directories in it, that should appear: \\server\share or
-	// \\server\share\a\b, with slashes or backslashes.
+	// Share, with any directories in it, such as \\server\share\a\b, with slashes
+	// or backslashes.
 	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
 	// Path of the link.
 	TargetPath string `protobuf:"bytes,2,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
-	// User name on the server, with its domain if it has one: DOMAIN\user.
+	// User name on the server, such as DOMAIN\user.
 	Username string `protobuf:"bytes,3,opt,name=username,proto3" json:"username,omitempty"`
 	// Password of the user, taken as it is.
 	Password      string `protobuf:"bytes,4,opt,name=password,proto3" json:"password,omitempty"`
@@ -899,7 +894,7 @@ func (*UnstageResponse) Descriptor() ([]byte, []int) {
 // PublishRequest says from where to where a link should lead.
 type PublishRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the directory to which the link should lead.
+	// Directory to which the link should lead.
 	SourcePath string `protobuf:"bytes,1,opt,name=source_path,json=sourcePath,proto3" json:"source_path,omitempty"`
 	// Path of the link.
 	TargetPath    string `protobuf:"bytes,2,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
@@ -991,7 +986,7 @@ func (*PublishResponse) Descriptor() ([]byte, []int) {
 // ExpandRequest names a volume and the size that its disk was given.
 type ExpandRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the mount point of the volume, or of a link to it.
+	// Mount point of the volume, or a link to it.
 	TargetPath string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
 	// Least size of the disk in bytes; 0 asks for none.
 	SizeBytes     int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
@@ -1155,7 +1150,7 @@ type GetVolumeResponse struct {
 	// What is wrong, for programs: NOT_MOUNTED, DISK_NOT_FOUND, DISK_CORRUPT,
 	// NOT_FORMATTED or NEARLY_FULL. Empty if nothing is.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Id of the volume, of the form \\?\Volume{GUID}\.
+	// Id of the volume, \\?\Volume{GUID}\.
 	VolumeId string `protobuf:"bytes,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	// Size of the file system in bytes.
 	TotalBytes int64 `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
@@ -1290,7 +1285,7 @@ type GetUsageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Size of the file system, or the quota.
 	TotalBytes int64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	// Bytes in use, which are the total less what is available.
+	// Bytes in use: the total less what is available.
 	UsedBytes int64 `protobuf:"varint,2,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
 	// Bytes that can still be written.
 	AvailableBytes int64 `protobuf:"varint,3,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`

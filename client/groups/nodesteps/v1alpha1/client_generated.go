@@ -50,30 +50,27 @@ func (w *Client) Close() error {
 	return w.connection.Close()
 }
 
-// StageDisk waits for the one disk that the request describes and mounts its
-// data volume at target_path, as NodeStageVolume must. While it waits, it
-// makes Windows look for new devices; it waits as long as the deadline of the
-// call allows.
+// StageDisk waits for the one disk that the request describes, until the
+// call's deadline, and mounts its data volume at target_path, as
+// NodeStageVolume must. While it waits, Windows looks for new devices.
 //
 // It partitions a blank disk, brings a disk online, formats a blank volume
 // with NTFS, makes the directory, mounts the volume, and extends a volume
-// that is smaller than its disk. A volume that is mounted at other paths, too,
-// stays mounted there, and a mount point at target_path whose volume has gone
-// is replaced. With read_only nothing is partitioned, formatted or extended.
-// Of a disk with several data volumes, only one that is mounted at target_path
-// is staged.
+// that is smaller than its disk. Other mount points of the volume stay; a
+// mount point at target_path whose volume has gone is replaced. With read_only
+// nothing is partitioned, formatted or extended. Of a disk with several data
+// volumes, only one that is mounted at target_path is staged.
 //
-// The entries in access are added to the access list of the root directory of
-// the volume, after a format, and when the volume was formatted before and its
-// root is still empty, as after an interrupted call. A root that holds anything
-// keeps its list, and so does every directory below. SYSTEM and Administrators
-// keep full control. The response says whether the entries are in the list.
+// The entries in access are added to the access list of the volume's root
+// directory while that is empty: after a format, or a call that was
+// interrupted then. A root that holds anything keeps its list, and so does
+// every directory below. SYSTEM and Administrators keep full control.
 //
-// No such disk is NOT_FOUND; several, or several data volumes on it, are
-// FAILED_PRECONDITION, and the text lists them. A description that makes no
-// sense is INVALID_ARGUMENT. A disk or volume with other content, another
-// volume at target_path, and a volume without a file system where read_only is
-// set are FAILED_PRECONDITION.
+// No such disk is NOT_FOUND. Several disks, or several data volumes on it, are
+// FAILED_PRECONDITION, and the text lists them; so are a disk or volume with
+// other content, another volume at target_path, and with read_only a volume
+// without a file system. A description that makes no sense is
+// INVALID_ARGUMENT.
 func (w *Client) StageDisk(context context.Context, request *v1alpha1.StageDiskRequest, opts ...grpc.CallOption) (*v1alpha1.StageDiskResponse, error) {
 	return w.stub.StageDisk(context, request, opts...)
 }
@@ -84,14 +81,13 @@ func (w *Client) StageDisk(context context.Context, request *v1alpha1.StageDiskR
 // An empty directory or another link at target_path is replaced.
 //
 // A mapping that works is kept, whatever the credentials. One that its server
-// refuses, as after a reboot of the node or with a new password, is made again
-// with those of the call, and the volumes that use it go on. A driver
-// therefore repeats the call when it publishes.
+// refuses, as after a reboot or with a new password, is made again with those
+// of the call. So a driver repeats the call when it publishes.
 //
 // A server that doesn't answer is UNAVAILABLE, a share that it doesn't have
 // NOT_FOUND, and credentials that it refuses UNAUTHENTICATED. Another share
-// that is staged at target_path is ALREADY_EXISTS, and a directory with
-// entries there FAILED_PRECONDITION.
+// staged at target_path is ALREADY_EXISTS, and a directory with entries there
+// FAILED_PRECONDITION.
 func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShareRequest, opts ...grpc.CallOption) (*v1alpha1.StageShareResponse, error) {
 	return w.stub.StageShare(context, request, opts...)
 }
@@ -100,25 +96,26 @@ func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShar
 // target_path, a mount point, a link or an empty directory, and no file.
 // Nothing there is success.
 //
-// A mounted volume is flushed first, and its disk is taken offline
-// afterwards, so that it can be detached without loss, unless a volume of the
-// disk is mounted at another path, also by another program. Another disk that
-// gets its number meanwhile is left alone. If a volume of the disk does not
-// answer, the call is UNAVAILABLE, and repeating it goes on. A link is removed
-// without asking the server to which it leads. If StageShare made it and no
-// other link to the share, of any driver, is left at the paths of kubelet, the
-// mapping of the share goes, too.
+// A mounted volume is flushed first. Its disk is taken offline afterwards, so
+// that it can be detached without loss, unless a volume of the disk is mounted
+// at another path, by any program. Another disk that gets its number meanwhile
+// is left alone. If a volume of the disk does not answer, the call is
+// UNAVAILABLE, and repeating it goes on.
+//
+// A link is removed without asking the server to which it leads. If StageShare
+// made it, and kubelet's paths have no other link to the share, the mapping
+// goes, too.
 //
 // A directory with entries is FAILED_PRECONDITION.
 func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageRequest, opts ...grpc.CallOption) (*v1alpha1.UnstageResponse, error) {
 	return w.stub.Unstage(context, request, opts...)
 }
 
-// Publish makes target_path a link to source_path, a directory where a volume
-// is staged, as NodePublishVolume must. It makes the directories above
-// target_path. An empty directory, another link or a mount point at
-// target_path is replaced; the same link already there is success. A source
-// that does not exist gives a link that leads nowhere.
+// Publish makes target_path a link to source_path, where a volume is staged,
+// as NodePublishVolume must. It makes the directories above target_path. An
+// empty directory, another link or a mount point at target_path is replaced;
+// the same link already there is success. A source that does not exist gives a
+// link that leads nowhere.
 //
 // A directory with entries at target_path, a file at either path, and a
 // working directory itself as target_path are FAILED_PRECONDITION.
@@ -131,25 +128,25 @@ func (w *Client) Publish(context context.Context, request *v1alpha1.PublishReque
 // volume that is large enough is success.
 //
 // If Windows does not see size_bytes of disk yet, the call is OUT_OF_RANGE and
-// changes nothing. No volume at the path is NOT_FOUND.
+// changes nothing. No volume at the path is NOT_FOUND, and a share there
+// FAILED_PRECONDITION, with the reason LINK_REFUSED.
 func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest, opts ...grpc.CallOption) (*v1alpha1.ExpandResponse, error) {
 	return w.stub.Expand(context, request, opts...)
 }
 
 // GetVolume returns how full the volume at target_path is and whether it can
-// be used, as NodeGetVolumeStats must. The path may be that of a mount point
-// or a link, and lead to a disk or a share. It changes nothing.
+// be used, as NodeGetVolumeStats must. The path is a mount point or a link to
+// a disk or share.
 //
 // What is wrong with a volume is in the response. No such path is NOT_FOUND;
-// another error says that the state of the volume is not known.
+// after another error the state is unknown.
 func (w *Client) GetVolume(context context.Context, request *v1alpha1.GetVolumeRequest, opts ...grpc.CallOption) (*v1alpha1.GetVolumeResponse, error) {
 	return w.stub.GetVolume(context, request, opts...)
 }
 
-// GetUsage returns how full the volume or the share at target_path is, as
-// NodeGetVolumeStats must. The path may be that of a mount point or a link. Of
-// a share, the server says it, for the account of the mapping: a quota counts.
-// Bytes only: Windows does not count inodes. It changes nothing.
+// GetUsage returns how full the volume or the share at target_path, a mount
+// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
+// account counts. Windows does not count inodes.
 //
 // No such path, or neither a volume nor a share there, is NOT_FOUND. A server
 // that does not answer within ten seconds is UNAVAILABLE, and a share that is
