@@ -132,7 +132,7 @@ func (h *device) call(function, object string, run func() (int, error)) (n int, 
 // control runs a control code, if the handle has the access that the code requires.
 func (h *device) control(code uint32, run func() (int, error)) (int, error) {
 	return h.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (int, error) {
-		need := win32.ControlCodeAccess(code)
+		need := code >> 14 & 3 // CTL_CODE's Access
 		if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
 			need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
 			return 0, win32.ERROR_ACCESS_DENIED

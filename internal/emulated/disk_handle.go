@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
@@ -65,7 +66,7 @@ var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
 func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
-		return put(out, win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number}.Bytes())
+		return put(out, cstruct.Encode(win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number}))
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
 		return d.queryProperty(in, out)
 	case win32.IOCTL_SCSI_GET_ADDRESS:
@@ -73,20 +74,21 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
 		return d.getLayout(out)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
-		return put(out, win32.LengthInformation{Length: d.image.size}.Bytes())
+		return put(out, cstruct.Encode(d.image.size))
 	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
 		g := d.geometry()
-		whole := win32.DiskGeometryEx{
+		whole := cstruct.Encode(win32.DiskGeometryEx{
 			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
 			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.size,
-		}.Bytes()
+		})
 		const withoutData = 32 // the partition and detection information after it may be left out
 		if len(out) < len(whole) {
 			whole = whole[:withoutData]
 		}
 		return put(out, whole)
 	case win32.IOCTL_DISK_GET_DISK_ATTRIBUTES:
-		return put(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes, Attributes: d.attributes()}.Bytes())
+		return put(out, cstruct.Encode(win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
+			Attributes: d.attributes()}))
 	case win32.IOCTL_DISK_IS_WRITABLE:
 		return 0, d.writable()
 	case win32.IOCTL_DISK_ARE_VOLUMES_READY:
@@ -113,9 +115,9 @@ func (d *disk) attributes() (bits uint64) {
 	return bits
 }
 
-func (d *disk) geometry() win32.DiskGeometry {
+func (d *disk) geometry() deviceside.DiskGeometry {
 	const heads, track = 255, 63
-	return win32.DiskGeometry{
+	return deviceside.DiskGeometry{
 		Cylinders: d.image.size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
 		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
 	}

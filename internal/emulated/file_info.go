@@ -3,11 +3,13 @@
 package emulated
 
 import (
+	"encoding/binary"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
@@ -68,28 +70,28 @@ func (h *fileHandle) basic(out []byte) error {
 
 // attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
 func (h *fileHandle) attributeTag(out []byte) error {
-	e, err := h.described(out, len(win32.FileAttributeTag{}.Bytes()))
+	e, err := h.described(out, binary.Size(win32.FileAttributeTag{}))
 	switch {
 	case err != nil:
 		return err
 	case !h.content.knowsReparsePoints():
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return fill(out, win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}.Bytes())
+	return fill(out, cstruct.Encode(win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}))
 }
 
 func (h *fileHandle) standard(out []byte) error {
-	s := win32.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
+	s := deviceside.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
 	if h.deleted {
 		s.NumberOfLinks = 0
-		return fill(out, s.Bytes())
+		return fill(out, cstruct.Encode(s))
 	}
 	e, err := h.entry()
 	if err != nil {
 		return err
 	}
 	s.EndOfFile, s.AllocationSize = sizes(e.info)
-	return fill(out, s.Bytes())
+	return fill(out, cstruct.Encode(s))
 }
 
 // sizes returns the length of a file and the space that it takes; both are 0 for anything else.
@@ -101,7 +103,7 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 }
 
 func (h *fileHandle) fileID(out []byte) error {
-	id := win32.FileID{VolumeSerialNumber: h.content.share.serial()}
+	id := deviceside.FileID{VolumeSerialNumber: h.content.share.serial()}
 	if !h.content.isShare() {
 		v, ok := h.content.node.volume(h.content.id)
 		if !ok {
@@ -114,7 +116,7 @@ func (h *fileHandle) fileID(out []byte) error {
 	} else {
 		id.ID = hostFileID(h.self, ".", h.info)
 	}
-	return fill(out, id.Bytes())
+	return fill(out, cstruct.Encode(id))
 }
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.

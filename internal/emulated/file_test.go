@@ -10,6 +10,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
 func hostPath(t *testing.T, n *Node, path string) string {
@@ -210,17 +212,17 @@ func TestFileInformation(t *testing.T) {
 	f := openFile(t, n, `\\?\C:\d\f`, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
 	out := make([]byte, 24)
 	must(t, f.Information(win32.FileStandardInfo, out))
-	standard, err := win32.ParseFileStandard(out)
+	standard, err := cstruct.Parse[deviceside.FileStandard]("FILE_STANDARD_INFO", out, 24)
 	must(t, err)
-	if diff := cmp.Diff(win32.FileStandard{AllocationSize: 8192, EndOfFile: 5000, NumberOfLinks: 1},
+	if diff := cmp.Diff(deviceside.FileStandard{AllocationSize: 8192, EndOfFile: 5000, NumberOfLinks: 1},
 		standard); diff != "" {
 		t.Errorf("standard (-want +got):\n%s", diff)
 	}
-	id := func(path string) win32.FileID {
+	id := func(path string) deviceside.FileID {
 		h := openFile(t, n, path, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
 		out := make([]byte, 24)
 		must(t, h.Information(win32.FileIdInfo, out))
-		id, err := win32.ParseFileID(out)
+		id, err := cstruct.Parse[deviceside.FileID]("FILE_ID_INFO", out, 24)
 		must(t, err)
 		return id
 	}

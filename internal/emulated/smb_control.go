@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -160,7 +161,7 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) error {
 		if err != nil {
 			return err
 		}
-		return fill(out, size.Bytes())
+		return fill(out, cstruct.Encode(size))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
@@ -94,16 +95,16 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
 			return v.extents(out)
 		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
-			return put(out, win32.StorageDeviceNumber{
+			return put(out, cstruct.Encode(win32.StorageDeviceNumber{
 				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
-			}.Bytes())
+			}))
 		}
 		if v.offline() {
 			return 0, win32.ERROR_NOT_READY
 		}
 		switch code {
 		case win32.IOCTL_DISK_GET_LENGTH_INFO:
-			return put(out, win32.LengthInformation{Length: v.knownLength()}.Bytes())
+			return put(out, cstruct.Encode(v.knownLength()))
 		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
 			return h.ntfsData(v, out)
 		case win32.FSCTL_IS_VOLUME_MOUNTED:
@@ -149,12 +150,12 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return put(out, win32.NTFSVolumeData{
+	return put(out, cstruct.Encode(win32.NTFSVolumeData{
 		SerialNumber: int64(v.boot.Serial), NumberSectors: int64(v.boot.Sectors),
 		TotalClusters: int64(v.boot.Clusters()), FreeClusters: int64(free / uint64(v.boot.ClusterBytes)),
 		BytesPerSector: v.boot.BytesPerSector, BytesPerCluster: v.boot.ClusterBytes,
 		BytesPerFileRecordSegment: max(1024, v.boot.BytesPerSector), MftStartLCN: int64(v.boot.MFTCluster), Mft2StartLCN: 2,
-	}.Bytes())
+	}))
 }
 
 // lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows

@@ -87,8 +87,8 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 	start = time.Now()
 	length := func() (bool, error) {
 		l, err := query(v, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
-		answer.VolumeLength = l.Length
-		return l.Length == answer.PartitionBytes, err
+		answer.VolumeLength = l
+		return l == answer.PartitionBytes, err
 	}
 	if answer.LengthAtOnce, err = length(); err != nil {
 		return answer, err

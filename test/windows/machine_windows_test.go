@@ -71,7 +71,7 @@ func TestDisks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return length.Length
+		return length
 	}
 	if got := size(); got != gib {
 		t.Errorf("the disk has %d bytes, want 1 GiB", got)

@@ -227,5 +227,5 @@ func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return contentOf(h, operation.Volume(id), probesOf(length.Length))
+	return contentOf(h, operation.Volume(id), probesOf(length))
 }

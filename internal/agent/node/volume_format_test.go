@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
@@ -48,8 +49,8 @@ type attributedHandle struct {
 
 func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	if code == win32.IOCTL_DISK_GET_DISK_ATTRIBUTES {
-		return copy(out, win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
-			Attributes: h.of.attributes}.Bytes()), nil
+		return copy(out, cstruct.Encode(win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
+			Attributes: h.of.attributes})), nil
 	}
 	return h.Handle.DeviceIoControl(code, in, out)
 }

@@ -131,7 +131,7 @@ func awaitLength(volume kernel.Handle, partitionLength int64) error {
 	var p operation.Backoff
 	for {
 		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
-		if err != nil || length.Length >= partitionLength || !p.Wait(growTime) {
+		if err != nil || length >= partitionLength || !p.Wait(growTime) {
 			return err
 		}
 	}

@@ -4,24 +4,11 @@ package win32
 
 import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 
-// FixedMedia is the MediaType of hard disks in DiskGeometry.
+// FixedMedia is the MediaType of hard disks in DiskGeometryEx.
 const FixedMedia = 12
 
-// DiskGeometry is DISK_GEOMETRY, the output of IOCTL_DISK_UPDATE_DRIVE_SIZE. On today's disks only BytesPerSector has a
-// meaning.
-// https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry
-type DiskGeometry struct {
-	Cylinders         int64
-	MediaType         uint32 // FixedMedia
-	TracksPerCylinder uint32
-	SectorsPerTrack   uint32
-	BytesPerSector    uint32
-}
-
-// Bytes encodes a DISK_GEOMETRY, 24 bytes.
-func (g DiskGeometry) Bytes() []byte { return cstruct.Encode(g) }
-
-// DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes.
+// DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes. On today's disks, of the geometry
+// only BytesPerSector has a meaning.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry_ex
 type DiskGeometryEx struct {
 	Cylinders         int64
@@ -33,26 +20,15 @@ type DiskGeometryEx struct {
 	_                 [8]byte // Data: partition and detection information, which is not used here
 }
 
-// Bytes encodes a DISK_GEOMETRY_EX, 40 bytes, with an empty Data.
-func (g DiskGeometryEx) Bytes() []byte { return cstruct.Encode(g) }
-
 // ParseDiskGeometryEx decodes the output of IOCTL_DISK_GET_DRIVE_GEOMETRY_EX; it needs the 32 bytes before Data.
 func ParseDiskGeometryEx(in []byte) (DiskGeometryEx, error) {
 	return cstruct.Parse[DiskGeometryEx]("DISK_GEOMETRY_EX", in, 32)
 }
 
-// LengthInformation is GET_LENGTH_INFORMATION, the size of a disk or volume in bytes.
+// ParseLengthInformation returns the size of a disk or volume in bytes from the output of IOCTL_DISK_GET_LENGTH_INFO.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-get_length_information
-type LengthInformation struct {
-	Length int64
-}
-
-// Bytes encodes a GET_LENGTH_INFORMATION, 8 bytes.
-func (l LengthInformation) Bytes() []byte { return cstruct.Encode(l) }
-
-// ParseLengthInformation decodes the output of IOCTL_DISK_GET_LENGTH_INFO.
-func ParseLengthInformation(in []byte) (LengthInformation, error) {
-	return cstruct.Parse[LengthInformation]("GET_LENGTH_INFORMATION", in, 8)
+func ParseLengthInformation(in []byte) (length int64, err error) {
+	return cstruct.Parse[int64]("GET_LENGTH_INFORMATION", in, 8)
 }
 
 // Disk attributes.
@@ -71,9 +47,6 @@ type GetDiskAttributes struct {
 
 // SizeofGetDiskAttributes is the Version of GetDiskAttributes.
 const SizeofGetDiskAttributes = 16
-
-// Bytes encodes a GET_DISK_ATTRIBUTES, 16 bytes.
-func (a GetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }
 
 // ParseGetDiskAttributes decodes the output of IOCTL_DISK_GET_DISK_ATTRIBUTES.
 func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {

@@ -74,16 +74,3 @@ func controlNames() (names []string) {
 	}
 	return names
 }
-
-func TestControlCodeAccess(t *testing.T) {
-	for code, want := range map[uint32]uint32{
-		IOCTL_DISK_GET_DRIVE_LAYOUT_EX: FILE_ANY_ACCESS,
-		IOCTL_DISK_GET_LENGTH_INFO:     FILE_READ_ACCESS,
-		IOCTL_DISK_SET_DRIVE_LAYOUT_EX: FILE_READ_ACCESS | FILE_WRITE_ACCESS,
-		FSCTL_EXTEND_VOLUME:            FILE_ANY_ACCESS,
-	} {
-		if got := ControlCodeAccess(code); got != want {
-			t.Errorf("%s: %d, want %d", ControlCodeName(code), got, want)
-		}
-	}
-}

@@ -67,13 +67,13 @@ const (
 // Information classes of GetFileInformationByHandleEx and SetFileInformationByHandle.
 // https://learn.microsoft.com/windows/win32/api/minwinbase/ne-minwinbase-file_info_by_handle_class
 const (
-	FileBasicInfo                = 0  // FileBasic
-	FileStandardInfo             = 1  // FileStandard
+	FileBasicInfo                = 0 // FileBasic
+	FileStandardInfo             = 1
 	FileDispositionInfo          = 4  // FileDisposition
 	FileAttributeTagInfo         = 9  // FileAttributeTag
 	FileFullDirectoryInfo        = 14 // DirectoryEntry, the next ones
 	FileFullDirectoryRestartInfo = 15 // DirectoryEntry, from the first one on
-	FileIdInfo                   = 18 // FileID
+	FileIdInfo                   = 18
 	FileDispositionInfoEx        = 21 // FileDispositionEx
 )
 

@@ -31,25 +31,6 @@ func ParseFileBasic(in []byte) (FileBasic, error) {
 	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, SizeofFileBasic)
 }
 
-// FileStandard is FILE_STANDARD_INFO.
-// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
-type FileStandard struct {
-	AllocationSize int64 // bytes
-	EndOfFile      int64 // bytes
-	NumberOfLinks  uint32
-	DeletePending  bool
-	Directory      bool
-	_              [2]byte
-}
-
-// Bytes encodes a FILE_STANDARD_INFO, 24 bytes.
-func (f FileStandard) Bytes() []byte { return cstruct.Encode(f) }
-
-// ParseFileStandard decodes a FILE_STANDARD_INFO; it needs the 22 bytes before the padding.
-func ParseFileStandard(in []byte) (FileStandard, error) {
-	return cstruct.Parse[FileStandard]("FILE_STANDARD_INFO", in, 22)
-}
-
 // FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
 // FILE_ATTRIBUTE_REPARSE_POINT.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_attribute_tag_info
@@ -58,26 +39,10 @@ type FileAttributeTag struct {
 	ReparseTag uint32
 }
 
-// Bytes encodes a FILE_ATTRIBUTE_TAG_INFO, 8 bytes.
-func (f FileAttributeTag) Bytes() []byte { return cstruct.Encode(f) }
-
 // ParseFileAttributeTag decodes a FILE_ATTRIBUTE_TAG_INFO.
 func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
 	return cstruct.Parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
 }
-
-// FileID is FILE_ID_INFO. Two handles with the same value are open on the same file.
-// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_id_info
-type FileID struct {
-	VolumeSerialNumber uint64
-	ID                 [16]byte
-}
-
-// Bytes encodes a FILE_ID_INFO, 24 bytes.
-func (f FileID) Bytes() []byte { return cstruct.Encode(f) }
-
-// ParseFileID decodes a FILE_ID_INFO.
-func ParseFileID(in []byte) (FileID, error) { return cstruct.Parse[FileID]("FILE_ID_INFO", in, 24) }
 
 // FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
 // handle is closed.
@@ -122,9 +87,6 @@ type FileFsFullSize struct {
 
 // SizeofFileFsFullSize is the size in bytes of a FILE_FS_FULL_SIZE_INFORMATION.
 const SizeofFileFsFullSize = 32
-
-// Bytes encodes a FILE_FS_FULL_SIZE_INFORMATION, 32 bytes.
-func (f FileFsFullSize) Bytes() []byte { return cstruct.Encode(f) }
 
 // ParseFileFsFullSize decodes a FILE_FS_FULL_SIZE_INFORMATION.
 func ParseFileFsFullSize(in []byte) (FileFsFullSize, error) {

@@ -3,6 +3,7 @@
 package win32_test
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,13 +105,25 @@ func as[T any](object string, value T, encode func(T) []byte, parse func([]byte)
 	return number(object, value, encode(value), parse)
 }
 
+// fixed encodes a structure whose Go type has the fields of the C declaration.
+func fixed[T any](value T) []byte { return cstruct.Encode(value) }
+
+// partitionBytes encodes a partition, which the agent writes only in a table.
+func partitionBytes(p Partition) []byte {
+	return DriveLayout{Style: p.Style, Partitions: []Partition{p}}.Bytes()[48:]
+}
+
+// written is the parser of a structure that the agent does not read.
+func written[T any](in []byte) (T, error) { return cstruct.Parse[T]("", in, binary.Size(*new(T))) }
+
 // number makes a goldenValue of a structure that is a plain number in Go.
 func number[T any](object string, value T, bytes []byte, parse func([]byte) (T, error)) goldenValue {
 	return goldenValue{object, value, bytes, func(b []byte) (any, error) { return parse(b) }}
 }
 
 var goldenValues = []goldenValue{
-	is("storage_device_number", StorageDeviceNumber{0x11121314, 0x21222324, 0x31323334}, ParseStorageDeviceNumber),
+	as("storage_device_number", StorageDeviceNumber{0x11121314, 0x21222324, 0x31323334}, fixed,
+		ParseStorageDeviceNumber),
 	is("storage_property_query", StoragePropertyQuery{PropertyID: StorageDeviceIdProperty,
 		QueryType: PropertyExistsQuery},
 		deviceside.ParseStoragePropertyQuery),
@@ -134,14 +148,14 @@ var goldenValues = []goldenValue{
 		Device: deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
 	}, deviceside.StorageUniqueID, ParseStorageUniqueID),
 	as("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, deviceside.SCSIAddress, ParseSCSIAddress),
-	is("disk_geometry", DiskGeometry{0x1112131415161718, FixedMedia, 0x31323334, 0x41424344,
-		0x51525354}, deviceside.ParseDiskGeometry),
-	is("disk_geometry_ex", DiskGeometryEx{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
+	as("disk_geometry", deviceside.DiskGeometry{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
+		TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344, BytesPerSector: 0x51525354}, fixed, written),
+	as("disk_geometry_ex", DiskGeometryEx{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
 		TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344, BytesPerSector: 0x51525354,
-		DiskSize: 0x6162636465666768}, ParseDiskGeometryEx),
-	is("length_information", LengthInformation{0x1112131415161718}, ParseLengthInformation),
-	is("get_disk_attributes", GetDiskAttributes{Version: SizeofGetDiskAttributes,
-		Attributes: 0x2122232425262701}, ParseGetDiskAttributes),
+		DiskSize: 0x6162636465666768}, fixed, ParseDiskGeometryEx),
+	as("length_information", 0x1112131415161718, fixed, ParseLengthInformation),
+	as("get_disk_attributes", GetDiskAttributes{Version: SizeofGetDiskAttributes,
+		Attributes: 0x2122232425262701}, fixed, ParseGetDiskAttributes),
 	is("set_disk_attributes", SetDiskAttributes{Version: SizeofSetDiskAttributes, Persist: true,
 		Attributes: 0x2122232425262702, AttributesMask: 0x3132333435363738}, deviceside.ParseSetDiskAttributes),
 	is("drive_layout_gpt", DriveLayout{
@@ -180,11 +194,11 @@ var goldenValues = []goldenValue{
 		{DiskNumber: 0x11121314, StartingOffset: 0x2122232425262728, Length: 0x3132333435363738},
 		{DiskNumber: 0x41424344, StartingOffset: 0x5152535455565758, Length: 0x6162636465666768},
 	}, deviceside.VolumeDiskExtents, ParseVolumeDiskExtents),
-	is("ntfs_volume_data", NTFSVolumeData{
+	as("ntfs_volume_data", NTFSVolumeData{
 		0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x5152535455565758,
 		0x61626364, 0x65666768, 0x71727374, 0x75767778,
 		0x0182838485868788, 0x0192939495969798, 0x01a2a3a4a5a6a7a8, 0x01b2b3b4b5b6b7b8, 0x01c2c3c4c5c6c7c8,
-	}, ParseNTFSVolumeData),
+	}, fixed, ParseNTFSVolumeData),
 	number("extend_volume", 0x1112131415161718, ExtendVolume(0x1112131415161718), deviceside.ParseExtendVolume),
 	is("reparse_mount_point", ReparsePoint{
 		Tag: IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}\`,
@@ -203,15 +217,16 @@ var goldenValues = []goldenValue{
 		deviceside.ParseVolumeMountPoint),
 	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
 		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
-	is("file_standard_pending", FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
-		NumberOfLinks: 0x31323334, DeletePending: true}, ParseFileStandard),
-	is("file_standard_directory", FileStandard{NumberOfLinks: 1, Directory: true}, ParseFileStandard),
-	is("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, ParseFileAttributeTag),
-	is("file_id", FileID{0x1112131415161718, [16]byte([]byte("!\"#$%&'()*+,-./0"))}, ParseFileID),
+	as("file_standard_pending", deviceside.FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
+		NumberOfLinks: 0x31323334, DeletePending: true}, fixed, written),
+	as("file_standard_directory", deviceside.FileStandard{NumberOfLinks: 1, Directory: true}, fixed, written),
+	as("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, fixed, ParseFileAttributeTag),
+	as("file_id", deviceside.FileID{VolumeSerialNumber: 0x1112131415161718,
+		ID: [16]byte([]byte("!\"#$%&'()*+,-./0"))}, fixed, written),
 	number("file_disposition", true, FileDisposition(true), deviceside.ParseFileDisposition),
 	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.ParseFileDispositionEx),
-	is("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
-		0x51525354}, ParseFileFsFullSize),
+	as("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
+		0x51525354}, fixed, ParseFileFsFullSize),
 	// the agent writes it only
 	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
@@ -271,7 +286,7 @@ func TestGoldenBytes(t *testing.T) {
 // TestShortBuffers cuts the last meaningful byte off every example: no parser may accept the rest.
 func TestShortBuffers(t *testing.T) {
 	lastNeeded := map[string]int{ // for structures whose last bytes are padding or an empty field
-		"storage_property_query": 8, "disk_geometry_ex": 32, "file_standard_pending": 22, "file_standard_directory": 22,
+		"storage_property_query": 8, "disk_geometry_ex": 32,
 		"iscsi_session_list": 230,
 	}
 	for _, v := range allGoldenValues() {
@@ -364,7 +379,11 @@ func TestGoldenConstants(t *testing.T) {
 
 func TestGoldenSizes(t *testing.T) {
 	g := readGolden(t)
-	if diff := cmp.Diff(Sizes, g.sizes); diff != "" {
+	ours := maps.Clone(Sizes)
+	ours["DISK_GEOMETRY"] = binary.Size(deviceside.DiskGeometry{})
+	ours["FILE_STANDARD_INFO"] = binary.Size(deviceside.FileStandard{})
+	ours["FILE_ID_INFO"] = binary.Size(deviceside.FileID{})
+	if diff := cmp.Diff(ours, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)
 	}
 }

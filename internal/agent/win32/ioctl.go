@@ -4,8 +4,7 @@ package win32
 
 import "fmt"
 
-// Control codes for DeviceIoControl. Bits 14 and 15 are the access that the handle needs; ControlCodeAccess decodes
-// them.
+// Control codes for DeviceIoControl. Bits 14 and 15 are the access that the handle needs.
 // https://learn.microsoft.com/windows/win32/api/winioctl/
 const (
 	IOCTL_SCSI_GET_ADDRESS               = 0x00041018 // out SCSIAddress
@@ -16,11 +15,11 @@ const (
 	IOCTL_DISK_GET_DRIVE_GEOMETRY_EX     = 0x000700A0 // out DiskGeometryEx
 	IOCTL_DISK_GET_DISK_ATTRIBUTES       = 0x000700F0 // out GetDiskAttributes
 	IOCTL_DISK_UPDATE_PROPERTIES         = 0x00070140 // drops the cached layout and enumerates partitions again
-	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out LengthInformation
+	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out bytes
 	IOCTL_DISK_ARE_VOLUMES_READY         = 0x0007421C // on a disk; returns when all of its volumes are ready for use
 	IOCTL_DISK_SET_DRIVE_LAYOUT_EX       = 0x0007C054 // in DriveLayout; replaces the table
 	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the present table
-	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DiskGeometry, which needs an output buffer
+	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DISK_GEOMETRY, which needs an output buffer
 	IOCTL_DISK_GROW_PARTITION            = 0x0007C0D0 // in GrowPartition
 	IOCTL_DISK_SET_DISK_ATTRIBUTES       = 0x0007C0F4 // in SetDiskAttributes
 	IOCTL_DISK_DELETE_DRIVE_LAYOUT       = 0x0007C100 // back to RAW
@@ -51,9 +50,6 @@ const (
 	FILE_READ_ACCESS  = 1 // GENERIC_READ
 	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
 )
-
-// ControlCodeAccess returns the access, FILE_READ_ACCESS | FILE_WRITE_ACCESS or less, that a handle needs for the code.
-func ControlCodeAccess(code uint32) uint32 { return code >> 14 & 3 }
 
 // ControlCodeName returns the code's name, or its number such as 0x0007405c if this package does not know it.
 func ControlCodeName(code uint32) string {

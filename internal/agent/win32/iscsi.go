@@ -58,9 +58,6 @@ type ISCSIUniqueID struct {
 	AdapterSpecific uint64
 }
 
-// Bytes encodes an ISCSI_UNIQUE_SESSION_ID, 16 bytes.
-func (i ISCSIUniqueID) Bytes() []byte { return cstruct.Encode(i) }
-
 // ISCSITargetPortal is ISCSI_TARGET_PORTALW: where a target answers.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_target_portalw
 type ISCSITargetPortal struct {

@@ -59,10 +59,7 @@ var goldenPersistentLogins = []PersistentISCSILogin{
 // iscsiGoldenValues returns the values of this file's structures that TestGoldenBytes and others check.
 func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
-		is("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728},
-			func(b []byte) (ISCSIUniqueID, error) {
-				return cstruct.Parse[ISCSIUniqueID]("ISCSI_UNIQUE_SESSION_ID", b, 16)
-			}),
+		as("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, fixed, written),
 		is("iscsi_target_portal", ISCSITargetPortal{"rack 1", "192.0.2.10", 3260}, ParseISCSITargetPortal),
 		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos, deviceside.ISCSITargetPortalInfo),
 			counted(2, ParseISCSITargetPortalInfos)),

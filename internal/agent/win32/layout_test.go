@@ -36,7 +36,7 @@ func TestLayoutCounts(t *testing.T) {
 
 func TestPartitionName(t *testing.T) {
 	p := Partition{Style: PARTITION_STYLE_GPT, Name: "0123456789012345678901234567890123456789"}
-	got, err := ParsePartition(p.Bytes())
+	got, err := ParsePartition(partitionBytes(p))
 	if err != nil || got.Name != p.Name[:36] {
 		t.Errorf("got %q, %v: want the first 36 characters", got.Name, err)
 	}

@@ -73,13 +73,7 @@ const (
 	offsetGPTName   = 72 // Gpt.Name, 36 units to the end
 )
 
-// Bytes encodes a PARTITION_INFORMATION_EX, 144 bytes. A longer name is cut.
-func (p Partition) Bytes() []byte {
-	b := make(cstruct.Buffer, sizeofPartition)
-	p.put(b)
-	return b
-}
-
+// put encodes a PARTITION_INFORMATION_EX, 144 bytes. A longer name is cut.
 func (p Partition) put(b cstruct.Buffer) {
 	b.PutU32(0, uint32(p.Style))  // PartitionStyle
 	b.PutI64(8, p.StartingOffset) // StartingOffset

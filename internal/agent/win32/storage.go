@@ -21,9 +21,6 @@ type StorageDeviceNumber struct {
 	PartitionNumber uint32 // 0 or 0xFFFFFFFF for the disk itself
 }
 
-// Bytes encodes a STORAGE_DEVICE_NUMBER, 12 bytes.
-func (n StorageDeviceNumber) Bytes() []byte { return cstruct.Encode(n) }
-
 // ParseStorageDeviceNumber decodes the output of IOCTL_STORAGE_GET_DEVICE_NUMBER.
 func ParseStorageDeviceNumber(in []byte) (StorageDeviceNumber, error) {
 	return cstruct.Parse[StorageDeviceNumber]("STORAGE_DEVICE_NUMBER", in, 12)

@@ -68,9 +68,6 @@ type NTFSVolumeData struct {
 	MftZoneEnd                   int64
 }
 
-// Bytes encodes an NTFS_VOLUME_DATA_BUFFER, 96 bytes.
-func (d NTFSVolumeData) Bytes() []byte { return cstruct.Encode(d) }
-
 // ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after
 // it.
 func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {

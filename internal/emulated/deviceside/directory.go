@@ -16,7 +16,7 @@ func DirectoryEntries(entries []win32.DirectoryEntry, limit int) (out []byte, us
 	last := 0
 	for i, entry := range entries {
 		name := cstruct.EncodeUTF16(entry.Name)
-		at := cstruct.Align(len(b), 8)
+		at := align(len(b), 8)
 		if at+offsetFileName+len(name) > limit {
 			break
 		}

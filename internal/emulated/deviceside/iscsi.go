@@ -34,7 +34,7 @@ func ISCSIDevice(d win32.ISCSIDevice) []byte {
 	b.PutGUID(968, d.InterfaceType)                  // DeviceInterfaceType
 	b.PutText(984, maxDevicePath, d.InterfaceName)   // DeviceInterfaceName
 	b.PutText(1504, maxDevicePath, d.LegacyName)     // LegacyName
-	copy(b[2024:], d.Number.Bytes())                 // StorageDeviceNumber
+	copy(b[2024:], cstruct.Encode(d.Number))         // StorageDeviceNumber
 	b.PutU32(2036, d.Instance)                       // DeviceInstance
 	return b
 }
@@ -74,7 +74,7 @@ func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
 	for i, session := range sessions {
 		initiator, node, target := text(session.InitiatorName), text(session.TargetNodeName), text(session.TargetName)
 		s := b[i*win32.SizeofISCSISession:]
-		copy(s, session.ID.Bytes())
+		copy(s, cstruct.Encode(session.ID))
 		s.PutU64(16, initiator)                        // InitiatorName
 		s.PutU64(24, node)                             // TargetNodeName
 		s.PutU64(32, target)                           // TargetName
@@ -91,7 +91,7 @@ func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
 		for _, connection := range session.Connections {
 			initiator, target := text(connection.InitiatorAddress), text(connection.TargetAddress)
 			c := b[at:]
-			copy(c, connection.ID.Bytes())
+			copy(c, cstruct.Encode(connection.ID))
 			c.PutU64(16, initiator)                  // InitiatorAddress
 			c.PutU64(24, target)                     // TargetAddress
 			c.PutU16(32, connection.InitiatorSocket) // InitiatorSocket
@@ -100,5 +100,5 @@ func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
 			at += win32.SizeofISCSIConnection
 		}
 	}
-	return append(b, make([]byte, cstruct.Align(len(b), 8)-len(b))...)
+	return append(b, make([]byte, align(len(b), 8)-len(b))...)
 }

@@ -59,11 +59,6 @@ func ParseSetDiskAttributes(in []byte) (win32.SetDiskAttributes, error) {
 	return cstruct.Parse[win32.SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, win32.SizeofSetDiskAttributes)
 }
 
-// ParseDiskGeometry decodes a DISK_GEOMETRY.
-func ParseDiskGeometry(in []byte) (win32.DiskGeometry, error) {
-	return cstruct.Parse[win32.DiskGeometry]("DISK_GEOMETRY", in, 24)
-}
-
 // ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
 func ParseGrowPartition(in []byte) (win32.GrowPartition, error) {
 	return cstruct.Parse[win32.GrowPartition]("DISK_GROW_PARTITION", in, 16)

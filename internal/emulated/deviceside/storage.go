@@ -48,7 +48,7 @@ func StorageDeviceID(d win32.StorageDeviceID) []byte {
 	b.PutU32(8, uint32(len(d.Identifiers)))  // NumberOfIdentifiers
 	for i, id := range d.Identifiers {
 		value := id.Identifier[:min(len(id.Identifier), maxIdentifier)]
-		size := cstruct.Align(offsetIdentifier+len(value), 4)
+		size := align(offsetIdentifier+len(value), 4)
 		e := make(cstruct.Buffer, size)
 		e.PutU32(0, id.CodeSet)         // CodeSet
 		e.PutU32(4, id.Type)            // Type

@@ -17,6 +17,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
@@ -242,10 +244,10 @@ func TestInformation(t *testing.T) {
 
 	out := make([]byte, 24)
 	must(t, h.Information(win32.FileStandardInfo, out))
-	standard, err := win32.ParseFileStandard(out)
+	standard, err := cstruct.Parse[deviceside.FileStandard]("FILE_STANDARD_INFO", out, 24)
 	must(t, err)
 	standard.AllocationSize = 0 // up to the file system
-	if diff := cmp.Diff(standard, win32.FileStandard{EndOfFile: 10, NumberOfLinks: 1}); diff != "" {
+	if diff := cmp.Diff(standard, deviceside.FileStandard{EndOfFile: 10, NumberOfLinks: 1}); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 
@@ -266,11 +268,11 @@ func TestInformation(t *testing.T) {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 
-	ids := [2]win32.FileID{}
+	ids := [2]deviceside.FileID{}
 	for i, name := range []string{"file.txt", "FILE.TXT"} {
 		out = make([]byte, 24)
 		must(t, open(t, sub, name, lookAt()).Information(win32.FileIdInfo, out))
-		ids[i], err = win32.ParseFileID(out)
+		ids[i], err = cstruct.Parse[deviceside.FileID]("FILE_ID_INFO", out, 24)
 		must(t, err)
 	}
 	if diff := cmp.Diff(ids[0], ids[1]); diff != "" {

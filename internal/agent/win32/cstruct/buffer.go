@@ -80,6 +80,3 @@ func (b Buffer) PutGUID(at int, g guid.GUID) {
 	bytes := g.ToWindowsArray()
 	copy(b[at:], bytes[:])
 }
-
-// Align rounds n up to a multiple of to, a power of two.
-func Align(n, to int) int { return (n + to - 1) &^ (to - 1) }
