@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package win32_test
+package faults_test
 
 import (
 	"testing"
