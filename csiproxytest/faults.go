@@ -98,7 +98,7 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{},
 	fault.Function, fault.Object, fault.Method = calls.Function, calls.Object, calls.Method
 	fault.Skip, fault.Times = calls.Skip, calls.Times
 	if calls.ControlCode != "" {
-		code, err := win32.ParseControlCode(calls.ControlCode)
+		code, err := faults.ParseControlCode(calls.ControlCode)
 		n.must("disturbing calls", err)
 		fault.Code = code
 	}
@@ -117,7 +117,7 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{},
 
 func (n *Node) errno(text string) win32.Errno {
 	n.t.Helper()
-	code, err := win32.ParseErrno(text)
+	code, err := faults.ParseErrno(text)
 	n.must("disturbing calls", err)
 	return code
 }

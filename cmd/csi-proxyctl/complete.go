@@ -66,7 +66,7 @@ func completeWith(c *cobra.Command, flag string, values cobra.CompletionFunc) {
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
 	complete(c, "function", faults.Functions()...)
-	complete(c, "method", methods.Masks(policy.Methods())...)
+	complete(c, "method", faults.Masks(policy.Methods())...)
 }
 
 // The completers below ignore errors, which a shell cannot show. A description follows a tab.
@@ -293,5 +293,5 @@ func unknownCalls(function, method string) string {
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
 		return ""
 	}
-	return fmt.Sprintf("no method is called %q%s", method, didYouMean(method, methods.Masks(policy.Methods())))
+	return fmt.Sprintf("no method is called %q%s", method, didYouMean(method, faults.Masks(policy.Methods())))
 }

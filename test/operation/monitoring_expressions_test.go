@@ -18,7 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
 const (
@@ -164,7 +164,7 @@ func TestAlertsNameCodesThatThereAre(t *testing.T) {
 	for where, expr := range alertExpressions(t) {
 		for _, name := range code.FindAllString(expr, -1) {
 			found++
-			if _, err := win32.ParseErrno(name); err != nil {
+			if _, err := faults.ParseErrno(name); err != nil {
 				t.Errorf("%s: %v", where, err)
 			}
 		}

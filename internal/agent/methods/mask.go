@@ -6,7 +6,6 @@ package methods
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -56,22 +55,6 @@ func isVersion(text string) bool { return version.MatchString(text) }
 func (m Mask) Match(path string) bool {
 	of, ok := split(strings.TrimPrefix(path, "/"))
 	return ok && fits(m.group, of.group) && fits(m.version, of.version) && fits(m.method, of.method)
-}
-
-// Masks returns the masks of methods by their paths on the wire: of the group, of the method in all versions, and in
-// its own: volume, volume/MountVolume, volume/v1/MountVolume.
-func Masks(paths []string) (masks []string) {
-	for _, path := range paths {
-		service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-		version, group, _ := strings.Cut(service, ".")
-		group = strings.ToLower(group)
-		for _, mask := range []string{group, group + "/" + method, group + "/" + version + "/" + method} {
-			if !slices.Contains(masks, mask) {
-				masks = append(masks, mask)
-			}
-		}
-	}
-	return masks
 }
 
 func fits(mask, name string) bool { return mask == wildcard || mask == name }

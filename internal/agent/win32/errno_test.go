@@ -38,7 +38,7 @@ func TestErrno(t *testing.T) {
 // TestErrnoNames: each constant has its own name, and a text.
 func TestErrnoNames(t *testing.T) {
 	ours := packageConstants(t)
-	for code, name := range ErrnoNames {
+	for code, name := range ErrnoNames() {
 		if got, want := fmt.Sprint(uint32(code)), ours[name]; want == nil || got != want.ExactString() {
 			t.Errorf("%s = %s, want %v", name, got, want)
 		}
@@ -56,7 +56,7 @@ func TestControlCodeName(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	ours := packageConstants(t)
-	for code, name := range ControlCodeNames {
+	for code, name := range ControlCodeNames() {
 		if got, want := fmt.Sprint(code), ours[name]; want == nil || got != want.ExactString() {
 			t.Errorf("%s = %s, want %v", name, got, want)
 		}
@@ -69,7 +69,7 @@ func TestControlCodeName(t *testing.T) {
 }
 
 func controlNames() (names []string) {
-	for _, name := range ControlCodeNames {
+	for _, name := range ControlCodeNames() {
 		names = append(names, name)
 	}
 	return names

@@ -38,11 +38,8 @@ var Sizes = map[string]int{
 // align rounds n up to a multiple of to, a power of two.
 func align(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
-// ControlCodeNames are the names of the control codes.
-var ControlCodeNames = controlCodeNames
-
-// ErrnoNames are the names of the error codes, and ErrnoTexts their texts.
-var ErrnoNames, ErrnoTexts = errnoNames, errnoTexts
+// ErrnoTexts are the texts of the error codes.
+var ErrnoTexts = errnoTexts
 
 // OffsetSymlinkNames is where the names of a symbolic link begin.
 const OffsetSymlinkNames = offsetSymlinkNames

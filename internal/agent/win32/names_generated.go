@@ -459,3 +459,9 @@ var controlCodeNames = map[uint32]string{
 	FSCTL_EXTEND_VOLUME:                       "FSCTL_EXTEND_VOLUME",
 	FSCTL_SHRINK_VOLUME:                       "FSCTL_SHRINK_VOLUME",
 }
+
+// ErrnoNames returns the names of the error codes.
+func ErrnoNames() map[Errno]string { return errnoNames }
+
+// ControlCodeNames returns the names of the control codes.
+func ControlCodeNames() map[uint32]string { return controlCodeNames }

@@ -24,10 +24,10 @@ func Parse(m *api.Fault) (Fault, error) {
 	}
 	var err [4]error
 	if m.GetControlCode() != "" {
-		f.Code, err[0] = win32.ParseControlCode(m.GetControlCode())
+		f.Code, err[0] = ParseControlCode(m.GetControlCode())
 	}
 	if m.GetFail() != "" {
-		f.Error, err[1] = win32.ParseErrno(m.GetFail())
+		f.Error, err[1] = ParseErrno(m.GetFail())
 	}
 	if m.GetStatus() != "" {
 		f.Status.Code, err[2] = parseStatus(m.GetStatus())

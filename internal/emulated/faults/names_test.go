@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
 func TestParseErrno(t *testing.T) {
@@ -13,12 +14,12 @@ func TestParseErrno(t *testing.T) {
 		"ERROR_NOT_READY": win32.ERROR_NOT_READY, "21": win32.ERROR_NOT_READY, "0x15": win32.ERROR_NOT_READY,
 		"4294967295": 0xFFFFFFFF,
 	} {
-		if got, err := win32.ParseErrno(text); err != nil || got != want {
+		if got, err := faults.ParseErrno(text); err != nil || got != want {
 			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "ERROR_NO_SUCH_THING", "-1", "4294967296", "error_not_ready"} {
-		if got, err := win32.ParseErrno(text); err == nil {
+		if got, err := faults.ParseErrno(text); err == nil {
 			t.Errorf("%q: got %d, want an error", text, got)
 		}
 	}
@@ -26,12 +27,12 @@ func TestParseErrno(t *testing.T) {
 
 func TestParseControlCode(t *testing.T) {
 	for _, text := range []string{"IOCTL_DISK_GET_DRIVE_LAYOUT_EX", "0x00070050", "458832"} {
-		if got, err := win32.ParseControlCode(text); err != nil || got != win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX {
+		if got, err := faults.ParseControlCode(text); err != nil || got != win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX {
 			t.Errorf("%s: got %#x, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "IOCTL_NO_SUCH_THING", "0x1ffffffff"} {
-		if got, err := win32.ParseControlCode(text); err == nil {
+		if got, err := faults.ParseControlCode(text); err == nil {
 			t.Errorf("%q: got %#x, want an error", text, got)
 		}
 	}
@@ -42,13 +43,13 @@ func FuzzParseNames(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if code, err := win32.ParseErrno(text); err == nil && code.Name() != "" {
-			if again, err := win32.ParseErrno(code.Name()); err != nil || again != code {
+		if code, err := faults.ParseErrno(text); err == nil && code.Name() != "" {
+			if again, err := faults.ParseErrno(code.Name()); err != nil || again != code {
 				t.Errorf("%q is %d, whose name is %d, %v", text, code, again, err)
 			}
 		}
-		if code, err := win32.ParseControlCode(text); err == nil {
-			if again, err := win32.ParseControlCode(win32.ControlCodeName(code)); err != nil || again != code {
+		if code, err := faults.ParseControlCode(text); err == nil {
+			if again, err := faults.ParseControlCode(win32.ControlCodeName(code)); err != nil || again != code {
 				t.Errorf("%q is %#x, whose name is %#x, %v", text, code, again, err)
 			}
 		}

@@ -71,7 +71,7 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	defer s.mu.Unlock()
 	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
 		return 0, nil, fmt.Errorf("%w: %q matches no method that is served%s", ErrInvalid, f.Method,
-			similar.Meant(f.Method, methods.Masks(s.paths)))
+			similar.Meant(f.Method, Masks(s.paths)))
 	}
 	s.lastID++
 	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}),

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// ParseErrno parses an error code: its name in winerror.h, if package win32 knows it, or its number in any of Go's
+// notations.
+func ParseErrno(text string) (win32.Errno, error) {
+	return parseCode(text, "Win32 error code", win32.ErrnoNames())
+}
+
+// ParseControlCode parses a control code: its name, if package win32 knows it, or its number in any of Go's notations.
+func ParseControlCode(text string) (uint32, error) {
+	return parseCode(text, "control code", win32.ControlCodeNames())
+}
+
+func parseCode[T ~uint32](text, kind string, names map[T]string) (T, error) {
+	for code, name := range names {
+		if name == text {
+			return code, nil
+		}
+	}
+	number, err := strconv.ParseUint(text, 0, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither a known %s nor a number%s", text, kind,
+			similar.Meant(text, slices.Collect(maps.Values(names))))
+	}
+	return T(number), nil
+}
+
+// Masks returns the masks of methods by their paths on the wire: of the group, of the method in all versions, and in
+// its own: volume, volume/MountVolume, volume/v1/MountVolume.
+func Masks(paths []string) (masks []string) {
+	for _, path := range paths {
+		service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		version, group, _ := strings.Cut(service, ".")
+		group = strings.ToLower(group)
+		for _, mask := range []string{group, group + "/" + method, group + "/" + version + "/" + method} {
+			if !slices.Contains(masks, mask) {
+				masks = append(masks, mask)
+			}
+		}
+	}
+	return masks
+}
