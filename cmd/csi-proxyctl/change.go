@@ -20,8 +20,8 @@ import (
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
@@ -69,9 +69,9 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 		return false, failure{errNotConfirmed}
 	}
 	for _, line := range append(found, means) {
-		_, _ = fmt.Fprintln(c.ErrOrStderr(), printable.Text(line))
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), terminal.Text(line))
 	}
-	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", printable.Text(strings.ToUpper(what[:1])+what[1:]))
+	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s? [y/N] ", terminal.Text(strings.ToUpper(what[:1])+what[1:]))
 	answer, _ := bufio.NewReader(in).ReadString('\n') // end of file: no answer
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return false, failure{errNotConfirmed}

@@ -29,11 +29,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 func doctorCommand(a *connection) *cobra.Command {
@@ -119,7 +119,7 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 func findingsText(findings []doctor.Finding, missing []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
-		text.WriteString(printable.Text(fmt.Sprintf(format, args...)) + "\n")
+		text.WriteString(terminal.Text(fmt.Sprintf(format, args...)) + "\n")
 	}
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 func main() {
@@ -46,9 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil || err.Error() == "":
 	case !errors.As(err, new(failure)):
 		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n",
-			printable.Text(strings.TrimPrefix(err.Error(), root.Name()+" ")), command.CommandPath())
+			terminal.Text(strings.TrimPrefix(err.Error(), root.Name()+" ")), command.CommandPath())
 	default:
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", printable.Text(a.text(ctx, err)))
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", terminal.Text(a.text(ctx, err)))
 	}
 	return code
 }

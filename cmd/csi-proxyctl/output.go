@@ -24,7 +24,7 @@ import (
 	utiljson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 // output is the form in which a command prints its answer.
@@ -147,7 +147,7 @@ func printNames(c *cobra.Command, found answer) error {
 		}
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintln(c.OutOrStdout(), printable.Text(name)); err != nil {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), terminal.Text(name)); err != nil {
 			return err
 		}
 	}
@@ -191,10 +191,10 @@ func (a *connection) encode(value any, indent string) ([]byte, error) {
 			return nil, err
 		}
 		err = template.AllowMissingKeys(indent == "").Execute(&out, decoded)
-		return []byte(printable.Text(out.String())), err
+		return []byte(terminal.Text(out.String())), err
 	case outputYAML:
 		text, err = yaml.JSONToYAML(escaped(text)) // its parser refuses control characters
-		return []byte(printable.Text(string(text))), err
+		return []byte(terminal.Text(string(text))), err
 	}
 	if indent == "" {
 		return append(escaped(text), '\n'), nil
@@ -208,7 +208,7 @@ func printTable(w io.Writer, rows []string) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(table, printable.Text(row)+"\n") // a Builder does not fail
+		_, _ = io.WriteString(table, terminal.Text(row)+"\n") // a Builder does not fail
 	}
 	if err := table.Flush(); err != nil {
 		return err

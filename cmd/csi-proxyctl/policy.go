@@ -20,10 +20,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 func policyCommand(a *connection) *cobra.Command {
@@ -112,7 +112,7 @@ func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*po
 		warnings = append(warnings, "an agent here would not start with it: "+err.Error())
 	}
 	for _, warning := range warnings {
-		_, _ = fmt.Fprintf(stderr, "warning: %s\n", printable.Text(warning))
+		_, _ = fmt.Fprintf(stderr, "warning: %s\n", terminal.Text(warning))
 	}
 	return p, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 // The exit codes of a custom plugin of node-problem-detector.
@@ -60,10 +60,10 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 
 // npdLine returns a finding in one line: what is wrong, or the part of it before the colon if all is too long.
 func npdLine(f Finding, more int) string {
-	line := f.Reason() + ": " + printable.Text(f.What)
+	line := f.Reason() + ": " + terminal.Text(f.What)
 	if len(line) > maxNPDLine {
 		what, _, _ := strings.Cut(f.What, ": ")
-		line = f.Reason() + ": " + printable.Text(what)
+		line = f.Reason() + ": " + terminal.Text(what)
 	}
 	if others := fmt.Sprintf(" (and %d more)", more); more > 0 && len(line+others) <= maxNPDLine {
 		line += others

@@ -8,6 +8,7 @@ import (
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 // maxLineResponse limits the bytes of a response on a line. Lists of disks are longer than a person reads.
@@ -28,12 +29,12 @@ func Line(e *nodeapi.JournalEntry) string {
 	parts := []string{}
 	add := func(text string) {
 		if text != "" {
-			parts = append(parts, printable.Line(text))
+			parts = append(parts, terminal.Line(text))
 		}
 	}
 	switch call := e.GetCall().(type) {
 	case *nodeapi.JournalEntry_Kernel:
-		parts = append(parts, "  "+printable.Line(call.Kernel.GetFunction()))
+		parts = append(parts, "  "+terminal.Line(call.Kernel.GetFunction()))
 		add(call.Kernel.GetControlCode())
 		add(call.Kernel.GetObject())
 		add(call.Kernel.GetArguments())

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 // Text returns the API calls of drivers among some entries of a journal, one a line, in the order in which they ended:
@@ -52,7 +52,7 @@ func apiLine(call *nodeapi.APICall) string {
 	case call.GetCode() == "":
 		parts = append(parts, "-> running")
 	case call.GetCode() != "OK":
-		parts = append(parts, "-> "+call.GetCode()+":", untimed(printable.Line(call.GetMessage())))
+		parts = append(parts, "-> "+call.GetCode()+":", untimed(terminal.Line(call.GetMessage())))
 	case call.GetResponse() == "" || call.GetResponse() == "{}":
 		parts = append(parts, "-> OK")
 	default:
@@ -80,14 +80,14 @@ func kernelLines(entries []*nodeapi.JournalEntry) (lines []string) {
 		parts := []string{"  " + call.GetFunction()}
 		for _, part := range []string{call.GetControlCode(), call.GetObject(), call.GetArguments()} {
 			if part != "" {
-				parts = append(parts, printable.Line(part))
+				parts = append(parts, terminal.Line(part))
 			}
 		}
 		switch {
 		case e.GetSequence() == 0:
 			parts = append(parts, "-> running")
 		case call.GetError() != "":
-			parts = append(parts, "-> "+printable.Line(call.GetError()))
+			parts = append(parts, "-> "+terminal.Line(call.GetError()))
 		}
 		line := strings.Join(parts, " ")
 		if len(lines) == 0 || lines[len(lines)-1] != line {
@@ -103,5 +103,5 @@ func readable(json string) string {
 	if rest, clipped := strings.CutSuffix(json, "…"); clipped {
 		json = rest[:strings.LastIndex(rest, ",")+1] + "…"
 	}
-	return printable.Line(strings.ReplaceAll(json, `\\`, `\`))
+	return terminal.Line(strings.ReplaceAll(json, `\\`, `\`))
 }

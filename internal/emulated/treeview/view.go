@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 // A view collects the lines of a drawing.
@@ -47,7 +47,7 @@ func Write(w io.Writer, tree *Tree) error {
 		texts []string
 	}{{"Unknown, because Windows did not answer:", tree.Unknown}, {"Missing:", tree.Missing}} {
 		if len(list.texts) > 0 {
-			v.line("\n%s\n  %s", list.head, printable.Text(strings.Join(list.texts, "\n  ")))
+			v.line("\n%s\n  %s", list.head, terminal.Text(strings.Join(list.texts, "\n  ")))
 		}
 	}
 	_, err := io.WriteString(w, v.text.String())
@@ -63,7 +63,7 @@ func (v *view) disk(d Disk) {
 		rail = "│"
 	}
 	if id := joined("  ", "serial ", d.SerialNumber, "page 83 ", d.Page83); id != "" {
-		v.line("%s     %s", rail, printable.Text(id))
+		v.line("%s     %s", rail, terminal.Text(id))
 	}
 	v.children(len(d.Partitions), "", func(i int, branch, below string) {
 		v.partition(d.Partitions[i], branch, below)
@@ -94,7 +94,7 @@ func (v *view) volume(vol *Volume, branch, below string) {
 	}
 	v.line("%s%s  %s", branch, vol.ID, usage)
 	v.children(len(vol.MountPoints), below, func(i int, branch, _ string) {
-		v.line("%s%s", branch, printable.Text(vol.MountPoints[i]))
+		v.line("%s%s", branch, terminal.Text(vol.MountPoints[i]))
 	})
 }
 

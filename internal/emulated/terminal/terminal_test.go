@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package printable_test
+package terminal_test
 
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 func TestText(t *testing.T) {
@@ -17,7 +17,7 @@ func TestText(t *testing.T) {
 		"\x1b[31m\r\x00\x7f":      "<U+001B>[31m<U+000D><U+0000><U+007F>",
 		"\u009b31m\U000E0041\xff": "<U+009B>31m<U+E0041><FF>",
 	} {
-		if got := printable.Text(text); got != want {
+		if got := terminal.Text(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
