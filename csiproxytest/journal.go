@@ -89,7 +89,11 @@ func (n *Node) Tree() *admin.GetTreeResponse {
 // tree asks an emulated node past its admin endpoint, whose calls are in the journal.
 func (n *Node) tree(ctx context.Context) (*admin.GetTreeResponse, error) {
 	if n.emulated != nil {
-		return adminserver.Tree(ctx, n.emulated)
+		node, err := n.emulated.Node()
+		if err != nil {
+			return nil, err
+		}
+		return node.Tree(ctx)
 	}
 	client, err := adminclient.DialPath(ctx, n.agent.Path(adminserver.EndpointName))
 	if err != nil {

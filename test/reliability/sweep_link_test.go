@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -38,7 +39,7 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 		_, err := byDriver.Filesystem.Mkdir(byDriver.ctx, &filesystemapi.MkdirRequest{Path: at})
 		byDriver.must(err)
 		byDriver.restart(rebooted)
-		if diff := cmp.Diff(byDriver.state(), cut.state(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(byDriver.state(), cut.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 			t.Errorf("rebooted: %t: the node tells the directories apart (-a driver's +the cut call's):\n%s", rebooted, diff)
 		}
 
@@ -48,7 +49,7 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 			if status.Code(err) != codes.AlreadyExists || !strings.Contains(err.Error(), "remove it with Rmdir") {
 				t.Errorf("rebooted: %t: over %s directory: %v, want AlreadyExists and Rmdir", rebooted, name, err)
 			}
-			if diff := cmp.Diff(before, w.state(), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(before, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 				t.Errorf("rebooted: %t: over %s directory the retry changes (-before +after):\n%s", rebooted, name, diff)
 			}
 			w.must(rmdir(at, false)(w))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -21,7 +22,7 @@ import (
 // state is everything on a node that a call could have changed, except random values. Volumes are named by their
 // places.
 type state struct {
-	Disks     []node.TreeDisk
+	Disks     []*admin.Disk
 	Paths     map[string]string // below kubelet's directory: "directory", "file", or where a link leads
 	Files     map[string]string // on volumes, with their content
 	Bystander bool              // its image is byte for byte unchanged
@@ -33,7 +34,7 @@ type state struct {
 }
 
 // observe reads the node's storage past the disturbed agent.
-func (w *world) observe() (*node.Tree, error) {
+func (w *world) observe() (*admin.GetTreeResponse, error) {
 	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}})
 	if err != nil {
 		return nil, err
@@ -46,14 +47,14 @@ func (w *world) state() state {
 	w.t.Helper()
 	tree, err := w.observe()
 	w.must(err)
-	s := state{Disks: tree.Disks, Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
+	s := state{Disks: tree.GetDisks(), Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
 	volumes := map[string]string{} // id to place
 	for _, d := range s.Disks {
-		for i, p := range d.Partitions {
-			if p.Volume != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
-				volumes[p.Volume.ID] = place
-				d.Partitions[i].Volume.ID = place
+		for _, p := range d.GetPartitions() {
+			if v := p.GetVolume(); v != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.GetNumber(), p.GetNumber())
+				volumes[v.GetId()] = place
+				v.Id = place
 			}
 		}
 	}

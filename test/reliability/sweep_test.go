@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -195,7 +196,7 @@ func (p point) try(t *testing.T, want state) string {
 		w.restart(p.revival == rebooted)
 	}
 	if err == nil && p.revival == goesOn && p.repair == nil { // then the call is done
-		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 			return "it answers OK, and (-want +got):\n" + diff
 		}
 	}
@@ -205,7 +206,7 @@ func (p point) try(t *testing.T, want state) string {
 	if err := p.again(w); err != nil {
 		return fmt.Sprintf("the driver's retry %s fails: %v", p.revival, err)
 	}
-	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 		return fmt.Sprintf("after the retry %s (-want +got):\n%s", p.revival, diff)
 	}
 	return ""

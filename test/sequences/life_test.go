@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
@@ -314,7 +315,7 @@ func (l *life) compare(where string) {
 		return
 	}
 	settled, left := s.splitLeftovers(want, l.disk, staging)
-	if diff := cmp.Diff(want, settled, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, settled, cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 		l.t.Errorf("%s (-want +got):\n%s", where, diff)
 	}
 	left.Stuck = l.left.Stuck

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -18,7 +21,7 @@ import (
 
 // snapshot is the state of a node at one moment, except random values.
 type snapshot struct {
-	Disks []node.TreeDisk   // volume ids replaced by where the volume is
+	Disks []*admin.Disk     // volume ids replaced by where the volume is
 	Paths map[string]string // the entries below kubelet's directory: "directory", or where a link leads
 	Stats [2]int64          // the driver's last NodeGetVolumeStats: total and used
 }
@@ -46,16 +49,16 @@ func (o *observer) snapshot(t testing.TB) snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := snapshot{Disks: tree.Disks, Paths: make(map[string]string)}
-	for i, d := range s.Disks {
-		if len(d.Partitions) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
-			s.Disks[i].Style, s.Disks[i].ReadOnly = "", false
+	s := snapshot{Disks: tree.GetDisks(), Paths: make(map[string]string)}
+	for _, d := range s.Disks {
+		if len(d.GetPartitions()) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
+			d.Style, d.ReadOnly = "", false
 		}
-		for i, p := range d.Partitions {
-			if p.Volume != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
-				o.volumes[p.Volume.ID] = place
-				d.Partitions[i].Volume.ID = place
+		for _, p := range d.GetPartitions() {
+			if v := p.GetVolume(); v != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.GetNumber(), p.GetNumber())
+				o.volumes[v.GetId()] = place
+				v.Id = place
 			}
 		}
 	}
@@ -99,22 +102,22 @@ func (o *observer) list(t testing.TB, paths map[string]string, directory, host s
 func (s snapshot) splitLeftovers(want snapshot, disk uint32, staging string) (snapshot, leftover) {
 	var l leftover
 	s.Disks = slices.Clone(s.Disks)
-	same := func(d node.TreeDisk) bool { return d.Number == disk }
+	same := func(d *admin.Disk) bool { return d.GetNumber() == disk }
 	at, wantAt := slices.IndexFunc(s.Disks, same), slices.IndexFunc(want.Disks, same)
 	if at < 0 || wantAt < 0 {
 		return s, l
 	}
-	got, wanted := &s.Disks[at], want.Disks[wantAt]
-	got.Partitions = slices.Clone(got.Partitions)
-	if got.Online && !wanted.Online {
+	got, wanted := proto.CloneOf(s.Disks[at]), want.Disks[wantAt]
+	s.Disks[at] = got
+	if got.GetOnline() && !wanted.GetOnline() {
 		l.Online, got.Online = true, false
-		for i := range got.Partitions {
-			got.Partitions[i].Volume = nil
+		for _, p := range got.GetPartitions() {
+			p.Volume = nil
 		}
 	}
-	if len(got.Partitions) == len(wanted.Partitions) {
-		for i := range got.Partitions {
-			l.Ungrown = enlarge(&got.Partitions[i], wanted.Partitions[i]) || l.Ungrown
+	if len(got.GetPartitions()) == len(wanted.GetPartitions()) {
+		for i, p := range got.GetPartitions() {
+			l.Ungrown = enlarge(p, wanted.GetPartitions()[i]) || l.Ungrown
 		}
 	}
 	if l.Ungrown && s.Stats != [2]int64{} {
@@ -130,15 +133,14 @@ func (s snapshot) splitLeftovers(want snapshot, disk uint32, staging string) (sn
 }
 
 // enlarge gives a partition the sizes of the wanted one, and reports whether it or its file system was smaller.
-func enlarge(got *node.TreePartition, wanted node.TreePartition) (smaller bool) {
-	if got.SizeBytes < wanted.SizeBytes {
-		got.SizeBytes, smaller = wanted.SizeBytes, true
+func enlarge(got, wanted *admin.Partition) (smaller bool) {
+	if got.GetSizeBytes() < wanted.GetSizeBytes() {
+		got.SizeBytes, smaller = wanted.GetSizeBytes(), true
 	}
-	if got.Volume == nil || wanted.Volume == nil || got.Volume.TotalBytes >= wanted.Volume.TotalBytes {
+	v, w := got.GetVolume(), wanted.GetVolume()
+	if v == nil || w == nil || v.GetTotalBytes() >= w.GetTotalBytes() {
 		return smaller
 	}
-	v := *got.Volume
-	v.TotalBytes, v.UsedBytes = wanted.Volume.TotalBytes, wanted.Volume.UsedBytes
-	got.Volume = &v
+	v.TotalBytes, v.UsedBytes = w.GetTotalBytes(), w.GetUsedBytes()
 	return true
 }

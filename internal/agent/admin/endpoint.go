@@ -33,7 +33,11 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 				}),
 			server.Unary("GetTree", server.LimitRead,
 				func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
-					return Tree(ctx, a)
+					n, err := a.Node()
+					if err != nil {
+						return nil, err
+					}
+					return n.Tree(ctx)
 				}),
 			server.Unary("Inspect", server.LimitWrite,
 				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -15,112 +16,59 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Tree is the storage of a node at one moment: disks, their partitions, the volumes on these, and where they are
+// Tree reads the storage of the node at one moment: disks, their partitions, the volumes on these, and where they are
 // mounted. It is a report for people. A fact that Windows did not give is marked as unknown, because people format a
-// volume that has no file system.
-type Tree struct {
-	Disks   []TreeDisk // by number
-	Unknown []string   // what belongs to no disk of the tree and why it is not known, one sentence each
+// volume that has no file system. It is too costly for polling: it asks every disk and volume.
+func (n *Node) Tree(ctx context.Context) (*api.GetTreeResponse, error) {
+	return read(ctx, n, operation.On("Tree"), func(o *op) (*api.GetTreeResponse, error) { return o.tree() })
 }
 
-// TreeDisk is one disk of a Tree.
-type TreeDisk struct {
-	Unknown      string // why all but its number is not known; empty: it is known
-	Number       uint32
-	SizeBytes    int64
-	Style        string // RAW, GPT or MBR
-	Online       bool
-	ReadOnly     bool
-	System       bool // Windows runs from it
-	BusType      string
-	Adapter      string // the SCSI address; its parts are empty when there is none
-	Bus          string
-	Target       string
-	LUN          string
-	SerialNumber string
-	Page83       string
-	Partitions   []TreePartition // by offset
-}
-
-// TreePartition is one partition of a TreeDisk.
-type TreePartition struct {
-	Number      uint32
-	OffsetBytes int64
-	SizeBytes   int64
-	Kind        string // "basic data", "Microsoft Reserved", "EFI system"
-	Attributes  []string
-	Unknown     string // why it is not known which volume is on it; empty: Volume, or none
-	Volume      *TreeVolume
-
-	GetsVolume bool // when its disk is online
-}
-
-// TreeVolume is the volume on a partition.
-type TreeVolume struct {
-	Unknown     string // why what is empty below is not known; empty: it is known
-	ID          string
-	FileSystem  string // empty when Windows recognises none
-	TotalBytes  int64
-	UsedBytes   int64
-	MountPoints []string // directories and drive letters, sorted
-}
-
-// Tree reads the storage of the node. It is too costly for polling: it asks every disk and volume.
-func (n *Node) Tree(ctx context.Context) (*Tree, error) {
-	return read(ctx, n, operation.On("Tree"), func(o *op) (*Tree, error) { return o.tree() })
-}
-
-func (o *op) tree() (*Tree, error) {
-	tree := &Tree{}
+func (o *op) tree() (*api.GetTreeResponse, error) {
+	tree := &api.GetTreeResponse{}
+	addUnknown := func(what string, why error) {
+		if why != nil {
+			tree.Unknown = append(tree.Unknown, what+": "+why.Error())
+		}
+	}
 	volumes, lost := o.treeVolumes()
 	windows, err := o.systemUse()
-	if err != nil {
-		tree.addUnknown("which disk is the system's", err)
-	}
+	addUnknown("which disk is the system's", err)
 	found, unknown, err := everyDisk(o, func(o *op, d *disk) (treeDisk, error) { return o.treeDisk(d) })
 	if err != nil {
 		return nil, err
 	}
 	places := []diskAnswer[*diskPlace]{}
 	for _, disk := range found {
-		branch := disk.value.TreeDisk
-		branch.System = windows.useOf(branch.Number) == runsFrom
-		tree.Disks = append(tree.Disks, branch)
+		disk.value.System = windows.useOf(disk.number) == runsFrom
+		tree.Disks = append(tree.Disks, disk.value.Disk)
 		places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
 	}
 	for _, d := range unknown {
 		switch {
 		case errdefs.IsMissing(d.err): // it has gone meanwhile
 		case d.number < 0:
-			tree.addUnknown("a disk", d.err)
+			addUnknown("a disk", d.err)
 		default:
-			tree.Disks = append(tree.Disks, TreeDisk{Number: uint32(d.number), Unknown: d.err.Error()})
+			tree.Disks = append(tree.Disks, &api.Disk{Number: uint32(d.number), Unknown: d.err.Error()})
 		}
 	}
-	slices.SortFunc(tree.Disks, func(a, b TreeDisk) int { return cmp.Compare(a.Number, b.Number) })
-	o.attachLocations(tree, places)
-	o.attachVolumes(tree, volumes)
-	if lost != nil {
-		tree.addUnknown("on which partition a volume lies", lost)
-		tree.lose(lost)
+	slices.SortFunc(tree.Disks, func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
+	locations, err := o.withLUNs(places)
+	addUnknown("the addresses of the disks", err)
+	for _, d := range tree.GetDisks() {
+		at := locations[d.GetNumber()]
+		d.Adapter, d.Bus, d.Target, d.Lun = at.Adapter, at.Bus, at.Target, at.LUNID
 	}
-	return tree, nil
-}
-
-func (t *Tree) addUnknown(what string, why error) {
-	t.Unknown = append(t.Unknown, what+": "+why.Error())
-}
-
-// lose marks the partitions that may have a volume whose place is not known.
-func (t *Tree) lose(why error) {
-	for i := range t.Disks {
-		for j := range t.Disks[i].Partitions {
-			p := &t.Disks[i].Partitions[j]
-			if t.Disks[i].Online && p.GetsVolume && p.Volume == nil {
-				p.Unknown = why.Error()
+	o.attachVolumes(tree, volumes)
+	addUnknown("on which partition a volume lies", lost)
+	for _, disk := range found {
+		for _, p := range disk.value.awaited {
+			if lost != nil && disk.value.GetOnline() && p.GetVolume() == nil {
+				p.Unknown = lost.Error()
 			}
 		}
 	}
+	return tree, nil
 }
 
 // treeVolumes lists the extents of all volumes. Lost is the reason why some are not known, or nil.
@@ -141,10 +89,11 @@ func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
 	return volumes, lost
 }
 
-// treeDisk is a disk, and the facts that decide about its address; nil: it has none.
+// treeDisk is a disk of the tree, with facts that the tree does not show.
 type treeDisk struct {
-	TreeDisk
-	place *diskPlace
+	*api.Disk
+	place   *diskPlace       // decides about its address; nil: it has none
+	awaited []*api.Partition // those that get a volume while the disk is online
 }
 
 // treeDisk reads a disk and its partitions, without their volumes.
@@ -162,7 +111,7 @@ func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 		return branch, err
 	}
 	ids := d.ids(o.run.Context)
-	branch.TreeDisk = TreeDisk{
+	branch.Disk = &api.Disk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
@@ -174,54 +123,44 @@ func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 		}
 	}
 	for _, p := range layout.Partitions {
-		if p.Length > 0 {
-			branch.Partitions = append(branch.Partitions, TreePartition{
-				Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length, Kind: partitionKind(p),
-				Attributes: attributesOf(p), GetsVolume: getsVolume(p),
-			})
+		if p.Length == 0 {
+			continue
+		}
+		shown := &api.Partition{Number: p.Number, OffsetBytes: p.StartingOffset, SizeBytes: p.Length,
+			Kind: partitionKind(p), Attributes: attributesOf(p)}
+		branch.Partitions = append(branch.Partitions, shown)
+		if getsVolume(p) {
+			branch.awaited = append(branch.awaited, shown)
 		}
 	}
 	slices.SortFunc(branch.Partitions,
-		func(a, b TreePartition) int { return cmp.Compare(a.OffsetBytes, b.OffsetBytes) })
+		func(a, b *api.Partition) int { return cmp.Compare(a.GetOffsetBytes(), b.GetOffsetBytes()) })
 	return branch, nil
 }
 
-// attachLocations gives the disks the addresses that ListDiskLocations has for them, without a withheld LUN.
-func (o *op) attachLocations(tree *Tree, places []diskAnswer[*diskPlace]) {
-	locations, err := o.withLUNs(places)
-	if err != nil {
-		tree.addUnknown("the addresses of the disks", err)
-	}
-	for i := range tree.Disks {
-		d, at := &tree.Disks[i], locations[tree.Disks[i].Number]
-		d.Adapter, d.Bus, d.Target, d.LUN = at.Adapter, at.Bus, at.Target, at.LUNID
-	}
-}
-
 // attachVolumes attaches the volumes to their partitions.
-func (o *op) attachVolumes(tree *Tree, volumes []diskVolume) {
-	partitions := map[diskOffset]*TreePartition{}
-	for i := range tree.Disks {
-		for j := range tree.Disks[i].Partitions {
-			p := &tree.Disks[i].Partitions[j]
-			partitions[diskOffset{tree.Disks[i].Number, p.OffsetBytes}] = p
+func (o *op) attachVolumes(tree *api.GetTreeResponse, volumes []diskVolume) {
+	partitions := map[diskOffset]*api.Partition{}
+	for _, d := range tree.GetDisks() {
+		for _, p := range d.GetPartitions() {
+			partitions[diskOffset{d.GetNumber(), p.GetOffsetBytes()}] = p
 		}
 	}
 	for i, a := range forEach(o, volumes, func(v diskVolume) operation.Object { return operation.Volume(v.id) },
-		func(o *op, v diskVolume) (*TreeVolume, error) { return o.treeVolume(v.id), nil }) {
+		func(o *op, v diskVolume) (*api.Volume, error) { return o.treeVolume(v.id), nil }) {
 		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
 		case p == nil: // its disk has come or gone meanwhile
 		case a.Err != nil:
-			p.Volume = &TreeVolume{ID: volumes[i].id.String(), Unknown: a.Err.Error()}
+			p.Volume = &api.Volume{Id: volumes[i].id.String(), Unknown: a.Err.Error()}
 		default:
 			p.Volume = a.Value
 		}
 	}
 }
 
-func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
-	volume := &TreeVolume{ID: id.String()}
+func (o *op) treeVolume(id winpath.VolumeID) *api.Volume {
+	volume := &api.Volume{Id: id.String()}
 	unknown := func(err error) {
 		if err != nil {
 			volume.Unknown = err.Error()
@@ -230,7 +169,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	var err error
 	volume.FileSystem, err = o.fileSystem(id)
 	unknown(err)
-	if volume.FileSystem != "" {
+	if volume.GetFileSystem() != "" {
 		stats, err := o.volumeStats(id)
 		volume.TotalBytes, volume.UsedBytes = stats.TotalBytes, stats.UsedBytes
 		unknown(err)
@@ -238,8 +177,8 @@ func (o *op) treeVolume(id winpath.VolumeID) *TreeVolume {
 	if volume.MountPoints, err = o.kernel.VolumePathNames(id.String()); err != nil {
 		unknown(errdefs.Errorf(err, "asking where volume %s is mounted", id))
 	}
-	volume.MountPoints = slices.DeleteFunc(volume.MountPoints, o.isStale)
-	slices.Sort(volume.MountPoints)
+	volume.MountPoints = slices.DeleteFunc(volume.GetMountPoints(), o.isStale)
+	slices.Sort(volume.GetMountPoints())
 	return volume
 }
 

@@ -195,10 +195,10 @@ func TestGhosts(t *testing.T) {
 	}
 	tree, err := n.Tree(ctx)
 	must(err)
-	for _, d := range tree.Disks {
-		for _, p := range d.Partitions {
-			if p.Volume != nil && p.Volume.ID == ids[0] && len(p.Volume.MountPoints) > 0 {
-				t.Errorf("the tree shows %q", p.Volume.MountPoints)
+	for _, d := range tree.GetDisks() {
+		for _, p := range d.GetPartitions() {
+			if v := p.GetVolume(); v.GetId() == ids[0] && len(v.GetMountPoints()) > 0 {
+				t.Errorf("the tree shows %q", v.GetMountPoints())
 			}
 		}
 	}

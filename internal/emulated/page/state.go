@@ -141,7 +141,7 @@ func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json
 	if s.version > 0 && newest == s.newest && running == 0 && time.Since(s.seen) < staleAfter {
 		return s.text, s.version, nil
 	}
-	tree, err := admin.TreeOf(ctx, s.node)
+	tree, err := s.node.Tree(ctx)
 	if err != nil {
 		return s.text, s.version, err
 	}
