@@ -37,6 +37,9 @@ func (c *Calls) Within(ctx context.Context) *Calls { return &Calls{c.t, ctx, c.n
 // Steps are the calls of the group nodesteps.
 func (c *Calls) Steps() csiproxy.NodestepsClient { return c.all.NodeSteps }
 
+// Context is the one of the calls.
+func (c *Calls) Context() context.Context { return c.ctx }
+
 func (c *Calls) Rescan() error {
 	_, err := c.node.Disk.Rescan(c.ctx, &diskapi.RescanRequest{})
 	return err
@@ -195,6 +198,12 @@ func (c *Calls) StageDisk(number uint32, path string) error {
 	_, err := c.all.NodeSteps.StageDisk(c.ctx, &stepsapi.StageDiskRequest{TargetPath: path,
 		Disk: &stepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}})
 	return err
+}
+
+// GetUsage returns how full the volume or share at a path is, in bytes.
+func (c *Calls) GetUsage(path string) (total, used int64, err error) {
+	r, err := c.all.NodeSteps.GetUsage(c.ctx, &stepsapi.GetUsageRequest{TargetPath: path})
+	return r.GetTotalBytes(), r.GetUsedBytes(), err
 }
 
 // StageShare stages a share with the account that every emulated node has.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -115,33 +116,41 @@ func (n *Node) Called(functions ...string) (calls []string) {
 	return calls
 }
 
+// Once makes the next call of a kernel function fail.
+func (n *Node) Once(function string, err win32.Errno) {
+	n.Faults.Add(testnode.Fault{Function: function, Times: 1, Error: err})
+}
+
 // OK ends the test at an error.
-func (c *Calls) OK(err error) {
-	c.t.Helper()
+func OK(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
-// Code asserts the code of an error.
-func (c *Calls) Code(err error, want codes.Code) {
+// OK ends the test at an error.
+func (c *Calls) OK(err error) { c.t.Helper(); OK(c.t, err) }
+
+// Code asserts the code of an error, and words of its message.
+func (c *Calls) Code(err error, want codes.Code, words ...string) {
 	c.t.Helper()
 	if got := status.Code(err); got != want {
 		c.t.Errorf("code %v, want %v (%v)", got, want, err)
+	}
+	for _, word := range words {
+		if !strings.Contains(status.Convert(err).Message(), word) {
+			c.t.Errorf("message %q lacks %q", status.Convert(err).Message(), word)
+		}
 	}
 }
 
 // Refused asserts the code and the reason of an error, and words of its message.
 func (c *Calls) Refused(err error, code codes.Code, reason string, words ...string) {
 	c.t.Helper()
-	c.Code(err, code)
+	c.Code(err, code, words...)
 	if got := Reason(err); got != reason {
 		c.t.Errorf("reason %q, want %q (%v)", got, reason, err)
-	}
-	for _, word := range words {
-		if !strings.Contains(status.Convert(err).Message(), word) {
-			c.t.Errorf("message %q lacks %q", status.Convert(err).Message(), word)
-		}
 	}
 }
 
