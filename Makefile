@@ -51,9 +51,9 @@ test-sanity: setup-test commands ## csi-sanity on the example driver, with its c
 SAMPLED = ./internal/emulated ./test ./test/published ./test/sequences
 LONG = ./internal/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
-test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults and open questions in whole drivers' sequences stay sampled
+test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults in whole drivers' sequences stay sampled
 	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|AzureFinds' ./test/sequences
+	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
 	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 20m $(SAMPLED)
 	CSI_PROXY_LONG=1 go test -trimpath -short -count=1 -timeout 10m -run Interrupted ./csiproxytest
 

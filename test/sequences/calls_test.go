@@ -16,6 +16,7 @@ import (
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -32,21 +33,10 @@ type calls struct {
 
 func newCalls(t testing.TB, n *testnode.Node, i *interruption) *calls {
 	t.Helper()
-	c := &calls{steps: &steps{interruption: i}, ctx: t.Context(), t: t, node: n}
-	var err error
-	if c.disk, err = disk.NewClientWithPipePath(n.Socket("disk", "v1")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.disk.Close() })
-	if c.filesystem, err = filesystem.NewClientWithPipePath(n.Socket("filesystem", "v1")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.filesystem.Close() })
-	if c.volume, err = volume.NewClientWithPipePath(n.Socket("volume", "v1")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.volume.Close() })
-	return c
+	return &calls{steps: &steps{interruption: i}, ctx: t.Context(), t: t, node: n,
+		disk:       csiproxytest.Client(t, n.Node, disk.NewClientWithPipePath),
+		filesystem: csiproxytest.Client(t, n.Node, filesystem.NewClientWithPipePath),
+		volume:     csiproxytest.Client(t, n.Node, volume.NewClientWithPipePath)}
 }
 
 // withDrive normalises a path as drivers do, where they do.

@@ -13,6 +13,7 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // democratic is the part of democratic-csi's node service that begins with the disk of an iSCSI target: it makes a
@@ -96,23 +97,21 @@ func TestDisksWithoutVolumes(t *testing.T) {
 	for name, driver := range drivers {
 		start := func(t *testing.T, late bool) (*testnode.Node, *calls) {
 			t.Parallel()
-			switches := emulated.DefaultSwitches()
-			switches.VolumesArriveLate = late
-			n := testnode.Start(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
+			n := caller.Switched(t, func(s *emulated.Switches) { s.VolumesArriveLate = late }).Node
 			return n, newCalls(t, n, nil)
 		}
 		life := func(t *testing.T, c *calls) {
 			t.Helper()
 			for range 2 {
-				noError(t, driver.Stage(c, staging))
+				caller.OK(t, driver.Stage(c, staging))
 				id, err := c.volumeAt(withDrive(staging))
-				noError(t, err)
+				caller.OK(t, err)
 				if formatted, err := c.isFormatted(id); err != nil || !formatted {
 					t.Errorf("the volume is formatted: %t, %v", formatted, err)
 				}
-				noError(t, driver.Unstage(c, staging))
-				noError(t, driver.Unstage(c, staging))
-				noError(t, c.setDiskState(disk, true))
+				caller.OK(t, driver.Unstage(c, staging))
+				caller.OK(t, driver.Unstage(c, staging))
+				caller.OK(t, c.setDiskState(disk, true))
 			}
 		}
 		for _, late := range []bool{false, true} {
@@ -123,32 +122,25 @@ func TestDisksWithoutVolumes(t *testing.T) {
 		}
 		t.Run(name+", raw and offline", func(t *testing.T) {
 			n, c := start(t, false)
-			noError(t, n.Emulated.SetDiskOnline(disk, false))
+			caller.OK(t, n.Emulated.SetDiskOnline(disk, false))
 			life(t, c)
 		})
 		t.Run(name+", offline", func(t *testing.T) {
 			n, c := start(t, false)
-			noError(t, c.partitionDisk(disk))
+			caller.OK(t, c.partitionDisk(disk))
 			volumes, err := c.volumesOnDisk(disk)
-			noError(t, err)
-			noError(t, n.Emulated.SetDiskOnline(disk, false))
+			caller.OK(t, err)
+			caller.OK(t, n.Emulated.SetDiskOnline(disk, false))
 			err = driver.Stage(c, staging)
 			setsNoState := name == "AzureDisk" || name == "democratic-csi"
 			if setsNoState != (status.Code(err) == codes.FailedPrecondition) || !setsNoState && err != nil {
 				t.Fatalf("staging ends with %v", err)
 			}
-			noError(t, c.setDiskState(disk, true))
+			caller.OK(t, c.setDiskState(disk, true))
 			again, err := c.volumesOnDisk(disk)
 			if err != nil || len(again) != 1 || again[0] != volumes[0] {
 				t.Errorf("the volumes are %q, %v, and were %q", again, err, volumes)
 			}
 		})
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,16 +4,13 @@ package sequences
 
 import (
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -78,51 +75,6 @@ func TestKernelFaults(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestOpenQuestions plays each driver's life with the other answers to the questions that Windows' documentation leaves
-// open: the states are the same.
-func TestOpenQuestions(t *testing.T) {
-	answers := map[string]func(*emulated.Switches){
-		"version 16 of the attributes":        func(s *emulated.Switches) { s.AttributesVersion = 16 },
-		"creating a disk brings it online":    func(s *emulated.Switches) { s.CreateDiskClears = true },
-		"offline disks are read-only":         func(s *emulated.Switches) { s.OfflineDisksReadOnly = true },
-		"a zeroed disk reads as an empty MBR": func(s *emulated.Switches) { s.ZeroedDiskIsMBR = true },
-		"the reserved partition comes late":   func(s *emulated.Switches) { s.MSR = emulated.MSRDelayed },
-		"growing the partition refreshes":     func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
-		"the last sector does not count":      func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
-		"it comes with the layout":            func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
-		"volumes arrive late":                 func(s *emulated.Switches) { s.VolumesArriveLate = true },
-		"automount is off":                    func(s *emulated.Switches) { s.AutomountOff = true },
-		"the held leaf is objected to":        func(s *emulated.Switches) { s.MountPointCallsDelete = true },
-	}
-	for subject, s := range subjects() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			want := s.undisturbed(t)
-			for number, name := range slices.Sorted(maps.Keys(answers)) {
-				if !testnode.Sampled(t, number, subject, 15) {
-					continue
-				}
-				answer := answers[name]
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					switches := emulated.DefaultSwitches()
-					answer(&switches)
-					s.live(t, disturbance{switches: &switches}, want)
-				})
-			}
-		})
-	}
-}
-
-// TestReservedPartitionNeverComes is apart from TestOpenQuestions because the agent waits for seconds and then makes
-// the partition itself, in a different place from Windows.
-func TestReservedPartitionNeverComes(t *testing.T) {
-	t.Parallel()
-	switches := emulated.DefaultSwitches()
-	switches.MSR = emulated.MSRNever
-	subjects()[0].live(t, disturbance{switches: &switches}, nil).whole(t)
 }
 
 // undisturbedLives are by their subjects' names.

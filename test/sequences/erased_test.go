@@ -3,23 +3,87 @@
 package sequences
 
 import (
+	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
-// erasedLife is one node with two local volumes and the released provisioner: "linked" is a link to disk 1 mounted
-// elsewhere, "mounted" is disk 2's mount point itself.
+// discovery is the directory of a node's local volumes: links or mount points that the administrator makes, as the
+// provisioner wants them on Windows. They lead into the other working directories.
+const discovery = `C:\mnt\disks`
+
+// eraser is the local static provisioner on the v1 pipes. In each period it makes persistent volumes of new entries in
+// the discovery directory. A released volume is erased by formatting it.
+//
+// https://github.com/kubernetes-sigs/sig-storage-local-static-provisioner, pkg/util/volume_util_windows.go,
+// pkg/discovery/discovery.go and pkg/deleter/deleter.go
+type eraser struct {
+	volumes map[string]int64 // the persistent volumes with their capacities, as in the API server
+}
+
+// discover plays one period. An error in one entry does not affect the others.
+func (e *eraser) discover(c *calls) error {
+	names, err := c.osReadDirNames(discovery)
+	failures := []error{err}
+	for _, name := range names {
+		if _, known := e.volumes[name]; known {
+			continue
+		}
+		is, err := c.isSymlink(discovery + `\` + name)
+		if err == nil && !is {
+			err = errors.New("it is not a symbolic link")
+		}
+		var capacity int64
+		if err == nil {
+			capacity, _, err = c.statsAt(discovery + `\` + name)
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		e.volumes[name] = capacity
+	}
+	return errors.Join(failures...)
+}
+
+// clean erases the volume of a released persistent volume. Only after that it deletes the persistent volume, so that
+// the next period makes it again.
+func (e *eraser) clean(c *calls, name string) error {
+	id, err := c.volumeAt(discovery + `\` + name)
+	if err == nil {
+		err = c.format(id)
+	}
+	if err == nil {
+		delete(e.volumes, name)
+	}
+	return err
+}
+
+// osReadDirNames lists a directory that the provisioner's container sees.
+func (c *calls) osReadDirNames(path string) (names []string, err error) {
+	err = c.step("readdir", func() error {
+		entries, err := os.ReadDir(c.node.HostPath(path))
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		return err
+	})
+	return names, err
+}
+
+// erasedLife is one node with two local volumes and the provisioner: "linked" is a link to disk 1 mounted elsewhere,
+// "mounted" is disk 2's mount point itself.
 type erasedLife struct {
-	*provisionerLife
-	eraser *eraser
+	*retriedLife
+	eraser     *eraser
+	capacities map[string]int64 // of the volumes, as they are
 }
 
 // localVolumes are the entries of the discovery directory.
@@ -27,39 +91,23 @@ func localVolumes() []string { return []string{"linked", "mounted"} }
 
 func newErasedLife(t *testing.T, erase bool, d disturbance) *erasedLife {
 	t.Helper()
-	l := &erasedLife{newProvisionerLife(t, erase, d), &eraser{volumes: map[string]int64{}}}
-	n, admin := l.node, newCalls(t, l.node, nil)
-	for _, dir := range []string{discovery, `C:\mnt\volumes`} {
-		l.must(mkdirAll(n, dir))
+	const elsewhere = `C:\mnt\volumes\one`
+	l := &erasedLife{newRetriedLife(t, testnode.Options{WorkingDirs: []string{`C:\mnt`}, EraseOnFormat: erase}, d),
+		&eraser{volumes: map[string]int64{}}, nil}
+	admin := newCalls(t, l.node.Node, nil)
+	for _, dir := range []string{discovery, parent(elsewhere)} {
+		l.must(mkdirAll(l.node.Node, dir))
 	}
-	l.must(formatAndMount(admin, 1, mountedVolume, true))
+	l.must(formatAndMount(admin, 1, elsewhere, true))
 	l.must(formatAndMount(admin, 2, discovery+`\mounted`, true))
-	_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{
-		SourcePath: mountedVolume, TargetPath: discovery + `\linked`,
-	})
+	l.must(l.node.CreateSymlink(elsewhere, discovery+`\linked`))
+	linked, _, err := admin.statsAt(elsewhere)
 	l.must(err)
-	l.capacities = map[string]int64{}
-	for name, path := range map[string]string{"linked": mountedVolume, "mounted": discovery + `\mounted`} {
-		id, err := admin.volumeAt(path)
-		l.must(err)
-		l.capacities[name], _, err = admin.volumeStats(id)
-		l.must(err)
-	}
+	mounted, _, err := admin.statsAt(discovery + `\mounted`)
+	l.must(err)
+	l.capacities = map[string]int64{"linked": linked, "mounted": mounted}
 	l.injectFault(d)
 	return l
-}
-
-// retried repeats an operation, as the provisioner does in each period.
-func (l *erasedLife) retried(operation string, do func(c *calls) error) {
-	l.t.Helper()
-	var err error
-	for range 1 + retries {
-		l.calls.begin(operation)
-		if err = do(l.calls); err == nil {
-			return
-		}
-	}
-	l.t.Fatalf("%s does not recover: %v", operation, err)
 }
 
 // discover finds both volumes, each with the capacity of its file system.
@@ -74,14 +122,12 @@ func (l *erasedLife) discover(operation string) {
 func (l *erasedLife) use(by string) {
 	l.t.Helper()
 	for _, name := range localVolumes() {
-		dir := l.node.HostPath(discovery + `\` + name)
-		l.must(os.MkdirAll(filepath.Join(dir, by), 0o755))
-		l.must(os.WriteFile(filepath.Join(dir, by, "secret"), []byte(by), 0o600))
+		l.node.WriteBelow(discovery+`\`+name, by+"/secret")
 	}
 }
 
-// holds returns the names in the root of a volume.
-func (l *erasedLife) holds(name string) string {
+// holds asserts the names in the root of a volume.
+func (l *erasedLife) holds(name, want string) {
 	l.t.Helper()
 	entries, err := os.ReadDir(l.node.HostPath(discovery + `\` + name))
 	l.must(err)
@@ -89,7 +135,14 @@ func (l *erasedLife) holds(name string) string {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	return strings.Join(names, " ")
+	if got := strings.Join(names, " "); got != want {
+		l.t.Errorf("%s holds %q, want %q", name, got, want)
+	}
+}
+
+func (l *erasedLife) clean(name string) {
+	l.t.Helper()
+	l.retried("clean "+name, func(c *calls) error { return l.eraser.clean(c, name) })
 }
 
 // live: what one tenant left is gone before the next one gets the volume.
@@ -98,17 +151,13 @@ func (l *erasedLife) live() {
 	l.discover("discover#1")
 	l.use("first")
 	for _, name := range localVolumes() {
-		l.retried("clean "+name, func(c *calls) error { return l.eraser.clean(c, name) })
-		if got := l.holds(name); got != "" {
-			l.t.Errorf("%s is released and holds %q", name, got)
-		}
+		l.clean(name)
+		l.holds(name, "")
 	}
 	l.discover("discover#2")
 	l.use("second")
 	for _, name := range localVolumes() {
-		if got := l.holds(name); got != "second" {
-			l.t.Errorf("the second tenant of %s finds %q", name, got)
-		}
+		l.holds(name, "second")
 	}
 	l.kernel = l.node.Faults.Calls()
 }
@@ -125,6 +174,12 @@ func TestErasingProvisioner(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", operation, got, want)
 		}
 	}
+	t.Run("interrupted", func(t *testing.T) {
+		l.interrupt(t, 2, 5, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
+	})
+	t.Run("with kernel faults", func(t *testing.T) {
+		l.fail(t, 3, 37, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
+	})
 }
 
 // TestErasingProvisionerIsRefused: an agent that erases nothing says so, the volume keeps its data and is not handed
@@ -134,35 +189,16 @@ func TestErasingProvisionerIsRefused(t *testing.T) {
 	l.discover("discover#1")
 	l.use("first")
 	for _, name := range localVolumes() {
-		for range retries {
-			if err := l.eraser.clean(l.calls, name); status.Code(err) != codes.FailedPrecondition ||
-				!strings.Contains(err.Error(), "-erase-on-format") {
-				t.Errorf("cleaning %s: %v", name, err)
-			}
-		}
-		if got := l.holds(name); got != "first" {
-			t.Errorf("%s holds %q", name, got)
-		}
+		l.node.Code(l.eraser.clean(l.calls, name), codes.FailedPrecondition, "-erase-on-format")
+		l.holds(name, "first")
 	}
 	l.discover("discover#2") // the persistent volumes stay, Released
 	if names := sequence(l.calls.taken, "discover#2"); len(names) != 1 {
 		t.Errorf("the volumes are discovered again: %v", names)
 	}
 	for _, name := range localVolumes() {
-		l.must(os.RemoveAll(filepath.Join(l.node.HostPath(discovery+`\`+name), "first")))
-		l.retried("clean "+name, func(c *calls) error { return l.eraser.clean(c, name) })
+		l.must(os.RemoveAll(l.node.HostPath(discovery + `\` + name + `\first`)))
+		l.clean(name)
 	}
 	l.discover("discover#3")
-}
-
-func TestErasingProvisionerInterrupted(t *testing.T) {
-	undisturbed := newErasedLife(t, true, disturbance{})
-	undisturbed.live()
-	undisturbed.interrupt(t, 2, 5, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
-}
-
-func TestErasingProvisionerWithKernelFaults(t *testing.T) {
-	undisturbed := newErasedLife(t, true, disturbance{})
-	undisturbed.live()
-	undisturbed.fail(t, 3, 19, func(t *testing.T, d disturbance) { newErasedLife(t, true, d).live() })
 }

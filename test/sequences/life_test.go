@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The paths as kubelet makes them: the staging path without a drive, the publish path with one.
@@ -106,12 +107,10 @@ type life struct {
 	kernel    []kernel.Call
 }
 
-// disturbance is what happens in one life: nothing, one interrupted step, one failing kernel call, or a Windows that
-// gives another answer to an open question.
+// disturbance is what happens in one life: nothing, one interrupted step, or one failing kernel call.
 type disturbance struct {
 	interruption *interruption
 	fault        *testnode.Fault
-	switches     *emulated.Switches
 	policy       *policy.Policy  // of the agent
 	audit        server.Recorder // of its calls
 }
@@ -120,12 +119,10 @@ type disturbance struct {
 // except for the driver's known leftovers.
 func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
-	options := emulated.Options{Switches: d.switches}
+	options := emulated.Options{}
 	if s.profile != "" {
 		scenario, err := emulated.LoadScenario(s.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		options.Scenario = &scenario
 	}
 	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
@@ -163,9 +160,7 @@ func (l *life) firstPod() {
 	l.stage()
 	l.publish()
 	l.compare("in use")
-	if err := l.node.Emulated.GrowDisk(l.disk, l.sizeBytes+growBytes); err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, l.node.Emulated.GrowDisk(l.disk, l.sizeBytes+growBytes))
 	if d, ok := l.driver.(gcp); ok {
 		d.sizeBytes += growBytes
 		l.driver = d

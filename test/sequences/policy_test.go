@@ -13,11 +13,15 @@ import (
 	"sync"
 	"testing"
 
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+
+	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // log is an audit log that calls write to at the same time.
@@ -51,17 +55,12 @@ func TestUnderTheSuggestedPolicy(t *testing.T) {
 			t.Parallel()
 			var calls log
 			first := s.live(t, disturbance{audit: audit.New(&calls, klog.Background()).Record}, nil)
-			if err := first.node.Agent.Stop(t.Context()); err != nil { // a line is written after the answer
-				t.Fatal(err)
-			}
+			caller.OK(t, first.node.Agent.Stop(t.Context())) // a line is written after the answer
 			file := filepath.Join(t.TempDir(), "audit.jsonl")
-			if err := os.WriteFile(file, calls.text.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			text, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), "policy", "suggest", file).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, os.WriteFile(file, calls.text.Bytes(), 0o600))
+			text, err := exec.CommandContext(t.Context(), testnode.Command(t, "csi-proxyctl"), "policy", "suggest",
+				file).Output()
+			caller.OK(t, err)
 			p, err := policy.Parse("suggested.yaml", text)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
@@ -89,22 +88,47 @@ func TestUnderTheExamples(t *testing.T) {
 	}
 }
 
+// The SMB and the Azure File driver live under their examples too.
+func TestShareDriversUnderTheExamples(t *testing.T) {
+	newShareLife(t, true, example(t, "smb"), disturbance{}).live()
+	newShareLife(t, false, example(t, "azure-file"), disturbance{}).live()
+}
+
+// The example for a driver of the group nodesteps allows each of its methods, and no call of another group.
+func TestStepsUnderTheExample(t *testing.T) {
+	n := caller.Start(t, testnode.Options{Policy: example(t, "nodesteps")})
+	_, err := n.Steps().StageDisk(t.Context(),
+		&nodesteps.StageDiskRequest{TargetPath: staging, Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 1},
+			Access: []*nodesteps.AccessEntry{{Sid: "S-1-5-93-2-2", Rights: nodesteps.AccessRights_ACCESS_RIGHTS_MODIFY}}})
+	n.OK(err)
+	n.OK(n.Publish(staging, publish))
+	_, err = n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: publish})
+	n.OK(err)
+	_, err = n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: publish})
+	n.OK(err)
+	n.OK(n.StageShare(caller.Share, staging+`-share`))
+	_, _, err = n.GetUsage(staging + `-share`)
+	n.OK(err)
+	for _, path := range []string{publish, staging, staging + `-share`} {
+		n.OK(n.Unstage(path))
+	}
+	n.Code(n.Rescan(), codes.PermissionDenied)
+}
+
 // example returns an example for every client, and for a driver that is called as these tests call theirs.
 func example(t *testing.T, file string) *policy.Policy {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/policies/" + file + ".yaml")
-	if err != nil {
-		t.Fatal(err)
+	caller.OK(t, err)
+	_, err = policy.Parse(file, text)
+	caller.OK(t, err)
+	for from, to := range map[string]string{
+		`(?s)  clients:.*?  methods:`: "  clients: [{any: true}]\n  methods:",
+		`(kubernetes\.io\\csi\\)\S+`:  `${1}driver`, `smbServers: \[[^]]*\]`: `smbServers: ['*.emulated']`,
+	} {
+		text = regexp.MustCompile(from).ReplaceAll(text, []byte(to))
 	}
-	if _, err := policy.Parse(file, text); err != nil {
-		t.Fatal(err)
-	}
-	text = regexp.MustCompile(`(?s)  clients:.*?  methods:`).ReplaceAll(text,
-		[]byte("  clients: [{any: true}]\n  methods:"))
-	text = regexp.MustCompile(`(kubernetes\.io\\csi\\)\S+`).ReplaceAll(text, []byte(`${1}driver`))
 	p, err := policy.Parse(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return p
 }

@@ -8,40 +8,50 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// provisionerLife is one node with local volumes and a provisioner, which a disturbance meets.
-type provisionerLife struct {
-	t          *testing.T
-	node       *testnode.Node
-	calls      *calls
-	capacities map[string]int64 // of the volumes, as they are
-	kernel     []kernel.Call
+// retriedLife is one node and the operations of a driver on it, each repeated until it succeeds.
+type retriedLife struct {
+	t         *testing.T
+	node      *caller.Node
+	calls     *calls
+	disturbed bool
+	kernel    []kernel.Call
 }
 
-func newProvisionerLife(t *testing.T, erase bool, d disturbance) *provisionerLife {
+func newRetriedLife(t *testing.T, o testnode.Options, d disturbance) *retriedLife {
 	t.Helper()
-	n := testnode.Start(t, testnode.Options{WorkingDirs: []string{`C:\mnt`}, EraseOnFormat: erase})
-	return &provisionerLife{t: t, node: n, calls: newCalls(t, n, d.interruption)}
+	n := caller.Start(t, o)
+	return &retriedLife{t: t, node: n, calls: newCalls(t, n.Node, d.interruption),
+		disturbed: d.interruption != nil || d.fault != nil}
 }
 
-// injectFault begins the life once the administrator has made the volumes.
-func (l *provisionerLife) injectFault(d disturbance) {
+// injectFault begins the life once the node is prepared.
+func (l *retriedLife) injectFault(d disturbance) {
 	l.node.Faults.Calls()
 	if d.fault != nil {
 		l.node.Faults.Add(*d.fault)
 	}
 }
 
-func (l *provisionerLife) must(err error) {
+func (l *retriedLife) must(err error) { l.t.Helper(); caller.OK(l.t, err) }
+
+// retried repeats an operation while it fails, as kubelet does, or a provisioner in each period.
+func (l *retriedLife) retried(operation string, do func(c *calls) error) {
 	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
+	var err error
+	for range 1 + retries {
+		l.calls.begin(operation)
+		if err = do(l.calls); err == nil {
+			return
+		}
 	}
+	l.t.Fatalf("%s does not recover: %v", operation, err)
 }
 
 // interrupt plays the life again for a sample of its steps, with that step interrupted.
-func (l *provisionerLife) interrupt(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
+func (l *retriedLife) interrupt(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
 	t.Helper()
 	for number, step := range l.calls.taken {
 		for _, m := range []moment{before, after, killed} {
@@ -56,20 +66,21 @@ func (l *provisionerLife) interrupt(t *testing.T, first, every int, play func(*t
 	}
 }
 
-// fail plays the life again for a sample of its kernel calls, with that call failing once.
-func (l *provisionerLife) fail(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
+// fail plays the life again for a sample of its kernel calls, with that call failing once, before or after it took
+// effect.
+func (l *retriedLife) fail(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
 	t.Helper()
 	for number, call := range l.kernel {
-		if !testnode.Sampled(t, number, first, every) {
-			continue
+		for i, late := range []bool{false, true} {
+			if !testnode.Sampled(t, 2*number+i, first, every) {
+				continue
+			}
+			fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(l.kernel[:number], call),
+				Times: 1, Error: transientError(call, number), After: late}
+			t.Run(fmt.Sprintf("%03d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
+				t.Parallel()
+				play(t, disturbance{fault: &fault})
+			})
 		}
-		fault := testnode.Fault{
-			Function: call.Function, Code: call.Code, Skip: alike(l.kernel[:number], call), Times: 1,
-			Error: transientError(call, number),
-		}
-		t.Run(fmt.Sprintf("%03d %s %#x", number, call.Function, call.Code), func(t *testing.T) {
-			t.Parallel()
-			play(t, disturbance{fault: &fault})
-		})
 	}
 }

@@ -1,373 +1,201 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package contract
+package sequences
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	fs "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// shareDriver makes the calls of the SMB driver's node service or, without removesMapping, of Azure File's. One of its
-// calls may fail: it is not made, or its response is lost.
+// shareDriver makes the calls of the SMB driver's node service or, without removesMapping, of Azure File's.
 type shareDriver struct {
-	t              *testing.T
-	node           *testnode.Node
 	removesMapping bool
 	references     map[string]bool // the SMB driver's, by staging path
-
-	before     func() // each call
-	calls      []string
-	fail       int // the index of the call that fails; -1: none
-	late       bool
-	withFaults bool // some call fails, the driver's or the kernel's
 }
 
-var (
-	errLost  = status.Error(codes.Unavailable, "connection to the agent lost")
-	errStuck = errors.New("no reference file")
-)
-
-func (d *shareDriver) call(name string, rpc func() error) error {
-	number := len(d.calls)
-	d.calls = append(d.calls, name)
-	if d.before != nil {
-		d.before()
-	}
-	if number != d.fail {
-		return rpc()
-	}
-	d.withFaults = true
-	if d.late {
-		_ = rpc()
-	}
-	return errLost
-}
-
-func (d *shareDriver) exists(path string) (is bool, err error) {
-	err = d.call("PathExists", func() error {
-		r, err := d.node.Filesystem.PathExists(d.t.Context(), &fs.PathExistsRequest{Path: path})
-		is = r.GetExists()
-		return err
-	})
-	return is && err == nil, err
-}
-
-func (d *shareDriver) isSymlink(path string) (is bool, err error) {
-	err = d.call("IsSymlink", func() error {
-		r, err := d.node.Filesystem.IsSymlink(d.t.Context(), &fs.IsSymlinkRequest{Path: path})
-		is = r.GetIsSymlink()
-		return err
-	})
-	return is && err == nil, err
-}
-
-func (d *shareDriver) rmdir(path string) error {
-	return d.call("Rmdir", func() error { return rmdir(d.t, d.node, path, true) })
-}
+// errStuck: the SMB driver deletes its reference first, so that no agent can help when a later call fails.
+var errStuck = errors.New("no reference file")
 
 // mounted looks at a target as the driver does: it returns true for a readable link, and removes anything else.
-func (d *shareDriver) mounted(path string) (bool, error) {
-	is, err := d.exists(path)
+func (d *shareDriver) mounted(c *calls, path string) (bool, error) {
+	is, err := c.pathExists(withDrive(path))
 	if err != nil {
 		return false, err
 	}
 	if is {
-		if is, err = d.isSymlink(path); err != nil {
+		if is, err = c.isSymlink(withDrive(path)); err != nil {
 			return false, err
 		}
-		if is {
-			if host, err := d.node.Emulated.HostPath(path); err == nil {
-				if _, err = os.ReadDir(host); err == nil {
-					return true, nil
-				}
-			}
+		if is && c.osReadDir(path) == nil {
+			return true, nil
 		}
 	}
-	if is, err = d.exists(path); err != nil || !is {
-		return false, err
-	}
-	return false, d.rmdir(path)
+	return false, c.removeIfThere(withDrive(path))
 }
 
-func (d *shareDriver) stage(remote, staging, password string) error {
-	if is, err := d.mounted(staging); is || err != nil {
+func (d *shareDriver) stage(c *calls, remote, staging string) error {
+	if is, err := d.mounted(c, staging); is || err != nil {
 		return err
 	}
-	parent := staging[:strings.LastIndex(staging, `\`)]
-	is, err := d.exists(parent)
+	is, err := c.pathExists(withDrive(parent(staging)))
+	if err == nil && !is {
+		err = c.mkdir(withDrive(parent(staging)))
+	}
 	if err != nil {
 		return err
 	}
-	if !is {
-		if err := d.call("Mkdir", func() error {
-			_, err := d.node.Filesystem.Mkdir(d.t.Context(), &fs.MkdirRequest{Path: parent})
-			return err
-		}); err != nil {
-			return err
-		}
-	}
 	d.references[staging] = true
-	return d.call("NewSmbGlobalMapping", func() error { return mapShare(d.t, d.node, remote, staging, smbUser, password) })
+	_, err = call(c, c.node.SMB.NewSmbGlobalMapping, &smbapi.NewSmbGlobalMappingRequest{RemotePath: remote,
+		LocalPath: withDrive(staging), Username: `AZURE\csi`, Password: caller.Password})
+	return err
 }
 
-func (d *shareDriver) publish(staging, publish string) error {
-	if is, err := d.mounted(publish); is || err != nil {
+func (d *shareDriver) publish(c *calls, staging, publish string) error {
+	if is, err := d.mounted(c, publish); is || err != nil {
 		return err
 	}
-	return d.call("CreateSymlink", func() error {
-		_, err := d.node.Filesystem.CreateSymlink(d.t.Context(),
-			&fs.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
-		return err
-	})
+	return c.createSymlink(withDrive(staging), withDrive(publish))
 }
 
-func (d *shareDriver) unstage(staging string) error {
-	if d.removesMapping {
-		target, err := d.node.Emulated.Readlink(staging) // os.Readlink in the driver's container
-		if err == nil {
-			if !d.references[staging] {
-				return errStuck
-			}
-			delete(d.references, staging)
-			parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
-			if len(d.references) == 0 {
-				if err := d.call("RemoveSmbGlobalMapping", func() error {
-					_, err := d.node.SMB.RemoveSmbGlobalMapping(d.t.Context(),
-						&smb.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]})
-					return err
-				}); err != nil {
-					return err
-				}
+func (d *shareDriver) unstage(c *calls, staging string) error {
+	target, err := c.node.Emulated.Readlink(staging) // os.Readlink in the driver's container
+	if d.removesMapping && err == nil {
+		if !d.references[staging] {
+			return errStuck
+		}
+		delete(d.references, staging)
+		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
+		if len(d.references) == 0 {
+			if _, err := call(c, c.node.SMB.RemoveSmbGlobalMapping,
+				&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]}); err != nil {
+				return err
 			}
 		}
 	}
-	return d.rmdir(staging)
+	return c.rmdir(withDrive(staging))
 }
 
-const (
-	secondStaged = `\var\lib\kubelet\plugins\kubernetes.io\csi\smb.csi.k8s.io\def\globalmount`
-	firstRemote  = "//fs.emulated/share/pvc-1"
-	secondRemote = "//fs.emulated/share/pvc-2"
-)
+// shareLife is the life of two volumes, both on one share.
+type shareLife struct {
+	*retriedLife
+	driver *shareDriver
+	stuck  bool
+}
 
-// live takes two volumes, both on one share, through a life on a node: staged, published, used, given up. Failed calls
-// are repeated, as kubelet does.
-func (d *shareDriver) live() {
-	d.t.Helper()
-	for _, dir := range []string{"pvc-1", "pvc-2"} { // the controller makes them on the server
-		noError(d.t, os.Mkdir(shareFile(d.node, "share", dir), 0o755))
+func newShareLife(t *testing.T, removesMapping bool, p *policy.Policy, d disturbance) *shareLife {
+	t.Helper()
+	l := &shareLife{retriedLife: newRetriedLife(t, testnode.Options{Policy: p}, d),
+		driver: &shareDriver{removesMapping, map[string]bool{}}}
+	l.injectFault(d)
+	return l
+}
+
+// file is a volume's directory on the server, or a file in it.
+func (l *shareLife) file(names ...string) string {
+	return filepath.Join(append([]string{l.node.StateDir, "shares", "fs.emulated", "share"}, names...)...)
+}
+
+// live stages, publishes, uses and gives up the volumes. Failed calls are repeated, as kubelet does.
+func (l *shareLife) live() {
+	l.t.Helper()
+	const other = `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\1b2c\globalmount`
+	volumes := [][2]string{{"pvc-1", staging}, {"pvc-2", other}}
+	for _, v := range volumes {
+		l.must(os.Mkdir(l.file(v[0]), 0o755)) // the controller makes them on the server
+		l.must(mkdirAll(l.node.Node, v[1]))
 	}
-	stuck := false
-	try := func(what string, f func() error) {
-		d.t.Helper()
-		var err error
-		for range 3 {
-			if err = f(); err == nil {
-				return
+	twice := func(operation string, do func(c *calls) error) {
+		l.t.Helper()
+		for range 2 {
+			l.retried(operation, do)
+		}
+	}
+	for _, v := range volumes {
+		twice("NodeStage", func(c *calls) error { return l.driver.stage(c, "//fs.emulated/share/"+v[0], v[1]) })
+	}
+	l.must(mkdirAll(l.node.Node, publish))
+	twice("NodePublish", func(c *calls) error { return l.driver.publish(c, staging, publish) })
+	l.node.WriteFile(publish+`\data`, "pvc-1")
+	l.node.WriteFile(other+`\data`, "pvc-2")
+	l.node.Mapped(caller.Share)
+
+	twice("NodeUnpublish", func(c *calls) error { return c.rmdir(withDrive(publish)) })
+	for _, path := range []string{staging, other} {
+		l.node.Holds(other+`\data`, "pvc-2") // the other volume still works
+		l.retried("NodeUnstage", func(c *calls) error {
+			err := l.driver.unstage(c, path)
+			if errors.Is(err, errStuck) && l.disturbed {
+				l.stuck = true
+				return nil
 			}
-		}
-		if errors.Is(err, errStuck) && d.withFaults {
-			stuck = true // the SMB driver deletes its reference first: no agent can help when a later call fails
-			return
-		}
-		d.t.Fatalf("%s does not recover: %v", what, err)
+			return err
+		})
 	}
-	for i, staging := range []string{stagedShare, secondStaged} {
-		d.kubeletMakes(staging)
-		try("NodeStage", func() error { return d.stage([]string{firstRemote, secondRemote}[i], staging, smbPassword) })
-		try("NodeStage again", func() error { return d.stage([]string{firstRemote, secondRemote}[i], staging, smbPassword) })
-	}
-	d.kubeletMakes(publish)
-	try("NodePublish", func() error { return d.publish(stagedShare, publish) })
-	try("NodePublish again", func() error { return d.publish(stagedShare, publish) })
-	d.node.WriteFile(publish+`\data`, "first")
-	d.node.WriteFile(secondStaged+`\data`, "second")
-	wantMapped(d.t, d.node, share)
-
-	try("NodeUnpublish", func() error { return d.rmdir(publish) })
-	try("NodeUnpublish again", func() error { return d.rmdir(publish) })
-	try("NodeUnstage", func() error { return d.unstage(stagedShare) })
-	if d.node.ReadFile(secondStaged+`\data`) != "second" { // the other volume still works
-		d.t.Error("the second volume has lost its data")
-	}
-	try("NodeUnstage", func() error { return d.unstage(secondStaged) })
-
-	for name, want := range map[string]string{"pvc-1": "first", "pvc-2": "second"} {
-		if got, err := os.ReadFile(shareFile(d.node, "share", name, "data")); err != nil || string(got) != want {
-			d.t.Errorf("%s holds %q, %v", name, got, err)
+	for _, v := range volumes {
+		if got, err := os.ReadFile(l.file(v[0], "data")); err != nil || string(got) != v[0] {
+			l.t.Errorf("%s holds %q, %v", v[0], got, err)
 		}
 	}
-	if stuck {
+	l.kernel = l.node.Faults.Calls()
+	if l.stuck {
 		return
 	}
-	d.node.Faults.Release()
-	for _, path := range []string{publish, stagedShare, secondStaged} {
-		if exists(d.t, d.node, path) {
-			d.t.Errorf("%s is still there", path)
+	l.node.Faults.Release()
+	for _, path := range []string{publish, staging, other} {
+		if newCalls(l.t, l.node.Node, nil).osLstat(path) == nil {
+			l.t.Errorf("%s is still there", path)
 		}
 	}
-	if d.removesMapping {
-		wantMapped(d.t, d.node)
+	if l.driver.removesMapping {
+		l.node.Mapped()
 	}
 }
 
-// kubeletMakes makes a directory as kubelet does, without the agent.
-func (d *shareDriver) kubeletMakes(path string) {
-	d.t.Helper()
-	below := strings.Split(path[strings.Index(path, `kubelet\`)+len(`kubelet\`):], `\`)
-	noError(d.t, os.MkdirAll(filepath.Join(append([]string{d.node.HostPath(`C:\var\lib\kubelet`)}, below...)...), 0o755))
-}
-
-func newShareDriver(t *testing.T, removesMapping bool) *shareDriver {
-	return newShareDriverOn(t, testnode.Options{}, removesMapping)
-}
-
-func newShareDriverOn(t *testing.T, o testnode.Options, removesMapping bool) *shareDriver {
-	n := testnode.Start(t, o)
-	n.Faults.Calls()
-	return &shareDriver{t: t, node: n, removesMapping: removesMapping, references: map[string]bool{}, fail: -1}
-}
-
-// forBothDrivers runs a test for the SMB driver and for Azure File's.
-func forBothDrivers(t *testing.T, test func(t *testing.T, removesMapping bool)) {
-	t.Run("SMB", func(t *testing.T) { test(t, true) })
-	t.Run("AzureFile", func(t *testing.T) { test(t, false) })
-}
-
-// Each call of a driver fails once, before it is made or after it took effect.
-func TestShareDriversInterrupted(t *testing.T) {
-	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
-		undisturbed := newShareDriver(t, removesMapping)
-		undisturbed.live()
-		for number, name := range undisturbed.calls {
-			for i, late := range []bool{false, true} {
-				if !testnode.Sampled(t, 2*number+i, 0, 3) {
-					continue
-				}
-				t.Run(fmt.Sprintf("%02d %s, late=%t", number, name, late), func(t *testing.T) {
-					t.Parallel()
-					d := newShareDriver(t, removesMapping)
-					d.fail, d.late = number, late
-					d.live()
-				})
-			}
-		}
-	})
-}
-
-// Each kernel call of the agent fails once, before or after it took effect.
-func TestShareDriversWithKernelFaults(t *testing.T) {
-	const every = 59
-	forBothDrivers(t, func(t *testing.T, removesMapping bool) {
-		undisturbed := newShareDriver(t, removesMapping)
-		undisturbed.live()
-		calls := undisturbed.node.Faults.Calls()
-		for number, call := range calls {
-			smbCall := strings.Contains(call.Function, "SMB")
-			for i, late := range []bool{false, true} {
-				if !testnode.Sampled(t, 2*number+i, 0, every) && !(smbCall && testnode.Sampled(t, number+i, 0, 3)) {
-					continue
-				}
-				fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(calls[:number], call), Times: 1,
-					Error: win32.ERROR_NOT_READY, After: late}
-				t.Run(fmt.Sprintf("%03d %s %#x, late=%t", number, call.Function, call.Code, late), func(t *testing.T) {
-					t.Parallel()
-					d := newShareDriver(t, removesMapping)
-					d.node.Faults.Add(fault)
-					d.withFaults = true
-					d.live()
-				})
-			}
-		}
-	})
-}
-
-func alike(calls []kernel.Call, call kernel.Call) int {
-	n := 0
-	for _, c := range calls {
-		if c.Function == call.Function && (call.Code == 0 || c.Code == call.Code) {
-			n++
-		}
-	}
-	return n
-}
-
-// The drivers' next stage repairs what a reboot, a rotated password and a restarted server leave behind.
-func TestShareDriversAfterTrouble(t *testing.T) {
-	trouble := map[string]func(*testing.T, *testnode.Node) (password string){
-		"reboot": func(_ *testing.T, n *testnode.Node) string { n.Reboot(); return smbPassword },
-		"reboot without mappings": func(t *testing.T, n *testnode.Node) string {
-			noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", "false"))
-			n.Reboot()
-			return smbPassword
-		},
-		"rotation": func(t *testing.T, n *testnode.Node) string {
-			noError(t, n.Emulated.SetSMBPassword("csi", newPassword))
-			return newPassword
-		},
-		"server restarted": func(t *testing.T, n *testnode.Node) string {
-			noError(t, n.Emulated.StopSMBServer("fs.emulated"))
-			noError(t, n.Emulated.StartSMBServer("fs.emulated"))
-			return smbPassword
-		},
-		"unmapped by hand": func(t *testing.T, n *testnode.Node) string {
-			noError(t, n.Emulated.RemoveSMBGlobalMapping(share))
-			return smbPassword
-		},
-	}
-	for name, cause := range trouble {
+// TestShareDrivers: whatever fails once, a driver's call before it is made or after it took effect, or a kernel call of
+// the agent, the drivers' retries repair it.
+func TestShareDrivers(t *testing.T) {
+	for name, removesMapping := range map[string]bool{"SMB": true, "AzureFile": false} {
 		t.Run(name, func(t *testing.T) {
-			d := newShareDriver(t, true)
-			noError(t, os.Mkdir(shareFile(d.node, "share", "pvc-1"), 0o755))
-			noError(t, d.stage(firstRemote, stagedShare, smbPassword))
-			d.node.WriteFile(stagedShare+`\data`, "x")
-			password := cause(t, d.node)
-			noError(t, d.stage(firstRemote, stagedShare, password))
-			if d.node.ReadFile(stagedShare+`\data`) != "x" {
-				t.Error("the data is gone")
+			live := func(t *testing.T, d disturbance) *shareLife {
+				l := newShareLife(t, removesMapping, nil, d)
+				l.live()
+				return l
 			}
-			noError(t, d.unstage(stagedShare))
-			wantMapped(t, d.node)
+			undisturbed := live(t, disturbance{})
+			t.Run("interrupted", func(t *testing.T) {
+				undisturbed.interrupt(t, 0, 4, func(t *testing.T, d disturbance) { live(t, d) })
+			})
+			t.Run("with kernel faults", func(t *testing.T) {
+				undisturbed.fail(t, 0, 29, func(t *testing.T, d disturbance) { live(t, d) })
+			})
 		})
 	}
 }
 
 // Trident stages at a path that it removes first, and unmaps by the server and the share behind one backslash.
 func TestTrident(t *testing.T) {
-	d := newShareDriver(t, true)
-	d.kubeletMakes(stagedShare)
-	d.kubeletMakes(publish)
+	l := newShareLife(t, true, nil, disturbance{})
 	for range 2 {
-		if there, err := d.exists(stagedShare); err != nil {
-			t.Fatal(err)
-		} else if there {
-			noError(t, d.rmdir(stagedShare))
-		}
-		if there, err := d.exists(stagedParent); err != nil || !there {
-			t.Fatalf("the parent: %t, %v", there, err)
-		}
-		noError(t, mapShare(t, d.node, share, stagedShare, smbUser, smbPassword))
-		noError(t, d.rmdir(publish))
-		noError(t, d.publish(stagedShare, publish))
+		l.must(mkdirAll(l.node.Node, staging))
+		l.must(l.calls.removeIfThere(withDrive(staging)))
+		l.must(l.node.Map(caller.Share, staging))
+		l.must(l.node.Rmdir(publish, true))
+		l.must(mkdirAll(l.node.Node, parent(publish)))
+		l.must(l.calls.createSymlink(withDrive(staging), publish))
 	}
-	d.node.WriteFile(publish+`\data`, "x")
-	noError(t, d.rmdir(publish))
+	l.node.WriteFile(publish+`\data`, "x")
+	l.must(l.node.Rmdir(publish, true))
 	for range 2 {
-		noError(t, d.rmdir(stagedShare))
-		noError(t, unmapShare(t, d.node, strings.ReplaceAll(`\`+"fs.emulated"+"/share", "/", `\`)))
-		wantMapped(t, d.node)
+		l.must(l.node.Rmdir(staging, true))
+		l.must(l.node.RemoveSmbGlobalMapping(`\fs.emulated\share`))
+		l.node.Mapped()
 	}
 }

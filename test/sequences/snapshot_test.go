@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // snapshot is the state of a node at one moment, except random values.
@@ -36,9 +37,7 @@ type observer struct {
 func newObserver(t testing.TB, e *emulated.Node) *observer {
 	t.Helper()
 	n, err := node.New(e, node.Config{WorkingDirs: []string{agent.KubeletDir}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	n = n.For(operation.Everything())
 	return &observer{emulated: e, node: n, volumes: make(map[string]string)}
 }
@@ -46,9 +45,7 @@ func newObserver(t testing.TB, e *emulated.Node) *observer {
 func (o *observer) snapshot(t testing.TB) snapshot {
 	t.Helper()
 	tree, err := o.node.Tree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	s := snapshot{Disks: tree.GetDisks(), Paths: make(map[string]string)}
 	for _, d := range s.Disks {
 		if len(d.GetPartitions()) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
@@ -63,9 +60,7 @@ func (o *observer) snapshot(t testing.TB) snapshot {
 		}
 	}
 	host, err := o.emulated.HostPath(agent.KubeletDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	o.list(t, s.Paths, agent.KubeletDir, host)
 	return s
 }
@@ -74,9 +69,7 @@ func (o *observer) snapshot(t testing.TB) snapshot {
 func (o *observer) list(t testing.TB, paths map[string]string, directory, host string) {
 	t.Helper()
 	entries, err := os.ReadDir(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
 			continue // what an interrupted call left: Windows does not see it
