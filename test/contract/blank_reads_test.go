@@ -17,13 +17,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestBlankReads: StageDisk reads a disk, and then its volume, to see that each is blank. The regions are those of the
 // file: what is read no more, or elsewhere, is data that formatting may overwrite.
 func TestBlankReads(t *testing.T) {
 	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	noError(t, err)
+	caller.OK(t, err)
 	defer func() { _ = k.Close() }()
 	type region struct {
 		device   string
@@ -46,22 +47,22 @@ func TestBlankReads(t *testing.T) {
 			}
 			return do()
 		}})
-	noError(t, err)
+	caller.OK(t, err)
 	_, err = k.AttachDisk(emulated.DiskSpec{SizeBytes: 10 << 30, SerialNumber: "blank", LUNAuto: true})
-	noError(t, err)
+	caller.OK(t, err)
 	_, err = n.For(operation.Everything()).Steps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging,
 		Disk: &nodesteps.StageDiskRequest_SerialNumber{SerialNumber: "blank"}})
-	noError(t, err)
+	caller.OK(t, err)
 	var got strings.Builder
 	for _, r := range regions {
 		fmt.Fprintf(&got, "%s at %d: %d bytes\n", r.device, r.from, r.to-r.from)
 	}
 	file := filepath.Join("testdata", "blank-reads.txt")
 	if *updateKernelCalls {
-		noError(t, os.WriteFile(file, []byte(got.String()), 0o644))
+		caller.OK(t, os.WriteFile(file, []byte(got.String()), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	noError(t, err)
+	caller.OK(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
 		t.Errorf("other regions are read (-want +got); if that is meant, run this test with -update:\n%s", diff)
 	}

@@ -3,7 +3,6 @@
 package contract
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -25,6 +24,7 @@ import (
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")
@@ -49,8 +49,8 @@ type kernelGroup struct {
 // exampleNode is the node of one example.
 type exampleNode struct {
 	*csiproxytest.Node
-	t   testing.TB
-	ctx context.Context //nolint:containedctx // one example's
+	*caller.Calls
+	id string // of the volume that its preparation made
 }
 
 func TestKernelCalls(t *testing.T) {
@@ -127,7 +127,8 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 func (e kernelExample) kernelCalls(t *testing.T) []string {
 	t.Helper()
 	_, profile, _ := strings.Cut(e.when, ", on ")
-	w := &exampleNode{Node: csiproxytest.Start(t, csiproxytest.Options{Scenario: profile}), t: t, ctx: t.Context()}
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: profile})
+	w := &exampleNode{Node: n, Calls: caller.Of(t, n)}
 	if e.prepare != nil {
 		e.prepare(w)
 	}
@@ -180,13 +181,5 @@ func sortParts(entries []*nodeapi.JournalEntry) {
 		}
 		slices.SortStableFunc(entries[start:end], func(a, b *nodeapi.JournalEntry) int { return int(part(a)) - int(part(b)) })
 		start = max(start, end-1)
-	}
-}
-
-// must ends the example when its preparation fails.
-func (w *exampleNode) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
 	}
 }

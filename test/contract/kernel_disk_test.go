@@ -2,8 +2,6 @@
 
 package contract
 
-import diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-
 func diskVaries() map[string]string {
 	return map[string]string{
 		"ListDiskLocations": "with the disks. Windows lists them in no particular order; the emulated node by number.",
@@ -16,57 +14,31 @@ func diskVaries() map[string]string {
 }
 
 func diskExamples() []kernelExample {
+	volume := func(w *exampleNode) { w.Raw(1) }
+	offline := func(w *exampleNode) { w.Raw(1); w.SetDiskOnline(1, false) }
 	return []kernelExample{
-		{"ListDiskLocations", "three disks", nil, func(w *exampleNode) error {
-			_, err := w.Disk.ListDiskLocations(w.ctx, &diskapi.ListDiskLocationsRequest{})
-			return err
-		}},
-		{"ListDiskIDs", "three disks, the first without page 83", nil, func(w *exampleNode) error {
-			_, err := w.Disk.ListDiskIDs(w.ctx, &diskapi.ListDiskIDsRequest{})
-			return err
-		}},
-		{"Rescan", "nothing new", nil, func(w *exampleNode) error {
-			_, err := w.Disk.Rescan(w.ctx, &diskapi.RescanRequest{})
-			return err
-		}},
-		{"GetDiskStats", "an offline disk", nil, func(w *exampleNode) error {
-			_, err := w.Disk.GetDiskStats(w.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: 2})
-			return err
-		}},
+		{"ListDiskLocations", "three disks", nil, func(w *exampleNode) error { _, err := w.ListDiskLocations(); return err }},
+		{"ListDiskIDs", "three disks, the first without page 83", nil,
+			func(w *exampleNode) error { _, err := w.ListDiskIDs(); return err }},
+		{"Rescan", "nothing new", nil, func(w *exampleNode) error { return w.Rescan() }},
+		{"GetDiskStats", "an offline disk", nil, func(w *exampleNode) error { _, err := w.GetDiskStats(2); return err }},
 		{"PartitionDisk", "blank and online", nil, partitionDisk(1)},
 		{"PartitionDisk", "blank and offline", nil, partitionDisk(2)},
-		{"PartitionDisk", "partitioned", func(w *exampleNode) { w.must(partitionDisk(1)(w)) }, partitionDisk(1)},
-		{"PartitionDisk", "partitioned and offline", func(w *exampleNode) {
-			w.must(partitionDisk(1)(w))
-			w.SetDiskOnline(1, false)
-		}, partitionDisk(1)},
+		{"PartitionDisk", "partitioned", volume, partitionDisk(1)},
+		{"PartitionDisk", "partitioned and offline", offline, partitionDisk(1)},
 		{"SetDiskState", "offline, blank: online", nil, setDiskState(2, true)},
-		{"SetDiskState", "offline, with a volume: online", func(w *exampleNode) {
-			w.must(partitionDisk(1)(w))
-			w.SetDiskOnline(1, false)
-		}, setDiskState(1, true)},
-		{"SetDiskState", "online, with a volume: online", func(w *exampleNode) { w.must(partitionDisk(1)(w)) },
-			setDiskState(1, true)},
-		{"SetDiskState", "online, with a volume: offline", func(w *exampleNode) { w.must(partitionDisk(1)(w)) },
-			setDiskState(1, false)},
+		{"SetDiskState", "offline, with a volume: online", offline, setDiskState(1, true)},
+		{"SetDiskState", "online, with a volume: online", volume, setDiskState(1, true)},
+		{"SetDiskState", "online, with a volume: offline", volume, setDiskState(1, false)},
 		{"SetDiskState", "offline: offline", nil, setDiskState(2, false)},
-		{"GetDiskState", "online", nil, func(w *exampleNode) error {
-			_, err := w.Disk.GetDiskState(w.ctx, &diskapi.GetDiskStateRequest{DiskNumber: 1})
-			return err
-		}},
+		{"GetDiskState", "online", nil, func(w *exampleNode) error { _, err := w.GetDiskState(1); return err }},
 	}
 }
 
 func partitionDisk(number uint32) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Disk.PartitionDisk(w.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
-		return err
-	}
+	return func(w *exampleNode) error { return w.PartitionDisk(number) }
 }
 
 func setDiskState(number uint32, online bool) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Disk.SetDiskState(w.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-		return err
-	}
+	return func(w *exampleNode) error { return w.SetDiskState(number, online) }
 }

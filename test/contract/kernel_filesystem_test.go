@@ -2,8 +2,6 @@
 
 package contract
 
-import filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-
 const (
 	plugins     = `C:\var\lib\kubelet\plugins`
 	stagingDir  = plugins + `\staging`
@@ -25,74 +23,48 @@ func filesystemVaries() map[string]string {
 }
 
 func filesystemExamples() []kernelExample {
-	return []kernelExample{
-		{"PathExists", "a directory", nil, pathExists(plugins)},
-		{"PathExists", "missing", nil, pathExists(stagingDir)},
-		{"PathExists", "a mount point", withMount, pathExists(stagingDir)},
-		{"Mkdir", "a directory and its parent", nil, makeDirectory(stagingDir + `\below`)},
-		{"Mkdir", "there already", nil, makeDirectory(plugins)},
-		{"Rmdir", "empty", func(w *exampleNode) { w.must(makeDirectory(stagingDir)(w)) }, removeDirectory(stagingDir, false)},
-		{"Rmdir", "force: missing", nil, removeDirectory(stagingDir, true)},
-		{"Rmdir", "force: with a file and a directory", filled, removeDirectory(stagingDir, true)},
-		{"Rmdir", "force: a mount point", withMount, removeDirectory(stagingDir, true)},
-		{"Rmdir", "force: a link", linked, removeDirectory(publishLink, true)},
-		{"RmdirContents", "with a file and a directory", filled, emptyDirectory},
-		{"RmdirContents", "empty", func(w *exampleNode) { w.must(makeDirectory(stagingDir)(w)) }, emptyDirectory},
-		{"CreateSymlink", "to a directory", func(w *exampleNode) { w.must(makeDirectory(stagingDir)(w)) }, createSymlink},
-		{"CreateSymlink", "there already", linked, createSymlink},
-		{"IsSymlink", "a directory", nil, askSymlink(plugins)},
-		{"IsSymlink", "a link to a mount point", linked, askSymlink(publishLink)},
-		{"IsSymlink", "a mount point", withMount, askSymlink(stagingDir)},
+	exists := func(path string) func(*exampleNode) error {
+		return func(w *exampleNode) error { _, err := w.PathExists(path); return err }
 	}
-}
-
-// filled makes a directory with a file and a directory in it.
-func filled(w *exampleNode) {
-	w.must(makeDirectory(stagingDir + `\directory`)(w))
-	w.WriteFile(stagingDir+`\file`, "content")
+	isLink := func(path string) func(*exampleNode) error {
+		return func(w *exampleNode) error { _, err := w.IsSymlink(path); return err }
+	}
+	mkdir := func(path string) func(*exampleNode) error {
+		return func(w *exampleNode) error { return w.Mkdir(path) }
+	}
+	remove := func(path string, force bool) func(*exampleNode) error {
+		return func(w *exampleNode) error { return w.Rmdir(path, force) }
+	}
+	clear := func(w *exampleNode) error { return w.RmdirContents(stagingDir) }
+	link := func(w *exampleNode) error { return w.CreateSymlink(stagingDir, publishLink) }
+	empty := func(w *exampleNode) { w.OK(w.Mkdir(stagingDir)) }
+	filled := func(w *exampleNode) {
+		w.OK(w.Mkdir(stagingDir + `\directory`))
+		w.WriteFile(stagingDir+`\file`, "content")
+	}
+	return []kernelExample{
+		{"PathExists", "a directory", nil, exists(plugins)},
+		{"PathExists", "missing", nil, exists(stagingDir)},
+		{"PathExists", "a mount point", withMount, exists(stagingDir)},
+		{"Mkdir", "a directory and its parent", nil, mkdir(stagingDir + `\below`)},
+		{"Mkdir", "there already", nil, mkdir(plugins)},
+		{"Rmdir", "empty", empty, remove(stagingDir, false)},
+		{"Rmdir", "force: missing", nil, remove(stagingDir, true)},
+		{"Rmdir", "force: with a file and a directory", filled, remove(stagingDir, true)},
+		{"Rmdir", "force: a mount point", withMount, remove(stagingDir, true)},
+		{"Rmdir", "force: a link", linked, remove(publishLink, true)},
+		{"RmdirContents", "with a file and a directory", filled, clear},
+		{"RmdirContents", "empty", empty, clear},
+		{"CreateSymlink", "to a directory", empty, link},
+		{"CreateSymlink", "there already", linked, link},
+		{"IsSymlink", "a directory", nil, isLink(plugins)},
+		{"IsSymlink", "a link to a mount point", linked, isLink(publishLink)},
+		{"IsSymlink", "a mount point", withMount, isLink(stagingDir)},
+	}
 }
 
 // linked makes a publish link to a mount point.
 func linked(w *exampleNode) {
 	withMount(w)
-	w.must(createSymlink(w))
-}
-
-func pathExists(path string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Filesystem.PathExists(w.ctx, &filesystemapi.PathExistsRequest{Path: path})
-		return err
-	}
-}
-
-func makeDirectory(path string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Filesystem.Mkdir(w.ctx, &filesystemapi.MkdirRequest{Path: path})
-		return err
-	}
-}
-
-func removeDirectory(path string, force bool) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Filesystem.Rmdir(w.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
-		return err
-	}
-}
-
-func emptyDirectory(w *exampleNode) error {
-	_, err := w.Filesystem.RmdirContents(w.ctx, &filesystemapi.RmdirContentsRequest{Path: stagingDir})
-	return err
-}
-
-func createSymlink(w *exampleNode) error {
-	_, err := w.Filesystem.CreateSymlink(w.ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: stagingDir,
-		TargetPath: publishLink})
-	return err
-}
-
-func askSymlink(path string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: path})
-		return err
-	}
+	w.OK(w.CreateSymlink(stagingDir, publishLink))
 }

@@ -2,9 +2,7 @@
 
 package contract
 
-import smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-
-const anyShare = `\\fs.emulated\share`
+import "github.com/kubernetes-csi/csi-proxy/test/caller"
 
 func smbVaries() map[string]string {
 	return map[string]string{
@@ -13,32 +11,21 @@ func smbVaries() map[string]string {
 }
 
 func smbExamples() []kernelExample {
+	mapped := func(w *exampleNode) { w.OK(w.Map(caller.Share, "")) }
+	linked := func(w *exampleNode) error { return w.Map(caller.Share, stagingDir) }
+	remove := func(w *exampleNode) error { return w.RemoveSmbGlobalMapping(caller.Share) }
 	return []kernelExample{
-		{"NewSmbGlobalMapping", "not mapped, without a local path", nil, mapRemote(anyShare, "", "csi-password")},
-		{"NewSmbGlobalMapping", "not mapped, with a local path", nil, mapRemote(anyShare, stagingDir, "csi-password")},
-		{"NewSmbGlobalMapping", "mapped and linked already", func(w *exampleNode) {
-			w.must(mapRemote(anyShare, stagingDir, "csi-password")(w))
-		}, mapRemote(anyShare, stagingDir, "csi-password")},
+		{"NewSmbGlobalMapping", "not mapped, without a local path", nil,
+			func(w *exampleNode) error { return w.Map(caller.Share, "") }},
+		{"NewSmbGlobalMapping", "not mapped, with a local path", nil, linked},
+		{"NewSmbGlobalMapping", "mapped and linked already", func(w *exampleNode) { w.OK(linked(w)) }, linked},
 		{"NewSmbGlobalMapping", "mapped with a password that the server refuses by now", func(w *exampleNode) {
-			w.must(mapRemote(anyShare, "", "csi-password")(w))
-			w.SetSMBPassword("csi", "new-password")
-		}, mapRemote(anyShare, "", "new-password")},
-		{"RemoveSmbGlobalMapping", "mapped", func(w *exampleNode) { w.must(mapRemote(anyShare, "", "csi-password")(w)) },
-			unmapRemote},
-		{"RemoveSmbGlobalMapping", "not mapped", nil, unmapRemote},
+			mapped(w)
+			w.SetSMBPassword(caller.User, "new-password")
+		}, func(w *exampleNode) error {
+			return w.NewSmbGlobalMapping(caller.Share, "", caller.User, "new-password")
+		}},
+		{"RemoveSmbGlobalMapping", "mapped", mapped, remove},
+		{"RemoveSmbGlobalMapping", "not mapped", nil, remove},
 	}
-}
-
-func mapRemote(remote, local, password string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.SMB.NewSmbGlobalMapping(w.ctx, &smbapi.NewSmbGlobalMappingRequest{
-			RemotePath: remote, LocalPath: local, Username: `EMULATED\csi`, Password: password,
-		})
-		return err
-	}
-}
-
-func unmapRemote(w *exampleNode) error {
-	_, err := w.SMB.RemoveSmbGlobalMapping(w.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: anyShare})
-	return err
 }

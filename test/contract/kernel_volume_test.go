@@ -3,9 +3,6 @@
 package contract
 
 import (
-	"errors"
-
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
@@ -31,22 +28,29 @@ func volumeVaries() map[string]string {
 }
 
 func volumeExamples() []kernelExample {
-	partitioned := func(w *exampleNode) { w.must(partitionDisk(1)(w)) }
+	partitioned := func(w *exampleNode) { w.id = w.Raw(1) }
+	volumes := func(disk uint32) func(*exampleNode) error {
+		return func(w *exampleNode) error { _, err := w.ListVolumesOnDisk(disk); return err }
+	}
+	volumeAt := func(path string) func(*exampleNode) error {
+		return func(w *exampleNode) error { _, err := w.GetVolumeIDFromTargetPath(path); return err }
+	}
+	closest := func(path string) func(*exampleNode) error {
+		return func(w *exampleNode) error { _, err := w.GetClosestVolumeIDFromTargetPath(path); return err }
+	}
+	mount := func(w *exampleNode) error { return w.MountVolume(w.id, stagingDir) }
+	unmount := func(w *exampleNode) error { return w.UnmountVolume(w.id, stagingDir) }
+	isFormatted := func(w *exampleNode) error { _, err := w.IsVolumeFormatted(w.id); return err }
+	format := func(w *exampleNode) error { return w.FormatVolume(w.id) }
+	resize := func(w *exampleNode) error { return w.ResizeVolume(w.id, 0) }
 	return []kernelExample{
-		{"ListVolumesOnDisk", "one data volume", partitioned,
-			func(w *exampleNode) error { _, err := w.volumes(1); return err }},
-		{"ListVolumesOnDisk", "the system disk", nil, func(w *exampleNode) error { _, err := w.volumes(0); return err }},
-		{"MountVolume", "a missing directory", withVolume, mountStaging},
-		{"MountVolume", "an empty directory", func(w *exampleNode) {
-			withVolume(w)
-			w.must(makeDirectory(stagingDir)(w))
-		}, mountStaging},
-		{"MountVolume", "mounted there already", withMount, mountStaging},
-		{"UnmountVolume", "mounted", withMount, unmountStaging},
-		{"UnmountVolume", "unmounted already", func(w *exampleNode) {
-			withMount(w)
-			w.must(unmountStaging(w))
-		}, unmountStaging},
+		{"ListVolumesOnDisk", "one data volume", partitioned, volumes(1)},
+		{"ListVolumesOnDisk", "the system disk", nil, volumes(0)},
+		{"MountVolume", "a missing directory", withVolume, mount},
+		{"MountVolume", "an empty directory", func(w *exampleNode) { withVolume(w); w.OK(w.Mkdir(stagingDir)) }, mount},
+		{"MountVolume", "mounted there already", withMount, mount},
+		{"UnmountVolume", "mounted", withMount, unmount},
+		{"UnmountVolume", "unmounted already", func(w *exampleNode) { withMount(w); w.OK(unmount(w)) }, unmount},
 		{"IsVolumeFormatted", "blank", partitioned, isFormatted},
 		{"IsVolumeFormatted", "formatted", withVolume, isFormatted},
 		{"FormatVolume", "blank", partitioned, format},
@@ -55,100 +59,24 @@ func volumeExamples() []kernelExample {
 			w.Fail(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, "40006")
 		}, format},
 		{"FormatVolume", "formatted already", withVolume, format},
-		{"ResizeVolume", "the disk has grown", func(w *exampleNode) {
-			withVolume(w)
-			w.GrowDisk(1, 11<<30)
-		}, resize},
+		{"ResizeVolume", "the disk has grown", func(w *exampleNode) { withVolume(w); w.GrowDisk(1, 11<<30) }, resize},
 		{"ResizeVolume", "nothing to do", withVolume, resize},
-		{"GetVolumeStats", "formatted", withVolume, func(w *exampleNode) error {
-			_, err := w.Volume.GetVolumeStats(w.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: w.volume(1)})
-			return err
-		}},
-		{"GetDiskNumberFromVolumeID", "not mounted", withVolume, func(w *exampleNode) error {
-			_, err := w.Volume.GetDiskNumberFromVolumeID(w.ctx,
-				&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: w.volume(1)})
-			return err
-		}},
-		{"GetVolumeIDFromTargetPath", "a mount point", withMount, askVolumeAt(stagingDir)},
-		{"GetVolumeIDFromTargetPath", "a link to a mount point", linked, askVolumeAt(publishLink)},
-		{"GetClosestVolumeIDFromTargetPath", "a link to a mount point", linked, closestVolume(publishLink)},
-		{"GetClosestVolumeIDFromTargetPath", "a directory of drive C", nil, closestVolume(plugins)},
-		{"WriteVolumeCache", "formatted", withVolume, func(w *exampleNode) error {
-			_, err := w.Volume.WriteVolumeCache(w.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: w.volume(1)})
-			return err
-		}},
+		{"GetVolumeStats", "formatted", withVolume,
+			func(w *exampleNode) error { _, _, err := w.GetVolumeStats(w.id); return err }},
+		{"GetDiskNumberFromVolumeID", "not mounted", withVolume,
+			func(w *exampleNode) error { _, err := w.GetDiskNumberFromVolumeID(w.id); return err }},
+		{"GetVolumeIDFromTargetPath", "a mount point", withMount, volumeAt(stagingDir)},
+		{"GetVolumeIDFromTargetPath", "a link to a mount point", linked, volumeAt(publishLink)},
+		{"GetClosestVolumeIDFromTargetPath", "a link to a mount point", linked, closest(publishLink)},
+		{"GetClosestVolumeIDFromTargetPath", "a directory of drive C", nil, closest(plugins)},
+		{"WriteVolumeCache", "formatted", withVolume, func(w *exampleNode) error { return w.WriteVolumeCache(w.id) }},
 	}
 }
 
-// withVolume makes a volume on disk 1, mounted makes it and mounts it for staging.
-func withVolume(w *exampleNode) {
-	w.must(partitionDisk(1)(w))
-	w.must(format(w))
-}
+// withVolume makes a formatted volume on disk 1.
+func withVolume(w *exampleNode) { w.id = w.Formatted(1) }
 
 func withMount(w *exampleNode) {
 	withVolume(w)
-	w.must(mountStaging(w))
-}
-
-func (w *exampleNode) volumes(disk uint32) ([]string, error) {
-	r, err := w.Volume.ListVolumesOnDisk(w.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: disk})
-	if err == nil && len(r.GetVolumeIds()) == 0 {
-		err = errors.New("it has no volume")
-	}
-	return r.GetVolumeIds(), err
-}
-
-// volume returns the data volume of a disk, read past the API.
-func (w *exampleNode) volume(disk uint32) string {
-	w.t.Helper()
-	for _, d := range w.Tree().GetDisks() {
-		for _, p := range d.GetPartitions() {
-			if d.GetNumber() == disk && p.GetVolume() != nil {
-				return p.GetVolume().GetId()
-			}
-		}
-	}
-	w.t.Fatalf("disk %d has no volume", disk)
-	return ""
-}
-
-func format(w *exampleNode) error {
-	_, err := w.Volume.FormatVolume(w.ctx, &volumeapi.FormatVolumeRequest{VolumeId: w.volume(1)})
-	return err
-}
-
-func isFormatted(w *exampleNode) error {
-	_, err := w.Volume.IsVolumeFormatted(w.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: w.volume(1)})
-	return err
-}
-
-func mountStaging(w *exampleNode) error {
-	_, err := w.Volume.MountVolume(w.ctx, &volumeapi.MountVolumeRequest{VolumeId: w.volume(1), TargetPath: stagingDir})
-	return err
-}
-
-func unmountStaging(w *exampleNode) error {
-	_, err := w.Volume.UnmountVolume(w.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: w.volume(1), TargetPath: stagingDir})
-	return err
-}
-
-func resize(w *exampleNode) error {
-	_, err := w.Volume.ResizeVolume(w.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: w.volume(1)})
-	return err
-}
-
-func askVolumeAt(path string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Volume.GetVolumeIDFromTargetPath(w.ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-		return err
-	}
-}
-
-func closestVolume(path string) func(*exampleNode) error {
-	return func(w *exampleNode) error {
-		_, err := w.Volume.GetClosestVolumeIDFromTargetPath(w.ctx,
-			&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
-		return err
-	}
+	w.OK(w.MountVolume(w.id, stagingDir))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // running returns a service that runs and depends on others.
@@ -26,28 +27,27 @@ func TestProtectedServices(t *testing.T) {
 	for _, name := range []string{"kubelet", "KUBELET", "\u212aubelet", " kubelet ", "containerd", "windefend",
 		"LanmanWorkstation", "lanmanworkſtation", "W32Time"} {
 		for _, force := range []bool{false, true} {
-			wantReason(t, stopService(t.Context(), n, name, force), codes.FailedPrecondition, "PROTECTED_SERVICE",
-				"no caller may stop", "-protected-services=*,-")
+			n.Refused(n.StopService(name, force), codes.FailedPrecondition, "PROTECTED_SERVICE", "no caller may stop",
+				"-protected-services=*,-")
 		}
 	}
 	for _, name := range node.DefaultProtectedServices() { // whether or not the node has it
-		wantReason(t, stopService(t.Context(), n, strings.ToUpper(name), true), codes.FailedPrecondition,
-			"PROTECTED_SERVICE", name)
+		n.Refused(n.StopService(strings.ToUpper(name), true), codes.FailedPrecondition, "PROTECTED_SERVICE", name)
 	}
-	if got := kernelCalls(n, "StopService"); len(got) != 0 {
+	if got := n.Called("StopService"); len(got) != 0 {
 		t.Errorf("calls %q, want none", got)
 	}
 	wantStatus(t, n, system.ServiceStatus_RUNNING, "kubelet", "containerd", "WinDefend", "LanmanWorkstation", "W32Time")
-	noError(t, startService(t.Context(), n, "kubelet"))
-	noError(t, stopService(t.Context(), n, "MSiSCSI", true)) // which drivers for iSCSI may restart
+	n.OK(n.StartService("kubelet"))
+	n.OK(n.StopService("MSiSCSI", true)) // which drivers for iSCSI may restart
 }
 
 // The operator adds services to the list and takes others away.
 func TestProtectedServicesOfTheOperator(t *testing.T) {
-	start := func(items ...string) *testnode.Node {
+	start := func(items ...string) *caller.Node {
 		s := emulated.DefaultScenario()
 		s.Services = append(s.Services, running("kubelet"))
-		return testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}, ProtectedServices: items})
+		return caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}, ProtectedServices: items})
 	}
 	for name, c := range map[string]struct {
 		items       []string
@@ -62,12 +62,12 @@ func TestProtectedServicesOfTheOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := start(c.items...)
 			for _, name := range c.kept {
-				wantReason(t, stopService(t.Context(), n, name, true), codes.FailedPrecondition, "PROTECTED_SERVICE")
+				n.Refused(n.StopService(name, true), codes.FailedPrecondition, "PROTECTED_SERVICE")
 			}
 			for _, name := range c.stops {
-				noError(t, stopService(t.Context(), n, name, true))
+				n.OK(n.StopService(name, true))
 			}
-			wantReason(t, stopService(t.Context(), n, "csiproxy", true), codes.FailedPrecondition, "OWN_SERVICE")
+			n.Refused(n.StopService("csiproxy", true), codes.FailedPrecondition, "OWN_SERVICE")
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // stage makes the calls of a driver that stages a new volume on a disk that it knows by its serial number.
@@ -58,7 +59,7 @@ func TestConcurrentStages(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		k, err := emulated.Open(t.TempDir(), emulated.Options{})
-		noError(t, err)
+		caller.OK(t, err)
 		defer func() { _ = k.Close() }()
 		n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir},
 			Interceptor: func(ctx context.Context, call kernel.Call, do func() error) error {
@@ -67,14 +68,14 @@ func TestConcurrentStages(t *testing.T) {
 				}
 				return k.TakeTime(ctx, call, do)
 			}})
-		noError(t, err)
+		caller.OK(t, err)
 		n = n.For(operation.Everything())
 		n.EnablePrivileges(t.Context())
-		noError(t, k.SetSwitch("timing", "windows"))
+		caller.OK(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {
 			_, err := k.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("pod-", i),
 				LUNAuto: true, Offline: true})
-			noError(t, err)
+			caller.OK(t, err)
 		}
 		staged := func(from, to int) time.Duration {
 			begin := time.Now()

@@ -12,23 +12,24 @@ import (
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // stepCosts returns how many kernel calls each step makes, but for those that read a disk or volume, on a node with
 // some more disks, each with a volume of its own that this agent has not seen.
 func stepCosts(t *testing.T, more int) map[string]int {
 	t.Helper()
-	n := testnode.Start(t, testnode.Options{})
+	n := caller.Start(t, testnode.Options{})
 	for i := range more {
 		_, err := n.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("more-", i),
 			Adapter: uint8(2 + i/200), LUN: uint8(i % 200), Formatted: true})
-		noError(t, err)
+		n.OK(err)
 	}
-	steps, costs, link := n.Client().NodeSteps, map[string]int{}, staging+"-link"
+	costs, link := map[string]int{}, staging+"-link"
 	do := func(name string, step func() error) {
 		t.Helper()
 		before := n.Newest()
-		noError(t, step())
+		n.OK(step())
 		for _, e := range n.Journal() {
 			if e.GetSequence() <= before || e.GetKernel() == nil || e.GetKernel().GetFunction() == "ReadAt" {
 				continue
@@ -40,36 +41,24 @@ func stepCosts(t *testing.T, more int) map[string]int {
 		}
 	}
 	stage := func() error {
-		_, err := steps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging,
+		_, err := n.Steps().StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging,
 			Disk: &nodesteps.StageDiskRequest_SerialNumber{SerialNumber: "vol0123456789abcdef1"}})
 		return err
 	}
-	unstage := func(at string) func() error {
-		return func() error {
-			_, err := steps.Unstage(t.Context(), &nodesteps.UnstageRequest{TargetPath: at})
-			return err
-		}
-	}
 	do("StageDisk", stage)
 	do("StageDisk again", stage)
-	do("Publish", func() error {
-		_, err := steps.Publish(t.Context(), &nodesteps.PublishRequest{SourcePath: staging, TargetPath: link})
-		return err
-	})
+	do("Publish", func() error { return n.Publish(staging, link) })
 	do("Expand", func() error {
-		_, err := steps.Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: link})
+		_, err := n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: link})
 		return err
 	})
 	do("GetVolume", func() error {
-		_, err := steps.GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: link})
+		_, err := n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: link})
 		return err
 	})
-	do("GetUsage", func() error {
-		_, err := steps.GetUsage(t.Context(), &nodesteps.GetUsageRequest{TargetPath: link})
-		return err
-	})
-	do("Unstage of a link", unstage(link))
-	do("Unstage", unstage(staging))
+	do("GetUsage", func() error { _, _, err := n.GetUsage(link); return err })
+	do("Unstage of a link", func() error { return n.Unstage(link) })
+	do("Unstage", func() error { return n.Unstage(staging) })
 	return costs
 }
 

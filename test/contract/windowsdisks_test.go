@@ -11,13 +11,13 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	olddisk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	olddiskclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const (
@@ -26,41 +26,24 @@ const (
 )
 
 // startChanged starts a node whose disks 1 and 2 are changed: both are formatted.
-func startChanged(t *testing.T, change func(*emulated.Scenario)) *testnode.Node {
+func startChanged(t *testing.T, change func(*emulated.Scenario)) *caller.Node {
 	t.Helper()
-	s := emulated.DefaultScenario()
-	s.Disks = []emulated.DiskSpec{
-		{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"},
-		{SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
+	return caller.Scenario(t, func(s *emulated.Scenario) {
+		s.Disks = []emulated.DiskSpec{
+			{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"},
+			{SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
+		}
+		change(s)
+	})
+}
+
+// wantSpared: a volume is neither changed nor made reachable.
+func wantSpared(t *testing.T, n *caller.Node, id string) {
+	t.Helper()
+	for _, err := range []error{n.FormatVolume(id), n.ResizeVolume(id, 0), n.MountVolume(id, staging)} {
+		n.Refused(err, codes.FailedPrecondition, "SYSTEM_DISK")
 	}
-	change(&s)
-	return testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
-}
-
-func volumesOf(t *testing.T, n *testnode.Node, number uint32) []string {
-	t.Helper()
-	reply, err := n.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-	noError(t, err)
-	return reply.GetVolumeIds()
-}
-
-// changes returns the results of the calls that change a volume or make it reachable.
-func changes(t *testing.T, n *testnode.Node, id string) map[string]error {
-	t.Helper()
-	results := map[string]error{}
-	_, results["FormatVolume"] = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: id})
-	_, results["ResizeVolume"] = n.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeId: id})
-	results["MountVolume"] = mount(t, n, id, staging)
-	return results
-}
-
-func wantSpared(t *testing.T, n *testnode.Node, id string) {
-	t.Helper()
-	for call, err := range changes(t, n, id) {
-		t.Log(call, err)
-		wantReason(t, err, codes.FailedPrecondition, "SYSTEM_DISK")
-	}
-	if exists(t, n, staging) {
+	if n.Exists(staging) {
 		t.Error("a refused mount left its directory behind")
 	}
 }
@@ -83,8 +66,7 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 		"Windows boots from it": {1,
 			func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
 		"Windows boots from it, with an MBR": {1, func(s *emulated.Scenario) {
-			s.Disks[0].Boot, s.Disks[0].Table,
-				s.Disks[0].Adapter = true, tableMBR, 1
+			s.Disks[0].Boot, s.Disks[0].Table, s.Disks[0].Adapter = true, tableMBR, 1
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,27 +75,25 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 	}
 	t.Run("Windows may boot from it", func(t *testing.T) {
 		n := startChanged(t, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Table = true, tableMBR })
-		image, err := n.Emulated.DetachDisk(1)
-		noError(t, err)
-		attach(t, n, emulated.DiskSpec{ImagePath: image}) // another disk now, so that the registry names none
+		n.Attach(emulated.DiskSpec{ImagePath: n.DetachDisk(1)}) // another disk now, so that the registry names none
 		wantNeeded(t, n, 1)
 	})
 }
 
 // wantNeeded checks that a disk and its volumes are left alone, and that disk 2 is not.
-func wantNeeded(t *testing.T, n *testnode.Node, number uint32) {
+func wantNeeded(t *testing.T, n *caller.Node, number uint32) {
 	t.Helper()
-	for _, id := range volumesOf(t, n, number) {
+	for _, id := range n.Volumes(number) {
 		wantSpared(t, n, id)
 	}
-	wantReason(t, partition(t, n, number), codes.FailedPrecondition, "SYSTEM_DISK")
-	wantReason(t, setState(t, n, number, false), codes.FailedPrecondition, "SYSTEM_DISK")
-	noError(t, setState(t, n, number, true))
+	n.Refused(n.PartitionDisk(number), codes.FailedPrecondition, "SYSTEM_DISK")
+	n.Refused(n.SetDiskState(number, false), codes.FailedPrecondition, "SYSTEM_DISK")
+	n.OK(n.SetDiskState(number, true))
 	wantLUN(t, n, number, "")
-	noError(t, mount(t, n, volumesOf(t, n, 2)[0], staging))
-	noError(t, unmount(t, n, volumesOf(t, n, 2)[0], staging))
+	n.OK(n.MountVolume(n.Volumes(2)[0], staging))
+	n.OK(n.UnmountVolume(n.Volumes(2)[0], staging))
 	wantLUN(t, n, 2, "2")
-	noError(t, setState(t, n, 2, false))
+	n.OK(n.SetDiskState(2, false))
 }
 
 // TestUnreadableSystemUseRefusesChanges: while a drive with a page file does not say which disk it is on, no disk is
@@ -125,18 +105,18 @@ func TestUnreadableSystemUseRefusesChanges(t *testing.T) {
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
 		Object: `\\.\E:`, Error: win32.ERROR_IO_DEVICE})
 	for _, number := range []uint32{1, 2} {
-		wantCode(t, setState(t, n, number, false), codes.Unavailable)
+		n.Code(n.SetDiskState(number, false), codes.Unavailable)
 	}
 	n.Faults.Release()
-	wantReason(t, setState(t, n, 1, false), codes.FailedPrecondition, "SYSTEM_DISK")
-	noError(t, setState(t, n, 2, false))
+	n.Refused(n.SetDiskState(1, false), codes.FailedPrecondition, "SYSTEM_DISK")
+	n.OK(n.SetDiskState(2, false))
 }
 
-func wantLUN(t *testing.T, n *testnode.Node, number uint32, want string) {
+func wantLUN(t *testing.T, n *caller.Node, number uint32, want string) {
 	t.Helper()
-	reply, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
-	noError(t, err)
-	location, ok := reply.GetDiskLocations()[number]
+	reply, err := n.ListDiskLocations()
+	n.OK(err)
+	location, ok := reply[number]
 	if got := location.GetLUNID(); !ok || got != want {
 		t.Errorf("disk %d has LUN %q (listed: %t), want %q", number, got, ok, want)
 	}
@@ -156,9 +136,9 @@ func TestRecoveryPartition(t *testing.T) {
 				}
 			})
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) { isRecovery(&l.Partitions[0]); l.Partitions[0].Rewrite = true })
-			wantReason(t, setState(t, n, 1, false), codes.FailedPrecondition, "SYSTEM_DISK")
+			n.Refused(n.SetDiskState(1, false), codes.FailedPrecondition, "SYSTEM_DISK")
 			wantLUN(t, n, 1, "")
-			wantSpared(t, n, volumesOf(t, n, 1)[0])
+			wantSpared(t, n, n.Volumes(1)[0])
 		})
 	}
 }
@@ -167,18 +147,18 @@ func TestRecoveryPartition(t *testing.T) {
 func TestVolumesThatMachinesStartFrom(t *testing.T) {
 	for name, table := range map[string]emulated.Table{"EFI system partition": tableGPT, "active partition": tableMBR} {
 		t.Run(name, func(t *testing.T) {
-			n := testnode.Start(t, testnode.Options{})
-			number := attach(t, n, emulated.DiskSpec{Formatted: true, Boot: true, Table: table})
-			ids := volumesOf(t, n, number)
+			n := caller.Start(t, testnode.Options{})
+			number := n.Attach(emulated.DiskSpec{Formatted: true, Boot: true, Table: table})
+			ids := n.Volumes(number)
 			start, data := ids[0], ids[1]
 			if table == tableGPT { // data partitions come first
 				start, data = data, start
 			}
 			wantSpared(t, n, start)
-			noError(t, mount(t, n, data, staging))
-			noError(t, unmount(t, n, data, staging))
+			n.OK(n.MountVolume(data, staging))
+			n.OK(n.UnmountVolume(data, staging))
 			wantLUN(t, n, number, "0")
-			noError(t, setState(t, n, number, false))
+			n.OK(n.SetDiskState(number, false))
 		})
 	}
 }
@@ -225,6 +205,48 @@ func withLUN(spec emulated.DiskSpec, lun uint8) emulated.DiskSpec {
 	return spec
 }
 
+// TestLUNsOnAzure: data disks have their LUNs, and no other disk has one, although the system disk and the temporary
+// disk have the same addresses on their adapters. A page file may lie on drive C instead of the temporary disk, or
+// there is no such disk. NVMe disks have no LUN.
+func TestLUNsOnAzure(t *testing.T) {
+	t.Parallel()
+	onC := func(s *emulated.Scenario) { s.PageFiles = []string{`C:\pagefile.sys`} }
+	changes := map[string]func(*emulated.Scenario){"as it is": func(*emulated.Scenario) {}, "page file on drive C": onC,
+		"no temporary disk": func(s *emulated.Scenario) { onC(s); s.Disks = nil }}
+	for profile, data := range map[string]emulated.DiskSpec{
+		"azure": {Adapter: 1, BusType: win32.BusTypeSas}, "azure-gen1": {Adapter: 3, BusType: win32.BusTypeSas},
+		"azure-nvme": {Adapter: 0, BusType: win32.BusTypeNvme},
+	} {
+		for name, change := range changes {
+			t.Run(profile+", "+name, func(t *testing.T) {
+				s, err := emulated.LoadScenario(profile)
+				caller.OK(t, err)
+				s.Disks = slices.DeleteFunc(s.Disks, func(d emulated.DiskSpec) bool { return d.Adapter == data.Adapter })
+				change(&s)
+				n := caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
+				attached := map[uint32]string{}
+				for _, lun := range []uint8{2, 0, 1} {
+					spec := data
+					spec.SizeBytes, spec.LUN, spec.SerialNumber = 1<<30, lun, fmt.Sprint("data disk ", lun)
+					if profile == "azure-nvme" {
+						spec.LUN++ // the number of a namespace
+					}
+					number, err := n.Emulated.AttachDisk(spec)
+					n.OK(err)
+					if profile != "azure-nvme" {
+						attached[number] = fmt.Sprint(lun)
+					}
+					locations, err := n.ListDiskLocations()
+					n.OK(err)
+					for number := range locations {
+						wantLUN(t, n, number, attached[number])
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestLocationsWithoutAnAnswer: without the address of the system disk the disks beside it are unknown, and an adapter
 // that does not answer may be of its kind.
 func TestLocationsWithoutAnAnswer(t *testing.T) {
@@ -246,32 +268,25 @@ func TestLocationsWithoutAnAnswer(t *testing.T) {
 	} {
 		fault.Times = 1
 		n.Faults.Add(fault)
-		_, err := n.Disk.ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
-		wantCode(t, err, codes.Unavailable)
+		_, err := n.ListDiskLocations()
+		n.Code(err, codes.Unavailable)
 	}
 	wantLUN(t, n, 1, "1")
 }
 
 // TestTwoDisksWithOneName: a driver that asks for a disk by name gets one only if it is the only one.
 func TestTwoDisksWithOneName(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	client, err := olddiskclient.NewClientWithPipePath(n.Socket("disk", "v1alpha1"))
-	noError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
+	n := caller.Start(t, testnode.Options{})
+	client := csiproxytest.Client(t, n.Node.Node, olddiskclient.NewClientWithPipePath)
 	ask := func() (string, error) {
 		reply, err := client.GetDiskNumberByName(t.Context(),
 			&olddisk.GetDiskNumberByNameRequest{DiskName: "EMULATED  disk-2"})
 		return reply.GetDiskNumber(), err
 	}
-	if got, err := ask(); err != nil || got != "2" {
-		t.Fatalf("got %q, %v, want disk 2", got, err)
-	}
-	same := emulated.DefaultScenario().Disks[1].Identifiers
-	twin := attach(t, n, emulated.DiskSpec{Identifiers: slices.Clone(same)})
-	_, err = ask()
-	wantReason(t, err, codes.FailedPrecondition, "AMBIGUOUS_DISK")
-	_, err = n.Emulated.DetachDisk(twin)
-	noError(t, err)
+	twin := n.Attach(emulated.DiskSpec{Identifiers: slices.Clone(emulated.DefaultScenario().Disks[1].Identifiers)})
+	_, err := ask()
+	n.Refused(err, codes.FailedPrecondition, "AMBIGUOUS_DISK")
+	n.DetachDisk(twin)
 	if got, err := ask(); err != nil || got != "2" {
 		t.Errorf("got %q, %v, want disk 2", got, err)
 	}
@@ -280,22 +295,21 @@ func TestTwoDisksWithOneName(t *testing.T) {
 // TestMountHoldsItsDisk: no caller is told that a disk is offline while a mount of its volume runs. A caller that joins
 // the mount later would be told that the volume is mounted, after the disk has gone.
 func TestMountHoldsItsDisk(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	id := formatted(t, n, 1)
+	n := caller.Start(t, testnode.Options{})
+	id := n.Formatted(1)
 	reached, release := n.Faults.Hang("SetVolumeMountPoint")
 	mounts := make(chan error, 1)
-	go func() { mounts <- mount(t, n, id, staging) }()
+	go func() { mounts <- n.MountVolume(id, staging) }()
 	<-reached
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := n.Disk.SetDiskState(soon, &disk.SetDiskStateRequest{DiskNumber: 1})
-	if err == nil {
+	if err := n.Within(soon).SetDiskState(1, false); err == nil {
 		t.Error("the disk is offline while its volume is being mounted")
 	}
 	release()
-	noError(t, <-mounts)
-	noError(t, setState(t, n, 1, false)) // now it may
-	if err := mount(t, n, id, fmt.Sprint(staging, "2")); err == nil {
+	n.OK(<-mounts)
+	n.OK(n.SetDiskState(1, false)) // now it may
+	if err := n.MountVolume(id, staging+"2"); err == nil {
 		t.Error("a volume without its disk was mounted")
 	}
 }

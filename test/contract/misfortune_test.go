@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	diskbeta "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta3"
+	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
+	oldclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta3"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
+)
+
+const gib = 1 << 30
+
+// stager is the part of a CSI driver that stages the volume of a disk, which it knows by its serial number. Misfortune
+// meets it by what csiproxytest offers the authors of drivers.
+type stager struct {
+	*caller.Node
+	t      *testing.T
+	number uint32
+}
+
+const serial = "vol-1"
+
+func startStager(t *testing.T) stager {
+	t.Helper()
+	n := caller.Start(t, testnode.Options{})
+	return stager{n, t, n.AttachDisk(csiproxytest.Disk{SizeBytes: gib, SerialNumber: serial})}
+}
+
+// stage is NodeStageVolume: it may be called again after it failed at any point.
+func (s stager) stage(ctx context.Context) error {
+	c := s.Within(ctx)
+	ids, err := c.ListDiskIDs()
+	if err != nil {
+		return err
+	}
+	for number, id := range ids {
+		if id.GetSerialNumber() != serial {
+			continue
+		}
+		if err := c.PartitionDisk(number); err != nil {
+			return err
+		}
+		volumes, err := c.ListVolumesOnDisk(number)
+		if err != nil {
+			return err
+		}
+		is, err := c.IsVolumeFormatted(volumes[0])
+		if err == nil && !is {
+			err = c.FormatVolume(volumes[0])
+		}
+		if err != nil {
+			return err
+		}
+		return c.MountVolume(volumes[0], staging)
+	}
+	return status.Errorf(codes.NotFound, "disk %s is not attached", serial)
+}
+
+// background stages as kubelet does, while it does other things, and waits until the call hangs.
+func (s stager) background(ctx context.Context, reached <-chan struct{}) <-chan error {
+	s.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- s.stage(ctx) }()
+	select {
+	case <-reached:
+	case err := <-done:
+		s.t.Fatalf("the call ended before it hung: %v", err)
+	}
+	return done
+}
+
+// recovers stages the volume, which is whole and keeps what is written.
+func (s stager) recovers() {
+	s.t.Helper()
+	for i := range 2 {
+		s.OK(s.stage(s.t.Context()))
+		if i == 0 {
+			s.WriteFile(staging+`\data`, "new")
+		}
+	}
+	s.Holds(staging+`\data`, "new")
+}
+
+// An API call fails, or its connection is lost, before it took effect or with its answer: the next try succeeds.
+func TestRPCMisfortune(t *testing.T) {
+	for _, step := range []csiproxytest.Calls{{Method: "disk/PartitionDisk", Times: 1},
+		{Method: "volume/FormatVolume", Times: 1}, {Method: "volume/v2alpha1/MountVolume", Times: 1}} {
+		for name, inject := range map[string]func(stager) codes.Code{
+			"fails": func(s stager) codes.Code {
+				s.FailRPC(step, codes.ResourceExhausted, "try later")
+				return codes.ResourceExhausted
+			},
+			"fails afterwards": func(s stager) codes.Code {
+				s.FailRPCAfter(step, codes.ResourceExhausted, "try later")
+				return codes.ResourceExhausted
+			},
+			"cut":            func(s stager) codes.Code { s.Cut(step); return codes.Unavailable },
+			"cut afterwards": func(s stager) codes.Code { s.CutAfter(step); return codes.Unavailable },
+		} {
+			t.Run(step.Method+" "+name, func(t *testing.T) {
+				s := startStager(t)
+				code := inject(s)
+				s.Code(s.stage(t.Context()), code)
+				// The journal has the kernel calls of a call whose answer was lost.
+				made := len(s.Find(csiproxytest.Query{Method: step.Method})) > 1
+				if afterwards := name == "fails afterwards" || name == "cut afterwards"; made != afterwards {
+					t.Errorf("made: %t", made)
+				}
+				s.recovers()
+			})
+		}
+	}
+	t.Run("one version alone", func(t *testing.T) {
+		s := startStager(t)
+		s.FailRPC(csiproxytest.Calls{Method: "disk/v1beta3"}, codes.Internal, "broken")
+		_, err := csiproxytest.Client(t, s.Node.Node.Node, oldclient.NewClientWithPipePath).ListDiskIDs(t.Context(),
+			&diskbeta.ListDiskIDsRequest{})
+		s.Code(err, codes.Internal)
+		s.recovers()
+	})
+	t.Run("slow", func(t *testing.T) {
+		s := startStager(t)
+		s.Delay(csiproxytest.Calls{Method: "*"}, 0, 5*time.Millisecond)
+		s.recovers()
+	})
+}
+
+// A call hangs, and the driver gives up, the disk is pulled or the node reboots. A driver's next try joins a call that
+// still runs, or finds the disk as it was left.
+func TestHangingStage(t *testing.T) {
+	for _, step := range []csiproxytest.Calls{{Method: "volume/MountVolume", Times: 1},
+		{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISK", Times: 1},
+		{Function: "FormatVolume", Times: 1}, {Function: "SetVolumeMountPoint", Times: 1}} {
+		for name, happens := range map[string]func(s stager, running <-chan error, giveUp, release func()){
+			"given up": func(s stager, running <-chan error, giveUp, release func()) {
+				giveUp()
+				s.Code(<-running, codes.Canceled)
+				again := make(chan error, 1)
+				go func() { again <- s.stage(t.Context()) }()
+				release()
+				s.OK(<-again)
+				if formats := s.Called("FormatVolume"); len(formats) != 1 {
+					s.t.Errorf("formatted %d times", len(formats))
+				}
+			},
+			"pulled": func(s stager, running <-chan error, _, release func()) {
+				image := s.DetachDisk(s.number)
+				release()
+				if err := <-running; err == nil {
+					s.t.Error("staging a disk that was pulled succeeded")
+				}
+				s.Code(s.stage(s.t.Context()), codes.NotFound)
+				s.AttachDisk(csiproxytest.Disk{SizeBytes: gib, SerialNumber: "another"})
+				if again := s.AttachDisk(csiproxytest.Disk{ImagePath: image, SerialNumber: serial}); again == s.number {
+					s.t.Fatal("the disk has its old number")
+				}
+			},
+			"rebooted": func(s stager, running <-chan error, _, _ func()) {
+				s.Reboot()
+				s.Code(<-running, codes.Unavailable)
+			},
+		} {
+			t.Run(step.Method+step.Function+step.ControlCode+" "+name, func(t *testing.T) {
+				s := startStager(t)
+				s.Called()
+				reached, release := s.Hang(step)
+				ctx, giveUp := context.WithCancel(t.Context())
+				defer giveUp()
+				happens(s, s.background(ctx, reached), giveUp, release)
+				s.recovers()
+				s.Reboot()
+				s.Holds(staging+`\data`, "new")
+			})
+		}
+	}
+}
+
+// A disk that became read-only refuses to be expanded, and is expanded once it is writable.
+func TestReadOnlyDisk(t *testing.T) {
+	s := startStager(t)
+	s.recovers()
+	s.GrowDisk(s.number, 2*gib)
+	s.SetDiskReadOnly(s.number, true)
+	id := s.Volumes(s.number)[0]
+	if err := s.ResizeVolume(id, 0); err == nil {
+		t.Error("a volume on a read-only disk was expanded")
+	}
+	s.SetDiskReadOnly(s.number, false)
+	s.OK(s.ResizeVolume(id, 0))
+	if size := s.Size(id); size < 2*gib-64<<20 {
+		t.Errorf("the volume has %d bytes", size)
+	}
+}
+
+// The journal shows a driver's author what the agent made of a call.
+func TestJournal(t *testing.T) {
+	s := startStager(t)
+	before := s.Newest()
+	s.recovers()
+	mounts := s.Find(csiproxytest.Query{After: before, Method: "volume/MountVolume", Object: staging})
+	if len(mounts) == 0 {
+		t.Error("no call names the target")
+	}
+	for _, e := range s.Find(csiproxytest.Query{After: before, Function: "SetVolumeMountPoint"}) {
+		if got, want := e.GetKernel().GetArguments(), s.Volumes(s.number)[0]; got != want {
+			t.Errorf("the volume that was mounted: got %q, want %q", got, want)
+		}
+	}
+	_, err := s.GetDiskState(99)
+	failed := s.Find(csiproxytest.Query{Method: "disk/GetDiskState", Failed: true})
+	if n := len(failed); err == nil || n == 0 || failed[n-1].GetApi().GetCode() != "NotFound" {
+		t.Errorf("got %v", failed)
+	}
+}
+
+// Accounts and shares come and go.
+func TestAccountsAndShares(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	backup := func(user, password string) error {
+		return n.NewSmbGlobalMapping(`\\fs.emulated\backup`, podsPath+`\backup`, user, password)
+	}
+	n.Code(backup("csi", "csi-password"), codes.NotFound)
+	n.AddSMBUser("alice", "alice-password", "CORP")
+	n.AddSMBShare("fs.emulated", "backup", "alice")
+	n.Code(backup("csi", "csi-password"), codes.PermissionDenied)
+	n.OK(backup(`CORP\alice`, "alice-password"))
+	n.DropSMBSessions("fs.emulated")
+	n.OK(backup(`CORP\alice`, "alice-password"))
+	n.RemoveSMBShare("fs.emulated", "backup")
+	n.Code(backup(`CORP\alice`, "alice-password"), codes.NotFound)
+	n.AddSMBShare("fs.emulated", "backup")
+	n.RemoveSMBUser("alice")
+	n.Code(backup(`CORP\alice`, "alice-password"), codes.Unauthenticated)
+}
+
+// The target ends the session, or the initiator's service stops behind the driver's back and takes its time to start.
+func TestInitiatorMisfortune(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	connects := func() {
+		t.Helper()
+		if disks := n.Connected(); !slices.Equal(disks, []string{"3"}) {
+			t.Errorf("the disks are %q", disks)
+		}
+	}
+	connects()
+	n.DropISCSISession(openTarget)
+	connects()
+
+	n.StopClock()
+	n.SetServiceState("MSiSCSI", csiproxytest.ServiceStopped)
+	n.Code(n.AddTargetPortal(caller.Array), codes.FailedPrecondition)
+	n.SetServicePendingTime("MSiSCSI", time.Minute)
+	starting := make(chan error, 1)
+	go func() { starting <- n.StartService("MSiSCSI") }()
+	n.WaitFor(func() bool {
+		s, err := n.GetService("MSiSCSI")
+		return err == nil && s.GetStatus() == system.ServiceStatus_START_PENDING
+	})
+	n.AdvanceClock(time.Minute)
+	n.OK(<-starting)
+	connects()
+
+	n.SetServiceStart("MSiSCSI", csiproxytest.StartDisabled)
+	n.StartClock()
+	n.Reboot()
+	n.Code(n.AddTargetPortal(caller.Array), codes.FailedPrecondition)
+	n.SetClock(time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC))
+	if year := n.Now().Year(); year != 2031 {
+		t.Errorf("got the year %d", year)
+	}
+}
