@@ -138,6 +138,7 @@ func fileScenarios() map[string]scenario {
 				noError(d.t, err)
 				wantCode(d.t, "another link there", d.link(link, d.directory()), codes.AlreadyExists)
 				wantCode(d.t, "a directory there", d.link(d.directory(), d.directory()), codes.AlreadyExists)
+				wantCode(d.t, "the working directory", d.link(kubelet, d.directory()), codes.FailedPrecondition)
 				wantCode(d.t, "no parent", d.link(d.unusedPath()+`\link`, d.directory()), codes.NotFound)
 				after, err := d.node.Emulated.Readlink(link)
 				noError(d.t, err)

@@ -87,11 +87,11 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 		bad(codes.NotFound, " ", "*", "%", "' OR '1'='1", "EMULATED  disk-2\x00", `\\.\PhysicalDrive0`,
 			strings.Repeat("A", long))
 	case serial, page83, model:
-		bad(codes.InvalidArgument, "")
+		bad(codes.InvalidArgument, "", strings.Repeat("a", 4*long))
 	case ebsVolume:
 		bad(codes.InvalidArgument, "", "x", "vol-", "vol-xyz", "vol-0123456789abcdef0\x00", strings.Repeat("vol-0", long))
 	case gceDevice:
-		bad(codes.InvalidArgument, "", " ", "a b", "a\x00 b")
+		bad(codes.InvalidArgument, "", " ", "a b", "a\x00 b", strings.Repeat("a", 4*long))
 	case eui64:
 		bad(codes.InvalidArgument, uint64(0))
 	case diskUUID:

@@ -39,6 +39,8 @@ func TestParse(t *testing.T) {
 		{text: `C:\a..b\..c\.d\…`, want: `C:\a..b\..c\.d\…`},
 		{text: `C:\plugins\kubernetes.io~csi\pvc-1~22x`, want: `C:\plugins\kubernetes.io~csi\pvc-1~22x`},
 		{text: `C:\a~1.b.c\a~1.text\longname~1\~\a~b\a~1b`, want: `C:\a~1.b.c\a~1.text\longname~1\~\a~b\a~1b`},
+		{text: "C:\\%SystemRoot%\\$(calc.exe)\\`calc`\\' OR '1'='1\\{}\\-Force\\; #\\e\u0301\\\u202etxt\\ſ",
+			want: "C:\\%SystemRoot%\\$(calc.exe)\\`calc`\\' OR '1'='1\\{}\\-Force\\; #\\e\u0301\\\u202etxt\\ſ"},
 		{text: `C:\ leading blank\x y`, want: `C:\ leading blank\x y`},
 		{text: `C:\CONSOLE\COM\COM10\LPTX\nul-1\auxiliary`, want: `C:\CONSOLE\COM\COM10\LPTX\nul-1\auxiliary`},
 		{text: `C:\` + long + `\` + strings.Repeat("b", 56), want: `C:\` + long + `\` + strings.Repeat("b", 56)}, // 260

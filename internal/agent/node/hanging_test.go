@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+// hanging is a node with two volumes, some of whose kernel calls hang until they are let go.
+type hanging struct {
+	*Node
+	volumes []string
+	mu      sync.Mutex
+	hangs   func(kernel.Call) bool
+	calls   map[string]int // by function, since hang
+	letGo   chan struct{}
+}
+
+func newHanging(t *testing.T) *hanging {
+	t.Helper()
+	h := &hanging{letGo: make(chan struct{})}
+	h.Node, _, h.volumes = withVolumes(t, false, func(_ *emulated.Node, call kernel.Call, do func() error) error {
+		h.mu.Lock()
+		hang := h.hangs != nil && h.hangs(call)
+		if h.calls != nil {
+			h.calls[call.Function]++
+		}
+		h.mu.Unlock()
+		if hang {
+			<-h.letGo
+		}
+		return do()
+	})
+	return h
+}
+
+func (h *hanging) hang(hangs func(kernel.Call) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hangs, h.calls = hangs, map[string]int{}
+}
+
+// calling selects the calls of a function for an object by a part of its name.
+func calling(function, object string) func(kernel.Call) bool {
+	return func(call kernel.Call) bool {
+		return call.Function == function && strings.Contains(strings.ToLower(call.Object), strings.ToLower(object))
+	}
+}
+
+// objectRead is a read of an object that hangs, and of another one of the kind.
+type objectRead struct {
+	hangs       func(kernel.Call) bool
+	dead, other func(ctx context.Context) error
+}
+
+// of drops a read's answer.
+func of[A, T any](read func(context.Context, A) (T, error)) func(context.Context, A) error {
+	return func(ctx context.Context, a A) error { _, err := read(ctx, a); return err }
+}
+
+func (h *hanging) reads() map[string]objectRead {
+	const one, two = KubeletDir + `\pods\one`, KubeletDir + `\pods\two`
+	number := func(function string, read func(context.Context, uint32) error) objectRead {
+		return objectRead{calling(function, "physicaldrive1"), func(ctx context.Context) error { return read(ctx, 1) },
+			func(ctx context.Context) error { return read(ctx, 2) }}
+	}
+	text := func(function, object, dead, other string, read func(context.Context, string) error) objectRead {
+		return objectRead{calling(function, object), func(ctx context.Context) error { return read(ctx, dead) },
+			func(ctx context.Context) error { return read(ctx, other) }}
+	}
+	volume := func(function string, read func(context.Context, string) error) objectRead {
+		return text(function, strings.Trim(h.volumes[0], `\?`), h.volumes[0], h.volumes[1], read)
+	}
+	exists := of(h.Filesystem.PathExists)
+	return map[string]objectRead{
+		"GetDiskStats": number("OpenDevice", of(h.Disks.GetDiskStats)),
+		"GetDiskState": number("DeviceIoControl", of(h.Disks.GetDiskState)),
+		"ListVolumesOnDisk": number("OpenDevice", func(ctx context.Context, number uint32) error {
+			_, err := h.Volumes.ListVolumesOnDisk(ctx, number, 0)
+			return err
+		}),
+		"GetVolumeStats":            volume("DiskFreeSpace", of(h.Volumes.GetVolumeStats)),
+		"IsVolumeFormatted":         volume("VolumeInformation", of(h.Volumes.IsVolumeFormatted)),
+		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(h.Volumes.GetDiskNumberFromVolumeID)),
+		"PathExists":                text("OpenFile", one, one, two, exists),
+		"PathExists in a volume":    text("OpenFile", strings.Trim(h.volumes[0], `\?`), leafPath+`\below`, two, exists),
+		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of(h.Filesystem.IsSymlink)),
+		"GetVolumeIDFromTargetPath": text("OpenFile", leafPath, leafPath, leafParent+`\other`,
+			of(h.Volumes.GetVolumeIDFromTargetPath)),
+		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of(h.Volumes.GetClosestVolumeIDFromTargetPath)),
+		"GetService":                       text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation", of(h.System.GetService)),
+		"ListTargetPortals": {calling("ReportISCSISendTargetPortals", ""),
+			func(ctx context.Context) error { _, err := h.ISCSI.ListTargetPortals(ctx); return err },
+			func(ctx context.Context) error { return exists(ctx, two) }},
+	}
+}
+
+// Every read of an object that hangs is refused in the end, while the same read of another object is always answered.
+func TestHungObjectBlocksNoOther(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys((&hanging{Node: bare(t, nil), volumes: make([]string, 2)}).reads())) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHanging(t)
+				for i, path := range []string{leafPath, leafParent + `\other`} {
+					if err := h.Volumes.MountVolume(t.Context(), h.volumes[i], path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, path := range []string{`\one`, `\two`} {
+					if err := h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`+path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				read := h.reads()[name]
+				if err := read.dead(t.Context()); err != nil {
+					t.Fatalf("before anything hangs: %v", err)
+				}
+				h.hang(read.hangs)
+				refused := false
+				for range 10 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err := read.dead(ctx)
+					cancel()
+					refused = refused || errdefs.HasReason(err, reason.NotAnswering)
+					if err == nil {
+						t.Error("what hangs is answered")
+					}
+					if err := read.other(t.Context()); err != nil {
+						t.Errorf("another object: %v", err)
+					}
+				}
+				if !refused {
+					t.Error("reads of what hangs are never refused")
+				}
+				h.hang(nil)
+				close(h.letGo)
+				synctest.Wait()
+				if err := read.dead(t.Context()); err != nil {
+					t.Errorf("when it is answered again: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// When a call asks every disk or volume, one that hangs is left out, and the call is answered.
+func TestListingsOmitHungObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHanging(t)
+		disk, volume := calling("DeviceIoControl", "prod_disk#1"), calling("OpenDevice", strings.Trim(h.volumes[1], `\?`))
+		h.hang(func(call kernel.Call) bool { return disk(call) || volume(call) })
+		defer close(h.letGo)
+		ids, err := h.Disks.ListDiskIDs(t.Context())
+		if _, listed := ids[1]; err != nil || listed || len(ids) != 2 {
+			t.Errorf("ListDiskIDs: %v, %v, want the disks 0 and 2", ids, err)
+		}
+		locations, err := h.Disks.ListDiskLocations(t.Context())
+		if err != nil || len(locations) != 2 {
+			t.Errorf("ListDiskLocations: %v, %v, want the disks 0 and 2", locations, err)
+		}
+		if err := h.Disks.Rescan(t.Context()); err != nil {
+			t.Errorf("Rescan: %v", err)
+		}
+		if _, err := h.Volumes.ListVolumesOnDisk(t.Context(), 0, 0); err != nil {
+			t.Errorf("ListVolumesOnDisk: %v", err)
+		}
+		if tree, err := h.Tree(t.Context()); err != nil || len(tree.Disks) != 2 {
+			t.Errorf("the tree: %v, %v, want 2 disks", tree, err)
+		}
+	})
+}
+
+// Of calls that are made again while one hangs, those that only reach a state join it. Those that look at what may have
+// changed meanwhile join each other.
+func TestCallsBesideAHangingOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		function string // hangs, and is called once by each run
+		runs     int
+		call     func(ctx context.Context, h *hanging) error
+	}{
+		"MountVolume": {"SetVolumeMountPoint", 1,
+			func(ctx context.Context, h *hanging) error { return h.Volumes.MountVolume(ctx, h.volumes[0], leafPath) }},
+		"UnmountVolume": {"DeleteVolumeMountPoint", 1,
+			func(ctx context.Context, h *hanging) error {
+				return h.Volumes.UnmountVolume(ctx, h.volumes[1], leafParent+`\other`)
+			}},
+		"FormatVolume": {"VolumeInformation", 1,
+			func(ctx context.Context, h *hanging) error { return h.Volumes.FormatVolume(ctx, h.volumes[0]) }},
+		"WriteVolumeCache": {"Flush", 2,
+			func(ctx context.Context, h *hanging) error { return h.Volumes.WriteVolumeCache(ctx, h.volumes[0]) }},
+		"Rescan": {"ReenumerateDevices", 2, func(ctx context.Context, h *hanging) error { return h.Disks.Rescan(ctx) }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHanging(t)
+			if err := h.Volumes.MountVolume(t.Context(), h.volumes[1], leafParent+`\other`); err != nil {
+				t.Fatal(err)
+			}
+			h.hang(calling(c.function, ""))
+			short, giveUp := context.WithTimeout(t.Context(), time.Second)
+			defer giveUp()
+			if err := c.call(short, h); err == nil {
+				t.Errorf("%s: what hangs is answered", name)
+			}
+			var again sync.WaitGroup
+			for range 2 {
+				again.Go(func() {
+					if err := c.call(t.Context(), h); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+				synctest.Wait()
+			}
+			close(h.letGo)
+			again.Wait()
+			if got := h.calls[c.function]; got != c.runs {
+				t.Errorf("%s: %d calls of %s, want %d", name, got, c.function, c.runs)
+			}
+		})
+	}
+}
