@@ -10,13 +10,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -26,16 +28,12 @@ import (
 // it has begun, and goes on until its standard input ends.
 const (
 	attackVariable = "HOSTILE_ATTACK"  // a name in attacks
-	attackSockets  = "HOSTILE_SOCKETS" // the directory of the agent's sockets
-	attackMetrics  = "HOSTILE_METRICS" // the address of its metrics port
+	attackSocket   = "HOSTILE_SOCKET"  // of the filesystem group
+	attackMetrics  = "HOSTILE_METRICS" // the address of the agent's metrics port
 )
 
 // agentAddress is where an attacked agent is.
-type agentAddress struct{ sockets, metrics string }
-
-func (a agentAddress) socket(group, version string) string {
-	return filepath.Join(a.sockets, "csi-proxy-"+group+"-"+version+".sock")
-}
+type agentAddress struct{ socket, metrics string }
 
 // attacks are what one process can do to an agent, by name. Each goes on until its context ends.
 func attacks() map[string]func(ctx context.Context, a agentAddress) {
@@ -62,7 +60,7 @@ func attacker(name string) int {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
-	ended.Go(func() { do(ctx, agentAddress{os.Getenv(attackSockets), os.Getenv(attackMetrics)}) })
+	ended.Go(func() { do(ctx, agentAddress{os.Getenv(attackSocket), os.Getenv(attackMetrics)}) })
 	fmt.Println("attacking")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	stop()
@@ -70,29 +68,66 @@ func attacker(name string) int {
 	return 0
 }
 
+// attackWith starts an attacker, and returns when it has begun. It ends with the test, or with the returned function.
+func (a agentAddress) attackWith(t *testing.T, name string) (end func()) {
+	t.Helper()
+	program, err := os.Executable()
+	check(t, err)
+	c := exec.Command(program)
+	c.Env = append(os.Environ(), attackVariable+"="+name, attackSocket+"="+a.socket, attackMetrics+"="+a.metrics)
+	c.Stderr = os.Stderr
+	input, err := c.StdinPipe()
+	check(t, err)
+	output, err := c.StdoutPipe()
+	check(t, err)
+	check(t, c.Start())
+	end = func() { _ = input.Close(); _ = c.Process.Kill(); _ = c.Wait() }
+	t.Cleanup(end)
+	if line, err := bufio.NewReader(output).ReadString('\n'); line != "attacking\n" {
+		t.Fatalf("the attacker %q printed %q, %v", name, line, err)
+	}
+	return end
+}
+
 // connections keeps many connections open, on each of which something is sent and nothing is read. A connection that
 // the agent closes is opened again.
 func connections(n int, send func(f *http2.Framer) error) func(ctx context.Context, a agentAddress) {
 	return func(ctx context.Context, a agentAddress) {
-		var all sync.WaitGroup
-		for range n {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					if conn, err := testnode.DialRaw(ctx, a.socket("filesystem", "v2alpha1")); err == nil {
-						release := context.AfterFunc(ctx, func() { _ = conn.Close() })
-						_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second)) // the agent may stop reading
-						if _, err := io.WriteString(conn, http2.ClientPreface); err == nil && send(http2.NewFramer(conn, nil)) == nil {
-							_, _ = io.Copy(io.Discard, conn) // ends with the connection
-						}
-						release()
-						_ = conn.Close()
+		repeat(ctx, n, func() {
+			if conn, err := testnode.DialRaw(ctx, a.socket); err == nil {
+				_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second)) // the agent may stop reading
+				leave(ctx, conn, func() error {
+					if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+						return err
 					}
-					sleep(ctx, 100*time.Millisecond)
-				}
-			})
-		}
-		all.Wait()
+					return send(http2.NewFramer(conn, nil))
+				})
+			}
+			sleep(ctx, 100*time.Millisecond)
+		})
 	}
+}
+
+// repeat does something side by side, again and again until the context ends.
+func repeat(ctx context.Context, n int, do func()) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				do()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// leave sends something over a connection and leaves it open until the agent closes it or the context ends.
+func leave(ctx context.Context, conn net.Conn, send func() error) {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if send() == nil {
+		_, _ = io.Copy(io.Discard, conn) // ends with the connection
+	}
+	_ = conn.Close()
 }
 
 // calls begins calls whose answers have no window, and sends a body with or without its end.
@@ -127,48 +162,34 @@ func resets(f *http2.Framer) error {
 
 // halfScrapes keeps 3000 connections to the metrics port open with half a request.
 func halfScrapes(ctx context.Context, a agentAddress) {
-	var all sync.WaitGroup
-	for range 3000 {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				if conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.metrics); err == nil {
-					release := context.AfterFunc(ctx, func() { _ = conn.Close() })
-					_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("y", 7<<10))
-					_, _ = io.Copy(io.Discard, conn)
-					release()
-					_ = conn.Close()
-				}
-				sleep(ctx, 100*time.Millisecond)
-			}
-		})
-	}
-	all.Wait()
+	repeat(ctx, 3000, func() {
+		if conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.metrics); err == nil {
+			leave(ctx, conn, func() error {
+				return only(io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("y", 7<<10)))
+			})
+		}
+		sleep(ctx, 100*time.Millisecond)
+	})
 }
 
-// repeat calls on connections of its own, many calls at a time, until the context ends.
-func repeat(ctx context.Context, a agentAddress, callers, perConnection int, call func(c filesystem.FilesystemClient)) {
-	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				conn, err := newConn(a.socket("filesystem", "v2alpha1"))
-				if err != nil {
-					return
-				}
-				for i := 0; i < perConnection && ctx.Err() == nil; i++ {
-					call(filesystem.NewFilesystemClient(conn))
-				}
-				_ = conn.Close()
-			}
-		})
-	}
-	all.Wait()
+// repeatCalls calls on connections of its own, many calls at a time, until the context ends.
+func repeatCalls(ctx context.Context, a agentAddress, callers, perConnection int,
+	call func(c filesystem.FilesystemClient)) {
+	repeat(ctx, callers, func() {
+		conn, err := newConn(a.socket)
+		for i := 0; err == nil && i < perConnection && ctx.Err() == nil; i++ {
+			call(filesystem.NewFilesystemClient(conn))
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
 }
 
 // hangingReads asks for 300 paths at once, none of which Windows answers, gives up after a second and asks for others.
 func hangingReads(ctx context.Context, a agentAddress) {
 	var next atomic.Int64
-	repeat(ctx, a, 300, 1<<30, func(c filesystem.FilesystemClient) {
+	repeatCalls(ctx, a, 300, 1<<30, func(c filesystem.FilesystemClient) {
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		path := fmt.Sprintf(`%s\%s-%d-%d`, pods, neverAnswers, os.Getpid(), next.Add(1))
@@ -198,15 +219,21 @@ func dyingChildren(ctx context.Context, _ agentAddress) {
 }
 
 func callsWithoutPause(ctx context.Context, a agentAddress) {
-	repeat(ctx, a, 256, 1<<30, func(c filesystem.FilesystemClient) {
+	repeatCalls(ctx, a, 256, 1<<30, func(c filesystem.FilesystemClient) {
 		_, _ = c.PathExists(ctx, &filesystem.PathExistsRequest{Path: pods})
 	})
 }
 
 func failingCalls(ctx context.Context, a agentAddress) {
-	repeat(ctx, a, 4, 20, func(c filesystem.FilesystemClient) {
+	repeatCalls(ctx, a, 4, 20, func(c filesystem.FilesystemClient) {
 		_, _ = c.PathExists(ctx, &filesystem.PathExistsRequest{Path: "no path"})
 	})
+}
+
+func newConn(socket string) (*grpc.ClientConn, error) {
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return testnode.DialRaw(ctx, socket) }
+	return grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dial))
 }
 
 // sleep waits, and not longer than the context lasts.

@@ -18,7 +18,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	root := filepath.Join("..", "..")
-	noError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	check(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -34,7 +34,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 		return err
 	}))
 	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	noError(t, err)
+	check(t, err)
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)(…?)`").FindAllStringSubmatch(string(page), -1)
 	if len(named) < 20 {
 		t.Errorf("the page names only %d tests", len(named))

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // planted is a link made by a workload.
@@ -62,7 +63,7 @@ func workloadLinks(g *target) []planted {
 		{name: "foreign", point: win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("an app execution link")}},
 	}
 	made := filepath.Join(g.t.TempDir(), "link")
-	noError(g.t, os.Symlink(g.unrelatedDir, made))
+	g.OK(os.Symlink(g.unrelatedDir, made))
 	if _, err := os.Lstat(made); err != nil {
 		return links // Wine says that it made one, and did not
 	}
@@ -85,26 +86,24 @@ func (g *target) plantOne(dir string, l planted) {
 		g.plant(dir+`\`+l.name, l.point)
 		return
 	}
-	noError(g.t, os.Symlink(l.host, filepath.Join(g.HostPath(dir), l.name)))
+	g.OK(os.Symlink(l.host, filepath.Join(g.HostPath(dir), l.name)))
 }
 
-// through calls every method that takes a path with a path through a link, and expects each call to be refused.
+// through calls every method with a path through a link, and expects each call to be refused.
 func (g *target) through(link string, before snapshot) snapshot {
 	g.t.Helper()
 	number := len(link) // a different sample for each
 	for _, below := range []string{`\victim`, `\new\deeper`} {
-		g.eachField(kind.isPath, func(m method, f field, request values) {
-			if number++; !testnode.Sampled(g.t, number, 0, 11) {
-				return
+		for _, c := range g.pathCalls(pods + `\harmless`) {
+			if number++; testnode.Sampled(g.t, number, 0, 11) {
+				wantCode(g.t, c.name+" of "+link+below, c.do(link+below), codes.FailedPrecondition)
 			}
-			request[f.name] = link + below
-			_, err := g.call(g.t.Context(), m, m.encode(g.t, request))
-			wantCode(g.t, fmt.Sprintf("%v, %s %s", m, f.name, link+below), err, codes.FailedPrecondition)
-		})
+		}
 	}
 	return g.unchanged("going through "+link, before)
 }
 
+// In a volume, links are neither followed nor taken for a driver's.
 func TestLinksInAVolumeAreNotFollowed(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
@@ -113,92 +112,65 @@ func TestLinksInAVolumeAreNotFollowed(t *testing.T) {
 	before := g.snapshot()
 	for i, l := range links {
 		if testnode.Sampled(t, i, 0, 3) {
-			before = g.through(mount+`\`+l.name, before)
+			before = g.asItIs(l, g.through(mount+`\`+l.name, before))
 		}
 	}
 	// Through the publish link of a driver, on kubelet's file system, the result is the same.
-	_, err := g.Filesystem.CreateSymlink(t.Context(),
-		&filesystem.CreateSymlinkRequest{SourcePath: mount, TargetPath: pods + `\publish`})
-	noError(t, err)
+	g.OK(g.CreateSymlink(mount, pods+`\publish`))
 	g.through(pods+`\publish\canary`, g.snapshot())
 	g.alive()
 }
 
-func TestLinksInAVolumeAsTheyAre(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	g.hostDir(mount + `\plain\victim\inner`)
-	links := workloadLinks(g)
-	g.plantAll(mount, links)
-	before := g.snapshot()
-	for i, l := range links {
-		if !testnode.Sampled(t, i, 0, 3) {
+// asItIs calls methods with the path of a link.
+func (g *target) asItIs(l planted, before snapshot) snapshot {
+	g.t.Helper()
+	path := mount + `\` + l.name
+	if exists, is := g.Exists(path), g.IsLink(path); !exists || is != l.there {
+		g.t.Errorf("%s exists: %t, and leads somewhere: %t, want true and %t", path, exists, is, l.there)
+	}
+	for _, c := range g.callsNamed(pods+`\peer`, "RmdirContents", "CreateSymlink", "MountVolume", "UnmountVolume") {
+		want := codes.FailedPrecondition
+		switch {
+		case c.name == "CreateSymlink" && l.name == "peer": // the very link
+			want = codes.OK
+		case c.name == "CreateSymlink":
+			want = codes.AlreadyExists
+		case l.own && c.name != "RmdirContents": // its own volume is mounted there
 			continue
 		}
-		path := mount + `\` + l.name
-		exists, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})
-		if err != nil || !exists.GetExists() {
-			t.Errorf("PathExists(%s): %v, %v, want true", path, exists.GetExists(), err)
-		}
-		is, err := g.Filesystem.IsSymlink(t.Context(), &filesystem.IsSymlinkRequest{Path: path})
-		if err != nil || is.GetIsSymlink() != l.there {
-			t.Errorf("IsSymlink(%s): %v, %v, want %v", path, is.GetIsSymlink(), err, l.there)
-		}
-		_, err = g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: path})
-		wantCode(t, "RmdirContents of "+path, err, codes.FailedPrecondition)
-		_, err = g.Filesystem.CreateSymlink(t.Context(),
-			&filesystem.CreateSymlinkRequest{SourcePath: pods + `\peer`, TargetPath: path})
-		want := codes.AlreadyExists
-		if l.name == "peer" { // the very link
-			want = codes.OK
-		}
-		wantCode(t, "CreateSymlink at "+path, err, want)
-		if !l.own { // its own volume is mounted there: MountVolume has nothing to do, UnmountVolume has
-			_, err = g.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: g.volume, TargetPath: path})
-			wantCode(t, "MountVolume at "+path, err, codes.FailedPrecondition)
-			_, err = g.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeId: g.volume, TargetPath: path})
-			wantCode(t, "UnmountVolume at "+path, err, codes.FailedPrecondition)
-		}
-		before = g.unchanged("calls on "+path, before)
+		wantCode(g.t, c.name+" of "+path, c.do(path), want)
 	}
-	g.alive()
+	return g.unchanged("calls on "+path, before)
 }
 
-// Rmdir removes links themselves, alone or in a tree, and nothing behind them.
+// Rmdir removes links themselves, alone or in a tree, and nothing behind them. A file's other names keep its content.
 func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(mount + `\plain\victim\inner`)
-	rmdir := func(path string, force bool) error {
-		_, err := g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: path, Force: force})
-		return err
-	}
 	clean := g.snapshot()
 	links := workloadLinks(g)
 	for _, force := range []bool{false, true} {
 		g.plantAll(mount, links)
 		for _, l := range links {
-			wantCode(t, fmt.Sprintf("Rmdir(%s, %t)", l.name, force), rmdir(mount+`\`+l.name, force), codes.OK)
+			wantCode(t, fmt.Sprintf("Rmdir(%s, %t)", l.name, force), g.Rmdir(mount+`\`+l.name, force), codes.OK)
 		}
 		g.unchanged(fmt.Sprintf("planting links and removing each, force %t,", force), clean)
 	}
-
 	for name, remove := range map[string]func(dir string) error{
-		"Rmdir": func(dir string) error { return rmdir(dir, true) },
-		"RmdirContents": func(dir string) error {
-			_, err := g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: dir})
-			if err == nil {
-				err = rmdir(dir, false)
-			}
-			return err
-		},
+		"Rmdir":         func(dir string) error { return g.Rmdir(dir, true) },
+		"RmdirContents": func(dir string) error { return errors.Join(g.RmdirContents(dir), g.Rmdir(dir, false)) },
 	} {
-		for _, tree := range []string{mount + `\tree`, pods + `\tree`} { // in a volume, and on kubelet's own file system
+		for tree, kept := range map[string]string{ // in a volume, and on kubelet's own file system
+			mount + `\tree`: mount + `\data`, pods + `\tree`: pods + `\peer\victim\inner\file`,
+		} {
 			for _, dir := range []string{tree, tree + `\a`, tree + `\a\b`} {
 				g.hostDir(dir)
 				g.plantAll(dir, links)
 				g.WriteFile(dir+`\file`, "goes")
 			}
-			noError(t, os.Chmod(g.HostPath(tree+`\a\file`), 0o400)) // read-only files go too
-			noError(t, remove(tree))
+			g.OK(os.Chmod(g.HostPath(tree+`\a\file`), 0o400)) // read-only files go too
+			g.OK(os.Link(g.HostPath(kept), g.HostPath(tree+`\second`)))
+			g.OK(remove(tree))
 			g.unchanged(name+" of a tree with planted links at "+tree, clean)
 		}
 	}
@@ -209,40 +181,27 @@ func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	tree := pods + `\tree`
-	for i := range 200 {
-		if i%10 == 0 {
-			g.hostDir(fmt.Sprintf(`%s\%d`, tree, i))
-		}
-		dir := fmt.Sprintf(`%s\%d`, tree, i/10*10)
-		g.plant(fmt.Sprintf(`%s\system%d`, dir, i), mountPoint(ntName(g.system)))
-		g.plant(fmt.Sprintf(`%s\own%d`, dir, i), mountPoint(ntName(g.volume)))
-		g.plant(fmt.Sprintf(`%s\gone%d`, dir, i), mountPoint(fmt.Sprintf(`\??\Volume{12345678-9abc-def0-1234-%012x}\`, i)))
+	for i := range 20 {
+		dir := fmt.Sprintf(`%s\%d`, tree, i)
+		g.hostDir(dir)
+		g.plant(dir+`\system`, mountPoint(ntName(g.system)))
+		g.plant(dir+`\own`, mountPoint(ntName(g.volume)))
+		g.plant(dir+`\gone`, mountPoint(fmt.Sprintf(`\??\Volume{12345678-9abc-def0-1234-%012x}\`, i)))
 	}
-	flushes := func() (volumes []string) {
-		for _, call := range g.Faults.Calls() {
-			if call.Function == "Flush" {
-				volumes = append(volumes, call.Object)
-			}
-		}
-		return volumes
-	}
-	flushes()
-	_, err := g.Filesystem.RmdirContents(t.Context(), &filesystem.RmdirContentsRequest{Path: tree})
-	noError(t, err)
-	if got := flushes(); len(got) > 0 {
-		t.Errorf("removing planted mount points flushed %q", got)
+	g.Called()
+	g.OK(g.RmdirContents(tree))
+	if got := g.Called("Flush"); len(got) > 0 {
+		t.Errorf("removing planted mount points: %q", got)
 	}
 	for _, path := range []string{`\a`, `\b\c`} {
-		_, err := g.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: g.volume, TargetPath: tree + path})
-		noError(t, err)
+		g.OK(g.MountVolume(g.volume, tree+path))
 	}
-	_, err = g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: tree, Force: true})
-	noError(t, err)
-	if got, want := flushes(), []string{strings.TrimSuffix(g.volume, `\`)}; !slices.Equal(got, want) {
-		t.Errorf("removing two mount points of a volume flushed %q, want %q", got, want)
+	g.OK(g.Rmdir(tree, true))
+	if got, want := g.Called("Flush"), []string{"Flush " + strings.TrimSuffix(g.volume, `\`)}; !slices.Equal(got, want) {
+		t.Errorf("removing two mount points of a volume: %q, want %q", got, want)
 	}
 	names, err := g.Emulated.VolumePathNames(g.volume)
-	noError(t, err)
+	g.OK(err)
 	if want := []string{mount + `\`}; !slices.Equal(names, want) {
 		t.Errorf("the mount manager lists %q, want %q", names, want)
 	}
@@ -281,7 +240,7 @@ func TestLinksOnTheWorkingDirectory(t *testing.T) {
 		g.plantOne(pods+`\links`, l)
 	}
 	links, err := os.ReadDir(g.HostPath(pods + `\links`))
-	noError(t, err)
+	g.OK(err)
 	before := g.snapshot()
 	for i, l := range links {
 		if l.Name() != "loopback" && testnode.Sampled(t, i, 0, 3) { // loopback is the other half of a loop
@@ -306,11 +265,29 @@ func TestLinksOnTheWorkingDirectory(t *testing.T) {
 		{name: "fewlinks", point: symlink(`\??\` + pods + `\chain\20`)},
 	} {
 		g.plantOne(pods+`\links`, l)
-		path := pods + `\links\` + l.name + `\victim`
-		exists, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})
-		if err != nil || !exists.GetExists() {
-			t.Errorf("PathExists(%s), through a link that stays inside: %v, %v, want true", path, exists.GetExists(), err)
+		if path := pods + `\links\` + l.name + `\victim`; !g.Exists(path) {
+			t.Errorf("%s, through a link that stays inside, does not exist", path)
 		}
 	}
 	g.alive()
+}
+
+// Another program has mapped names that lead out of the working directories. Links to them are not followed, and the
+// mapping can be removed.
+func TestMappingsThatLeadBack(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	for _, name := range []string{`localhost\share`, `127.0.0.1\share`, `fs.emulated\c$`, `fs.emulated\davwwwroot`} {
+		server, shareName, _ := strings.Cut(name, `\`)
+		g.OK(g.Emulated.AddSMBShare(server, shareName, nil))
+		g.OK(g.Emulated.CreateSMBGlobalMapping(`\\`+name, caller.User, kernel.Secret(caller.Password), true))
+		link := pods + `\back`
+		g.plant(link, symlink(`\??\UNC\`+name))
+		wantCode(t, name, g.Mkdir(link+`\made`), codes.FailedPrecondition)
+		if g.IsLink(link) {
+			t.Errorf("%s: the link leads somewhere", name)
+		}
+		g.OK(g.RemoveSmbGlobalMapping(`\\` + name))
+		g.OK(g.Rmdir(link, false))
+	}
+	g.Mapped()
 }

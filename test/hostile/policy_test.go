@@ -3,27 +3,15 @@
 package hostile
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"net"
-	"slices"
-	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
-	"k8s.io/klog/v2"
 
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
+	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // own is the directory of the driver that the policies below restrict, and others that of another driver.
@@ -32,220 +20,106 @@ const (
 	others = kubelet + `\plugins\kubernetes.io\csi\others`
 )
 
-func parsePolicy(t *testing.T, rules string) *policy.Policy {
-	t.Helper()
-	p, err := policy.Parse("policy.yaml", []byte("apiVersion: "+policy.APIVersion+"\nkind: Policy\nrules:\n"+rules))
-	noError(t, err)
-	return p
-}
-
-// restricted stops the agent of a prepared node, and starts another one with a policy.
-func (g *target) restricted(o testnode.Options, rules string) *target {
+// restricted stops the agent of a prepared node, and starts another one with a rule for every client.
+func (g *target) restricted(rule string) *target {
 	g.t.Helper()
-	noError(g.t, g.Agent.Stop(g.t.Context()))
-	o.StateDir, o.Policy = g.StateDir, parsePolicy(g.t, rules)
-	n := testnode.Start(g.t, o)
+	g.OK(g.Agent.Stop(g.t.Context()))
+	p, err := policy.Parse("policy.yaml", []byte("apiVersion: "+policy.APIVersion+
+		"\nkind: Policy\nrules:\n- name: own\n  clients: [{any: true}]\n"+rule))
+	g.OK(err)
 	r := *g
-	r.Node, r.wire, r.admin = n, dialAll(g.t, n), n.Admin(g.t)
+	r.Node = caller.Start(g.t, testnode.Options{StateDir: g.StateDir, Policy: p})
 	return &r
 }
 
-// wantPolicy checks that a call was refused by the policy.
-func wantPolicy(t *testing.T, what any, err error) {
-	t.Helper()
-	if status.Code(err) == codes.PermissionDenied && reason(err) == "POLICY" {
-		return
-	}
-	t.Errorf("%v: got %s, want PermissionDenied with the reason POLICY", what, clip(fmt.Sprint(err)))
-}
-
-// Each of the API's methods is refused to a client without a rule and to one whose rule has another version of the
-// method or another method, before it looks at the request. Health stays open.
-func TestPolicyOfMethods(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	for name, rules := range map[string]string{
-		"no rule":       "- name: a\n  clients: [{uid: 4294967294}]\n  methods: ['*']\n",
-		"other version": "- name: a\n  clients: [{any: true}]\n  methods: [disk/v1/GetDiskStats, volume/v1alpha1]\n",
-	} {
-		g = g.restricted(testnode.Options{}, rules)
-		before := g.snapshot()
-		for _, path := range policy.Methods() {
-			group, version, _ := strings.Cut(policy.Written(path), "/")
-			version, _, _ = strings.Cut(version, "/")
-			conn := g.dial(g.Socket(group, version))
-			var request, response []byte
-			err := conn.Invoke(t.Context(), path, &request, &response, grpc.ForceCodec(rawCodec{}))
-			if name == "other version" && (path == "/v1.Disk/GetDiskStats" || group == "volume" && version == "v1alpha1") {
-				if status.Code(err) == codes.PermissionDenied {
-					t.Errorf("%s, %s: %v", name, path, err)
-				}
-			} else {
-				wantPolicy(t, name+", "+path, err)
-			}
-			health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-			if err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-				t.Errorf("health: %v, %v", health, err)
-			}
-			_ = conn.Close()
-		}
-		g.unchanged(name, before)
-	}
-}
-
-func (g *target) dial(socket string) *grpc.ClientConn {
+// wantPolicy checks that calls are refused by the policy, and change nothing.
+func (g *target) wantPolicy(calls map[string]error) {
 	g.t.Helper()
-	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
-			error) {
-			return testnode.DialRaw(ctx, socket)
-		}))
-	noError(g.t, err)
-	return conn
+	for what, err := range calls {
+		if codeOf(err) != codes.PermissionDenied || caller.Reason(err) != "POLICY" {
+			g.t.Errorf("%v: got %.300v, want PermissionDenied with the reason POLICY", what, err)
+		}
+	}
 }
 
-// A driver that may use its own directories does not get into another's, in whatever spelling it asks, through links of
-// its own or through mount points; and what it may not reach is not touched.
+// A driver that may use its own directories does not get into another's through links or mount points, nor to a server
+// that it may not reach; and what it may not reach is not touched.
 func TestPolicyOfDirectories(t *testing.T) {
+	const shareLink = own + `\share`
 	g := attack(t, testnode.Options{})
-	for _, dir := range []string{own, others + `\victim\inner`, own + `\dir\victim\inner`} {
+	for _, dir := range []string{own, own + `2\victim`, others + `\victim\inner`, own + `\dir\victim\inner`} {
 		g.hostDir(dir)
 	}
+	g.OK(g.Map(share, shareLink))
 	g.WriteFile(others+`\victim\inner\file`, "precious")
-	g = g.restricted(testnode.Options{}, `- name: own
-  clients: [{any: true}]
-  methods: ['*']
-  directories: ['`+own+`', '`+pods+`\own']
-`)
-	for _, l := range []planted{
-		{name: "symlink", point: symlink(`\??\` + others)},
-		{name: "case", point: symlink(`\??\` + strings.ToUpper(others))},
-		{name: "junction", point: mountPoint(`\??\` + others)},
-		{name: "above", point: symlink(`\??\` + kubelet + `\plugins`)},
-		{name: "lookalike", point: symlink(`\??\` + own + `2`)},
-		{name: "pods", point: symlink(`\??\` + pods + `\peer`)},
-		{name: "twice", point: symlink(`\??\` + own + `\symlink`)},
-		{name: "inside", point: symlink(`\??\` + own + `\dir`)},
+	g = g.restricted("  methods: ['*']\n  directories: ['" + own + "', '" + pods + "\\own']\n  smbServers: [elsewhere]\n")
+	refused := map[string]string{"": others + `\victim`, "share": shareLink + `\new`} // by what the path leads through
+	for name, to := range map[string]string{
+		"symlink": others, "above": kubelet + `\plugins`, "lookalike": own + `2`, "pods": pods + `\peer`,
+		"twice": own + `\symlink`, "inside": own + `\dir`,
 	} {
-		g.plantOne(own, l)
+		g.plant(own+`\`+name, symlink(`\??\`+to))
+		refused[name] = own + `\` + name + `\victim`
 	}
-	g.hostDir(own + `2\victim`)
+	g.plant(own+`\junction`, mountPoint(`\??\`+others))
+	refused["junction"] = own + `\junction\victim`
+	delete(refused, "inside")
 	before := g.snapshot()
 	number := 0
-	for _, path := range []string{
-		others + `\victim`, strings.ToLower(others) + `\VICTIM`, strings.ReplaceAll(others, `\`, "/") + "/victim",
-		strings.TrimPrefix(others, "C:") + `\victim`,
-		own + `\..\others\victim`, own + `\.\..\others\victim`, own + `2\victim`, own + `.\..\others`, own + ` \x`,
-		own + `\\..\\others\victim`,
-		`C:\var\lib\kubelet\plugins\KUBERN~1.IO\csi\others\victim`, `\\?\` + others + `\victim`, `\??\` + others,
-		`\\localhost\C$\var\lib\kubelet`,
-		own + `\x:y`, kubelet, pods, pods + `\peer\victim`, mount, `C:\`, `C:\Windows`, own + "\x00" + `\x`,
-		own + `\symlink\victim`, own + `\case\victim`, own + `\junction\victim`,
-		own + `\above\kubernetes.io\csi\others\victim`, own + `\lookalike\victim`,
-		own + `\pods\victim`, own + `\twice\victim`, own + `\twice\new`,
-	} {
-		throughLink := slices.Contains([]string{"symlink", "case", "junction", "above", "lookalike", "pods", "twice"},
-			first(strings.TrimPrefix(path, own+`\`)))
-		g.eachField(kind.isPath, func(m method, f field, request values) {
-			if number++; !testnode.Sampled(t, number, 0, 3) {
-				return
+	for link, path := range refused {
+		for _, c := range g.pathCalls(own + `\fine`) {
+			if number++; testnode.Sampled(t, number, 0, 3) && !(link != "" && c.name == "IsSymlink") { // which follows none
+				g.wantPolicy(map[string]error{c.name + " of " + path: c.do(path)})
 			}
-			for other := range request { // the other path is fine
-				if strings.HasSuffix(other, "path") {
-					request[other] = own + `\fine`
-				}
-			}
-			request[f.name] = path
-			what := fmt.Sprintf("%v, %s %q", m, f.name, path)
-			_, err := g.call(t.Context(), m, m.encode(t, request))
-			if throughLink && m.name == "IsSymlink" && err == nil {
-				return
-			}
-			wantPolicy(t, what, err)
-		})
+		}
 		before = g.unchanged(path, before)
 	}
-	// Allowed calls keep working.
-	for _, path := range []string{own + `\dir\victim`, own + `\inside\victim`, strings.ToUpper(own) + `\DIR`,
-		strings.TrimPrefix(own, "C:") + `\dir`} {
-		exists, err := g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})
-		if err != nil || !exists.GetExists() {
-			t.Errorf("PathExists(%s): %v, %v, want true", path, exists.GetExists(), err)
+	for what, call := range map[string]error{"a new mapping": g.Map(share, ""), "removing it": g.RemoveSmbGlobalMapping(share)} {
+		g.wantPolicy(map[string]error{what: call})
+	}
+	g.unchanged("mapping", before)
+	for _, path := range []string{own + `\dir\victim`, own + `\inside\victim`} { // allowed calls keep working
+		if !g.Exists(path) {
+			t.Errorf("%s does not exist", path)
 		}
 	}
-	_, err := g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: own + `\symlink`, Force: true})
-	wantCode(t, "removing the link itself", err, codes.OK)
-	g.unchangedBut(`symlink`, before)
-}
-
-// first returns the first component.
-func first(path string) string { name, _, _ := strings.Cut(path, `\`); return name }
-
-// unchangedBut is unchanged for everything whose name does not contain a text.
-func (g *target) unchangedBut(text string, before snapshot) {
-	g.t.Helper()
-	after := g.snapshot()
-	for name, what := range before {
-		if !strings.Contains(name, text) && after[name] != what {
-			g.t.Errorf("%s was %q and is %q", name, what, after[name])
-		}
+	g.OK(g.Rmdir(own+`\symlink`, true)) // the link itself
+	if !g.Exists(own+`\dir\victim`) || g.ReadFile(others+`\victim\inner\file`) != "precious" {
+		t.Error("removing a link removes what it leads to")
 	}
 }
 
-// A share that a client may not reach is not reached through a link that it finds either, and mappings are its own.
-func TestPolicyOfServers(t *testing.T) {
+// A rule that allows the steps allows all calls of which they are made, and where the rule ends, each of these ends,
+// too. Volumes that others staged count, although the client may not look there.
+func TestPolicyOfSteps(t *testing.T) {
 	g := attack(t, testnode.Options{})
-	noError(t, mapShare(t.Context(), g.Node, share, shareLink))
-	g = g.restricted(testnode.Options{}, `- name: all but the server
-  clients: [{any: true}]
-  methods: ['*']
-  directories: ['`+kubelet+`']
-  services: [msiscsi]
-  smbServers: [elsewhere, '*.example.com']
-`)
+	g.hostDir(own)
+	g.hostDir(others + `\secret`)
+	g.plant(own+`\symlink`, symlink(`\??\`+others))
+	g.OK(g.StageShare(caller.OtherShare, others+`\share`))
+	disk := g.Attach(emulated.DiskSpec{})
+	g = g.restricted("  methods: [nodesteps]\n  directories: ['" + own + "']\n  smbServers: [fs.emulated]\n")
 	before := g.snapshot()
-	for what, call := range map[string]func() error{
-		"a new mapping": func() error { return mapShare(t.Context(), g.Node, share, "") },
-		"upper case":    func() error { return mapShare(t.Context(), g.Node, strings.ToUpper(share), "") },
-		"slashes":       func() error { return mapShare(t.Context(), g.Node, `//fs.emulated/share`, "") },
-		"removing it": func() error {
-			_, err := g.SMB.RemoveSmbGlobalMapping(t.Context(), &smb.RemoveSmbGlobalMappingRequest{RemotePath: share})
-			return err
-		},
-		"through the link": func() error {
-			_, err := g.Filesystem.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: shareLink + `\new`})
-			return err
-		},
-		"the volume behind it": func() error {
-			_, err := g.Volume.GetClosestVolumeIDFromTargetPath(t.Context(),
-				&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: shareLink + `\new`})
-			return err
-		},
-	} {
-		wantPolicy(t, what, call())
-		before = g.unchanged(what, before)
+	stage := func(r *steps.StageDiskRequest) error { return only(g.Steps().StageDisk(t.Context(), r)) }
+	g.wantPolicy(map[string]error{
+		"a disk at another driver's path":  g.StageDisk(disk, others+`\volume`),
+		"a disk behind a link":             g.StageDisk(disk, own+`\symlink\volume`),
+		"a link to another driver's path":  g.Publish(others+`\secret`, own+`\link`),
+		"a link at another driver's path":  g.Publish(own, others+`\link`),
+		"a share of another server":        g.StageShare(`\\elsewhere\share`, own+`\share`),
+		"a share at another driver's path": g.StageShare(share, others+`\new`),
+		"another driver's share":           g.Unstage(others + `\share`),
+		"another driver's volume":          only(g.Steps().GetVolume(t.Context(), &steps.GetVolumeRequest{TargetPath: others + `\share`})),
+		"another target": stage(&steps.StageDiskRequest{TargetPath: own + `\volume`, Disk: &steps.StageDiskRequest_IscsiDisk{
+			IscsiDisk: &steps.ISCSIDisk{TargetAddress: "192.0.2.10", Iqn: "iqn.2026-01.emulated:open"}}}),
+		"a single call": g.Map(share, ""),
+	})
+	g.unchanged("refused steps", before)
+	g.OK(g.StageDisk(disk, own+`\volume`))
+	g.OK(g.Publish(own+`\volume`, own+`\published`))
+	g.OK(g.StageShare(caller.OtherShare, own+`\share`))
+	for _, at := range []string{`\share`, `\published`, `\volume`} {
+		g.OK(g.Unstage(own + at))
 	}
-}
-
-// The audit log has the rule that decided, and the refusals.
-func TestPolicyIsAudited(t *testing.T) {
-	file := &safeBuffer{}
-	g := attack(t, testnode.Options{}).restricted(testnode.Options{Audit: audit.New(file, klog.Background()).Record},
-		"- name: readers\n  clients: [{any: true}]\n  methods: [read]\n  directories: ['"+pods+"']\n")
-	for path, force := range map[string]bool{pods: false, others: false} {
-		_, _ = g.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: path})
-		_, _ = g.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: path, Force: force})
-	}
-	noError(t, g.Agent.Stop(t.Context()))
-	seen := map[string]int{}
-	for _, text := range file.lines() {
-		var line struct{ Method, Rule, Code, Reason string }
-		noError(t, json.Unmarshal([]byte(text), &line))
-		seen[line.Method+" "+line.Rule+" "+line.Code+" "+line.Reason]++
-	}
-	want := "map[/v2alpha1.Filesystem/PathExists readers OK :1 /v2alpha1.Filesystem/PathExists readers PermissionDenied " +
-		"POLICY:1 " +
-		"/v2alpha1.Filesystem/Rmdir readers PermissionDenied POLICY:2]"
-	if got := fmt.Sprint(seen); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	g.Mapped(caller.OtherShare) // of the other driver
 }

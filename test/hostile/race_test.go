@@ -6,12 +6,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,36 +33,32 @@ func inLongRun(long, short int) int {
 // TestSwappedComponents calls through a directory of a volume while a workload replaces that directory with a link that
 // leads outside, and back, as fast as it can. Whatever the calls do, nothing outside changes.
 func TestSwappedComponents(t *testing.T) {
-	links := map[string]func(g *target, path string){
+	for name, link := range map[string]func(g *target, path string){
 		"symlink":   func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
 		"junction":  func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
 		"other pod": func(g *target, path string) { g.plant(path, symlink(`\??\`+pods+`\peer`)) },
 		"volume":    func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
-		"host": func(g *target, path string) {
-			dir, base := path[:strings.LastIndex(path, `\`)], path[strings.LastIndex(path, `\`)+1:]
-			noError(g.t, os.Symlink(g.unrelatedDir, filepath.Join(g.HostPath(dir), base)))
-		},
-	}
-	for i, name := range slices.Sorted(maps.Keys(links)) {
-		t.Run(name, func(t *testing.T) {
-			onEitherWindows(t, i, func(t *testing.T, switches *emulated.Switches) {
-				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: switches}}), mount,
-					links[name], *raceRounds, nil)
+		"host":      func(g *target, path string) { g.OK(os.Symlink(g.unrelatedDir, g.HostPath(path))) },
+	} {
+		for _, objects := range []bool{false, true} { // Windows, to the handle that holds a mount point's directory
+			t.Run(name, func(t *testing.T) {
+				switches := emulated.DefaultSwitches()
+				switches.MountPointCallsDelete = objects
+				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}}), link)
 			})
-		})
+		}
 	}
 }
 
-// race swaps a directory of the attacked one while calls go through it. Each is told to meanwhile before.
-func race(t *testing.T, g *target, dir string, link func(g *target, path string), rounds int,
-	concurrently func(round int)) {
+// race swaps a directory of the mounted volume while calls go through it.
+func race(t *testing.T, g *target, link func(g *target, path string)) {
+	t.Helper()
 	g.hostDir(`C:\victim\inner`) // for the mount point of the system volume
 	g.WriteFile(`C:\victim\inner\file`, "canary")
-	content := g.HostPath(dir)
+	content := g.HostPath(mount)
 	before := g.outside(content)
-	link(g, dir+`\link`)
+	link(g, mount+`\link`)
 	swap, plain, linked := filepath.Join(content, "swap"), filepath.Join(content, "plain"), filepath.Join(content, "link")
-
 	ctx, stop := context.WithCancel(t.Context())
 	swapping := make(chan error, 1)
 	swaps := 0
@@ -79,21 +72,16 @@ func race(t *testing.T, g *target, dir string, link func(g *target, path string)
 		}
 		swapping <- nil
 	}()
-
-	paths := []string{dir + `\swap\victim`, dir + `\swap\victim\inner`, dir + `\swap\made\deeper`, dir + `\swap\made`}
-	calls := methodsNamed(t, "Rmdir", "RmdirContents", "Mkdir", "PathExists", "CreateSymlink")
+	calls := g.callsNamed(mount+`\source`, "Rmdir", "RmdirContents", "Mkdir", "PathExists", "CreateSymlink")
+	paths := []string{`\swap\victim`, `\swap\victim\inner`, `\swap\made\deeper`, `\swap\made`}
 	seen := map[codes.Code]int{}
-	for i := range rounds {
-		m, path := calls[i%len(calls)], paths[i/len(calls)%len(paths)]
-		if concurrently != nil {
-			concurrently(i)
-		}
-		_, err := g.call(t.Context(), m,
-			m.encode(t, values{"path": path, "force": uint64(1), "source_path": dir + `\source`, "target_path": path}))
+	for i := range *raceRounds {
+		c, path := calls[i%len(calls)], mount+paths[i/len(calls)%len(paths)]
+		err := c.do(path)
 		code := codeOf(err)
 		seen[code]++
 		if code == codes.Internal || code == codes.Unknown {
-			t.Errorf("%v of %s: %v", m, path, err)
+			t.Errorf("%s of %s: %v", c.name, path, err)
 		}
 	}
 	stop()
@@ -136,9 +124,9 @@ func (g *target) outside(content string) snapshot {
 	g.t.Helper()
 	s := g.snapshot()
 	inside, err := filepath.Rel(g.StateDir, content)
-	noError(g.t, err)
+	g.OK(err)
 	for name := range s {
-		if strings.HasPrefix(name, fmt.Sprintf("node/%s", filepath.ToSlash(inside))) ||
+		if strings.HasPrefix(name, "node/"+filepath.ToSlash(inside)) ||
 			strings.HasPrefix(name, "tree of disk ") || name == "node/node.json" {
 			delete(s, name)
 		}

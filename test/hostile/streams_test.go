@@ -5,7 +5,6 @@ package hostile
 import (
 	"context"
 	"fmt"
-	"net"
 	"runtime"
 	"testing"
 	"time"
@@ -13,14 +12,13 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 
-	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // beside is a way to ask for something beside the API. It returns when the agent has answered for the first time; what
@@ -69,64 +67,16 @@ func besides() []beside {
 	}
 }
 
-func newConn(socket string) (*grpc.ClientConn, error) {
-	return grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
-			error) {
-			return testnode.DialRaw(ctx, socket)
-		}))
-}
-
-// probe asks for everything beside the API once, as a process of its own, and prints the results.
-func probe(socket string) int {
-	conn, err := newConn(socket)
-	if err != nil {
-		return 1
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for _, b := range besides() {
-		fmt.Println(b.name, codeOf(b.ask(ctx, conn)))
-	}
-	return 0
-}
-
-// probeFrom has another process ask.
-func (g *target) probeFrom(socket string) {
-	g.t.Helper()
-	output, err := g.another(probeSocket, socket).Output()
-	noError(g.t, err)
-	want := ""
-	for _, b := range besides() {
-		want += b.name + " OK\n"
-	}
-	if got := string(output); got != want {
-		g.t.Errorf("another process gets\n%swant\n%s", got, want)
-	}
-}
-
 func (g *target) newConn(group, version string) *grpc.ClientConn {
 	g.t.Helper()
 	conn, err := newConn(g.Socket(group, version))
-	noError(g.t, err)
+	g.OK(err)
 	g.t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 
-// takeAll begins calls of a method without sending their requests, until they have all the places of this process: the
-// health check that finds this out briefly has one itself, so one of them may be refused.
-func (g *target) takeAll(p *peer, path string) {
-	g.t.Helper()
-	conn, stream := g.newConn("disk", "v1"), uint32(1)
-	eventually(g.t, "headers alone take all places", func() bool {
-		p.announce(stream, path)
-		stream += 2
-		return codeOf(besides()[3].ask(g.t.Context(), conn)) == codes.ResourceExhausted
-	})
-}
-
 // The calls and streams that a process may have open are limited, over all its connections and sockets. One more is
-// refused; other processes are served; and when a stream ends, in whatever way, there is room for another.
+// refused, and when a stream ends, in whatever way, there is room for another.
 func TestStreamsOfOneProcess(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the agent cannot tell processes apart here")
@@ -146,18 +96,14 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		}
 		for _, b := range besides() {
 			if err := b.ask(ctx, g.newConn("volume", "v1")); codeOf(err) != codes.ResourceExhausted ||
-				reason(err) != "TOO_MANY_CALLS" {
+				caller.Reason(err) != "TOO_MANY_CALLS" {
 				t.Errorf("%s: %s with all places taken: got %v, want ResourceExhausted, TOO_MANY_CALLS", what, b.name, err)
 			}
 		}
 		return cancel
 	}
-	end := fill("at first")
-	g.probeFrom(g.Socket("filesystem", "v2alpha1"))
-	end()
-	end = fill("after the streams ended")
-	end()
-
+	fill("at first")()
+	fill("after the streams ended")()
 	p := g.peer()
 	closed := p.drain()
 	for i := range 200 { // aborted, before or after the agent accepts them
@@ -167,13 +113,19 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		} {
 			stream := uint32(2*(3*i+j) + 1)
 			p.announce(stream, path)
-			noError(t, p.WriteRSTStream(stream, http2.ErrCodeCancel))
+			g.OK(p.WriteRSTStream(stream, http2.ErrCodeCancel))
 		}
 	}
-	end = fill("after streams were aborted")
-	end()
+	fill("after streams were aborted")()
+
 	p = g.peer()
-	g.takeAll(p, healthpb.Health_Watch_FullMethodName)
+	conn, stream := g.newConn("disk", "v1"), uint32(1)
+	check := func() error { return besides()[3].ask(t.Context(), conn) }
+	eventually(t, "headers alone take all places", func() bool { // one at a time: the check briefly has one itself
+		p.announce(stream, healthpb.Health_Watch_FullMethodName)
+		stream += 2
+		return codeOf(check()) == codes.ResourceExhausted
+	})
 	_ = p.conn.Close()
 	fill("after a connection was closed")()
 	select {
@@ -181,50 +133,21 @@ func TestStreamsOfOneProcess(t *testing.T) {
 		t.Errorf("the agent closed the connection of the aborted streams: %v", code)
 	default:
 	}
-	conn := g.newConn("disk", "v1")
-	eventually(t, "there is room for a call", func() bool { return besides()[3].ask(t.Context(), conn) == nil })
+	eventually(t, "there is room for a call", func() bool { return check() == nil })
 	g.alive()
 }
 
-// The headers of a health check without its request hold a place for at most as long as a call may take.
-func TestIncompleteHealthCheck(t *testing.T) {
-	for _, path := range []string{healthpb.Health_Check_FullMethodName, healthpb.Health_List_FullMethodName} {
-		t.Run(path, func(t *testing.T) {
-			g := attack(t, testnode.Options{CallTimeout: time.Second})
-			p := g.peer()
-			p.announce(1, path)
-			if got, want := p.status(1), "4"; got != want {
-				t.Errorf("got the status %s, want %s, DeadlineExceeded", got, want)
-			}
-			g.alive()
-
-			g = attack(t, testnode.Options{Limits: limits.Limits{ClientCalls: 1}})
-			p = g.peer()
-			g.takeAll(p, path)
-			_ = p.conn.Close()
-			conn := g.newConn("disk", "v1")
-			eventually(t, "the place is free again", func() bool { return besides()[3].ask(t.Context(), conn) == nil })
-		})
-	}
-}
-
-// A process without free places for calls of the API still gets answers about the agent's health and what it serves.
+// A process without free slots for calls of the API still gets answers about the agent's health and what it serves.
 func TestHealthWhileCallsHang(t *testing.T) {
 	t.Parallel()
 	g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 1, ClientOperations: 1, Wait: time.Second}})
 	reached, release := g.Faults.HangAll("OpenDevice")
 	defer release()
-	ctx, giveUp := context.WithCancel(t.Context())
-	defer giveUp()
 	hung := make(chan error, 1)
-	go func() {
-		_, err := g.Disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: 1})
-		hung <- err
-	}()
-	await(t, reached, "the kernel call")
-	g.probeFrom(g.Socket("disk", "v1"))
+	go func() { hung <- only(g.GetDiskStats(1)) }()
+	<-reached
 	for _, b := range besides() {
-		if err := b.ask(ctx, g.newConn("disk", "v1")); err != nil {
+		if err := b.ask(t.Context(), g.newConn("disk", "v1")); err != nil {
 			t.Errorf("%s of the process whose call hangs: %v", b.name, err)
 		}
 	}

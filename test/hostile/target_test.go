@@ -3,10 +3,6 @@
 package hostile
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,16 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The places on the attacked node.
@@ -34,56 +28,40 @@ const (
 	pods    = kubelet + `\pods`
 	mount   = pods + `\victim\mount` // of the volume on disk 1
 	canary  = `C:\canary`            // outside every working directory
+	share   = caller.Share
 )
 
 // target is an agent under attack: a volume is mounted and holds a file, disk 2 is offline and raw, and outside
 // the working directories lie files that must survive.
 type target struct {
-	*testnode.Node
-	*wire
+	*caller.Node
 	t            *testing.T
 	volume       string // the id of the mounted volume
 	system       string // the id of the volume that Windows runs from
-	efi          string // the id of the system disk's EFI volume
 	unrelatedDir string // a host directory that is not part of the node
-	admin        *adminclient.Client
 }
 
 func attack(t *testing.T, o testnode.Options) *target {
 	t.Helper()
-	n := testnode.Start(t, o)
-	g := &target{Node: n, wire: dialAll(t, n), t: t, unrelatedDir: t.TempDir()}
-	g.admin = n.Admin(t)
-
-	_, err := n.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
-	noError(t, err)
-	g.volume = g.volumes(1)[0]
+	g := &target{Node: caller.Start(t, o), t: t, unrelatedDir: t.TempDir()}
+	g.volume = g.Raw(1)
+	var err error
 	for { // a busy machine may need longer than the calls' deadline that the test has chosen
-		_, err = n.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: g.volume})
-		if codeOf(err) != codes.DeadlineExceeded {
+		if err = g.FormatVolume(g.volume); codeOf(err) != codes.DeadlineExceeded {
 			break
 		}
 	}
-	noError(t, err)
-	_, err = n.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: g.volume, TargetPath: mount})
-	noError(t, err)
-	g.system, g.efi = g.volumes(0)[0], g.volumes(0)[1]
-	n.WriteFile(mount+`\data`, "precious")
-
-	g.hostDir(canary + `\victim\inner`)
-	n.WriteFile(canary+`\victim\inner\file`, "canary")
-	g.hostDir(pods + `\peer\victim\inner`)
-	n.WriteFile(pods+`\peer\victim\inner\file`, "canary")
-	noError(t, os.MkdirAll(filepath.Join(g.unrelatedDir, "victim", "inner"), 0o755))
-	noError(t, os.WriteFile(filepath.Join(g.unrelatedDir, "victim", "inner", "file"), []byte("canary"), 0o600))
+	g.OK(err)
+	g.OK(g.MountVolume(g.volume, mount))
+	g.system = g.Volumes(0)[0]
+	g.WriteFile(mount+`\data`, "precious")
+	for _, dir := range []string{canary, pods + `\peer`} {
+		g.hostDir(dir + `\victim\inner`)
+		g.WriteFile(dir+`\victim\inner\file`, "canary")
+	}
+	g.OK(os.MkdirAll(filepath.Join(g.unrelatedDir, "victim", "inner"), 0o755))
+	g.OK(os.WriteFile(filepath.Join(g.unrelatedDir, "victim", "inner", "file"), []byte("canary"), 0o600))
 	return g
-}
-
-func (g *target) volumes(number uint32) []string {
-	g.t.Helper()
-	reply, err := g.Volume.ListVolumesOnDisk(g.t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-	noError(g.t, err)
-	return reply.GetVolumeIds()
 }
 
 // hostDir makes a directory and its parents on the node, past the agent.
@@ -107,14 +85,13 @@ func (g *target) plant(path string, point win32.ReparsePoint) {
 		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
+	if err == nil {
+		_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
+	}
 	if err != nil {
 		g.t.Fatalf("planting %s: %v", path, err)
 	}
-	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-	if err != nil {
-		g.t.Fatalf("planting %s: %v", path, err)
-	}
-	noError(g.t, h.Close())
+	g.OK(h.Close())
 }
 
 func symlink(to string) win32.ReparsePoint {
@@ -135,9 +112,8 @@ func ntName(volumeID string) string { return `\??\` + strings.TrimPrefix(volumeI
 // alive reports whether the agent still serves.
 func (g *target) alive() {
 	g.t.Helper()
-	reply, err := g.Filesystem.PathExists(g.t.Context(), &filesystem.PathExistsRequest{Path: mount})
-	if err != nil || !reply.GetExists() {
-		g.t.Fatalf("afterwards the agent answers PathExists(%s) with %v, %v", mount, reply.GetExists(), err)
+	if is, err := g.PathExists(mount); err != nil || !is {
+		g.t.Fatalf("afterwards the agent answers PathExists(%s) with %v, %v", mount, is, err)
 	}
 }
 
@@ -145,73 +121,44 @@ func (g *target) alive() {
 type snapshot map[string]string
 
 // snapshot looks at the node's files, at the bytes of its disks, at the tree that the agent shows, and at the host
-// directory outside the node.
+// directory outside the node. What steps note for themselves does not count.
 func (g *target) snapshot() snapshot {
 	g.t.Helper()
 	s := snapshot{}
 	for prefix, dir := range map[string]string{"node": g.StateDir, "spare": g.unrelatedDir} {
-		noError(g.t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		g.OK(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 			name, _ := filepath.Rel(dir, path)
-			if name == "run" {
+			if prefix == "node" && (name == "run" || name == "records") {
 				return fs.SkipDir
 			}
-			s[prefix+"/"+filepath.ToSlash(name)], err = describe(path, d)
-			return err
+			s[prefix+"/"+filepath.ToSlash(name)] = g.describe(path, d)
+			return nil
 		}))
 	}
-	tree, err := g.admin.GetTree(g.t.Context(), &admin.GetTreeRequest{})
-	noError(g.t, err)
-	for _, d := range tree.GetDisks() {
+	for _, d := range g.Tree().GetDisks() {
 		// prototext varies its spaces on purpose.
 		s[fmt.Sprintf("tree of disk %d", d.GetNumber())] = strings.Join(strings.Fields(prototext.Format(d)), " ")
 	}
 	return s
 }
 
-func describe(path string, d fs.DirEntry) (string, error) {
+func (g *target) describe(path string, d fs.DirEntry) (what string) {
+	g.t.Helper()
 	info, err := d.Info()
-	if err != nil {
-		return "", err
-	}
-	what := info.Mode().String()
+	g.OK(err)
+	what = info.Mode().String()
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := os.Readlink(path)
-		return what + " " + to, err
+		g.OK(err)
+		what += " " + to
 	case info.Mode().IsRegular():
-		sum, err := hash(path)
-		return fmt.Sprintf("%s %d %s", what, info.Size(), sum), err
+		what += fmt.Sprintf(" %d %s", info.Size(), csiproxytest.Digest(g.t, path))
 	}
-	return what, nil
-}
-
-// hash covers the parts of a file that are not holes, and their places.
-func hash(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	zeros := make([]byte, 4096)
-	err = eachExtent(f, func(offset int64, data []byte) {
-		for at := 0; at < len(data); at += len(zeros) { // where a hole ends within zeros is up to the host
-			block := data[at:min(at+len(zeros), len(data))]
-			if !bytes.Equal(block, zeros[:len(block)]) {
-				var place [8]byte
-				binary.BigEndian.PutUint64(place[:], uint64(offset+int64(at)))
-				sum.Write(place[:])
-				sum.Write(block)
-			}
-		}
-	})
-	if err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+	return what
 }
 
 // unchanged compares with an earlier snapshot and goes on from the new one, so that one fault is reported once.
@@ -222,4 +169,13 @@ func (g *target) unchanged(what any, before snapshot) snapshot {
 		g.t.Errorf("%v changed something (-before +after):\n%s", what, diff)
 	}
 	return after
+}
+
+func codeOf(err error) codes.Code { return status.Code(err) }
+
+func wantCode(t *testing.T, what any, err error, want codes.Code) {
+	t.Helper()
+	if got := codeOf(err); got != want {
+		t.Errorf("%v: code %v, want %v (%.300v)", what, got, want, err)
+	}
 }
