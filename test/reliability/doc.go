@@ -2,9 +2,7 @@
 
 // Package reliability proves that no data is lost, and that a driver's retry succeeds, whatever interrupts a call.
 //
-//   - crash kills the real agent again and again while drivers work, and compares what is left with what the agent had
-//     acknowledged.
-//   - data compares disks byte by byte: a disk that holds data is not partitioned, formatted or grown for another.
+//   - crash kills the real agent again and again while drivers work.
 //   - load has many drivers live at once on hundreds of disks, while kernel calls fail and are slow, the agent restarts
 //     and the node reboots.
 //   - sweep disturbs every kernel call of every method that changes something, one at a time in each way. An example's

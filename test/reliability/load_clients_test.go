@@ -3,37 +3,53 @@
 package reliability
 
 import (
-	"errors"
+	"context"
+	"net"
+	"time"
 
-	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
-// loadClients are one driver's connections.
+// loadClients are one driver's connections, each to the agent that there is. Calls are made once: the driver repeats
+// them.
 type loadClients struct {
-	disk       *disk.Client
-	filesystem *filesystem.Client
-	volume     *volume.Client
+	Disk       diskapi.DiskClient
+	Filesystem filesystemapi.FilesystemClient
+	Volume     volumeapi.VolumeClient
+	conns      []*grpc.ClientConn
 }
 
-func (p *loadNode) dial() (*loadClients, error) {
+// dial returns clients for the paths of an agent's endpoints.
+func dial(path func(endpoint string) string) *loadClients {
 	c := &loadClients{}
-	var err error
-	if c.disk, err = disk.NewClientWithPipePath(p.socket("disk", "v1")); err != nil {
-		return nil, err
+	open := func(endpoint string) *grpc.ClientConn {
+		conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				return testnode.DialRaw(ctx, path(endpoint))
+			}),
+			grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
+				Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
+		if err != nil {
+			panic(err) //nolint:forbidigo // the target is no URL
+		}
+		c.conns = append(c.conns, conn)
+		return conn
 	}
-	if c.filesystem, err = filesystem.NewClientWithPipePath(p.socket("filesystem", "v2alpha1")); err != nil {
-		return nil, errors.Join(err, c.disk.Close())
-	}
-	if c.volume, err = volume.NewClientWithPipePath(p.socket("volume", "v2alpha1")); err != nil {
-		return nil, errors.Join(err, c.disk.Close(), c.filesystem.Close())
-	}
-	return c, nil
+	c.Disk = diskapi.NewDiskClient(open("csi-proxy-disk-v1"))
+	c.Filesystem = filesystemapi.NewFilesystemClient(open("csi-proxy-filesystem-v2alpha1"))
+	c.Volume = volumeapi.NewVolumeClient(open("csi-proxy-volume-v2alpha1"))
+	return c
 }
 
 func (c *loadClients) close() {
-	if c != nil {
-		_, _, _ = c.disk.Close(), c.filesystem.Close(), c.volume.Close()
+	for _, conn := range c.conns {
+		_ = conn.Close()
 	}
 }

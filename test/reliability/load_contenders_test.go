@@ -43,28 +43,18 @@ func (th *thing) contend(ctx context.Context, p *loadNode, begin time.Time) {
 	var all sync.WaitGroup
 	for id := range contenders {
 		all.Go(func() {
-			var c *loadClients
-			defer func() { c.close() }()
+			c := p.client()
 			for range callsEach {
-				if c == nil {
-					var err error
-					if c, err = p.dial(); err != nil {
-						c = nil
-						continue
-					}
-				}
-				if th.observe(ctx, c, id, begin) == unclear {
-					c.close()
-					c = nil
-				}
+				th.observe(ctx, c, id, begin)
 			}
+			c.close()
 		})
 	}
 	all.Wait()
 }
 
 // observe makes one call and records it.
-func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time.Time) string {
+func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time.Time) {
 	in := th.calls[rand.IntN(len(th.calls))]
 	called := time.Since(begin)
 	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -84,7 +74,6 @@ func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time
 	defer th.mu.Unlock()
 	th.history = append(th.history, porcupine.Operation{ClientId: id, Input: in, Call: called.Nanoseconds(),
 		Output: output{result}, Return: returned})
-	return result
 }
 
 // check looks for an order of the calls that explains the answers.
@@ -154,14 +143,14 @@ func pathCall(path string) func(context.Context, *loadClients, input) (string, e
 		var err error
 		switch in.verb {
 		case "Mkdir":
-			_, err = c.filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
+			_, err = c.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
 		case "Rmdir":
-			_, err = c.filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: path, Force: true})
+			_, err = c.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: path, Force: true})
 		case "CreateSymlink":
-			_, err = c.filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: in.what, TargetPath: path})
+			_, err = c.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: in.what, TargetPath: path})
 		default:
 			var reply *filesystemapi.PathExistsResponse
-			if reply, err = c.filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path}); reply.GetExists() {
+			if reply, err = c.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path}); reply.GetExists() {
 				return "there", err
 			}
 			return "absent", err
@@ -175,11 +164,11 @@ func volumeCall(path string) func(context.Context, *loadClients, input) (string,
 		var err error
 		switch in.verb {
 		case "MountVolume":
-			_, err = c.volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: in.what, TargetPath: path})
+			_, err = c.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: in.what, TargetPath: path})
 		case "UnmountVolume":
-			_, err = c.volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: in.what, TargetPath: path})
+			_, err = c.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: in.what, TargetPath: path})
 		default:
-			reply, err := c.volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+			reply, err := c.Volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 			return reply.GetVolumeId(), err
 		}
 		return ok, err
@@ -189,10 +178,10 @@ func volumeCall(path string) func(context.Context, *loadClients, input) (string,
 func diskCall(number uint32) func(context.Context, *loadClients, input) (string, error) {
 	return func(ctx context.Context, c *loadClients, in input) (string, error) {
 		if in.verb == "SetDiskState" {
-			_, err := c.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: in.what == "online"})
+			_, err := c.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: in.what == "online"})
 			return ok, err
 		}
-		reply, err := c.disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
+		reply, err := c.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
 		if reply.GetIsOnline() {
 			return "online", err
 		}

@@ -16,16 +16,23 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // testTimeout is how long a condition may take on a slow machine before a test gives up.
 const testTimeout = 5 * time.Minute
 
+// site is a node on which agents come and go.
+type site interface {
+	// client returns a client that finds each agent of the node.
+	client() *loadClients
+	// onFile hands a file of the node to a workload, past the agent.
+	onFile(path string, work func(hostPath string) error) error
+}
+
 // A loadDriver stages, publishes and gives up volumes on disks of its own, one after the other.
 type loadDriver struct {
-	node       *loadNode
-	clients    *loadClients // nil after trouble: dialled again
+	node       site
+	to         *loadClients
 	disks      []*claim
 	lifecycles int
 	retries    int
@@ -50,18 +57,17 @@ type lost struct{ what string }
 
 func (l lost) Error() string { return l.what }
 
+// life is what becomes of a volume, call by call of kubelet.
+func (d *loadDriver) life() []func(context.Context, *claim) error {
+	return []func(context.Context, *claim) error{d.stage, d.publishVolume, d.work, d.unpublish, d.unstage}
+}
+
 // live uses a volume once.
 func (d *loadDriver) live(ctx context.Context) error {
 	c := d.disks[rand.IntN(len(d.disks))]
-	for _, operation := range []struct {
-		name string
-		do   func(context.Context, *loadClients, *claim) error
-	}{
-		{"NodeStage", d.stage}, {"NodePublish", d.publishVolume}, {"work", d.work},
-		{"NodeUnpublish", d.unpublish}, {"NodeUnstage", d.unstage},
-	} {
-		if err := d.perform(ctx, c, operation.do); err != nil {
-			return fmt.Errorf("%s of %s: %w", operation.name, c.serial, err)
+	for i, do := range d.life() {
+		if err := d.perform(ctx, c, do); err != nil {
+			return fmt.Errorf("call %d for %s: %w", i, c.serial, err)
 		}
 	}
 	d.lifecycles++
@@ -69,36 +75,23 @@ func (d *loadDriver) live(ctx context.Context) error {
 }
 
 // perform calls an operation as kubelet does: again while it fails.
-func (d *loadDriver) perform(ctx context.Context, c *claim,
-	do func(context.Context, *loadClients, *claim) error) error {
+func (d *loadDriver) perform(ctx context.Context, c *claim, do func(context.Context, *claim) error) error {
 	for begin := time.Now(); ; d.retries++ {
-		err := d.attempt(ctx, c, do)
+		limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+		err := do(limited, c)
+		cancel()
 		if loss := new(lost); err == nil || errors.As(err, loss) || time.Since(begin) > testTimeout {
 			return err
 		}
-		if status.Code(err) == codes.Unavailable || errors.Is(err, errAway) {
-			d.clients.close()
-			d.clients = nil
+		if status.Code(err) == codes.Unavailable {
 			pause := time.NewTimer(time.Duration(rand.IntN(20)) * time.Millisecond)
 			<-pause.C
 		}
 	}
 }
 
-func (d *loadDriver) attempt(ctx context.Context, c *claim,
-	do func(context.Context, *loadClients, *claim) error) (err error) {
-	if d.clients == nil {
-		if d.clients, err = d.node.dial(); err != nil {
-			return status.Error(codes.Unavailable, err.Error())
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	return do(ctx, d.clients, c)
-}
-
-func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error {
-	ids, err := to.disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+func (d *loadDriver) stage(ctx context.Context, c *claim) error {
+	ids, err := d.to.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	if err != nil {
 		return err
 	}
@@ -111,14 +104,14 @@ func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error
 	if !found {
 		return errors.New("the disk is not listed")
 	}
-	if _, err := to.disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: c.number}); err != nil {
+	if _, err := d.to.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: c.number}); err != nil {
 		return err
 	}
-	if _, err := to.disk.SetDiskState(ctx,
+	if _, err := d.to.Disk.SetDiskState(ctx,
 		&diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: true}); err != nil {
 		return err
 	}
-	volumes, err := to.volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: c.number})
+	volumes, err := d.to.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: c.number})
 	if err != nil {
 		return err
 	}
@@ -126,7 +119,7 @@ func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error
 		return lost{fmt.Sprintf("disk %d has the volumes %q, want %s", c.number, ids, c.volume)}
 	}
 	c.volume = volumes.GetVolumeIds()[0]
-	formatted, err := to.volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: c.volume})
+	formatted, err := d.to.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: c.volume})
 	if err != nil {
 		return err
 	}
@@ -134,29 +127,29 @@ func (d *loadDriver) stage(ctx context.Context, to *loadClients, c *claim) error
 		if c.stamp != "" {
 			return lost{"a volume with data reads as unformatted"}
 		}
-		if _, err := to.volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: c.volume}); err != nil {
+		if _, err := d.to.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: c.volume}); err != nil {
 			return err
 		}
 	}
-	_, err = to.volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()})
+	_, err = d.to.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()})
 	return err
 }
 
-func (d *loadDriver) publishVolume(ctx context.Context, to *loadClients, c *claim) error {
-	if err := d.unpublish(ctx, to, c); err != nil { // left by an earlier attempt
+func (d *loadDriver) publishVolume(ctx context.Context, c *claim) error {
+	if err := d.unpublish(ctx, c); err != nil { // left by an earlier attempt
 		return err
 	}
-	if _, err := to.filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: c.pod()}); err != nil {
+	if _, err := d.to.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: c.pod()}); err != nil {
 		return err
 	}
-	_, err := to.filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: c.staging(),
+	_, err := d.to.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: c.staging(),
 		TargetPath: c.publish()})
 	return err
 }
 
 // work is the workload: it looks for what the last one wrote, and writes something else.
-func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error {
-	reply, err := to.volume.GetVolumeIDFromTargetPath(ctx,
+func (d *loadDriver) work(ctx context.Context, c *claim) error {
+	reply, err := d.to.Volume.GetVolumeIDFromTargetPath(ctx,
 		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: c.publish()})
 	if err != nil {
 		return err
@@ -164,11 +157,7 @@ func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error 
 	if reply.GetVolumeId() != c.volume {
 		return lost{fmt.Sprintf("%s leads to volume %s, want %s", c.publish(), reply.GetVolumeId(), c.volume)}
 	}
-	return d.node.onNode(func(n *emulated.Node) error {
-		path, err := n.HostPath(c.publish() + `\data`)
-		if err != nil {
-			return err
-		}
+	return d.node.onFile(c.publish()+`\data`, func(path string) error {
 		if c.stamp != "" {
 			content, err := os.ReadFile(path)
 			if err != nil || string(content) != c.stamp {
@@ -184,19 +173,19 @@ func (d *loadDriver) work(ctx context.Context, to *loadClients, c *claim) error 
 	})
 }
 
-func (d *loadDriver) unpublish(ctx context.Context, to *loadClients, c *claim) error {
-	_, err := to.filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.publish(), Force: true})
+func (d *loadDriver) unpublish(ctx context.Context, c *claim) error {
+	_, err := d.to.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.publish(), Force: true})
 	return err
 }
 
-func (d *loadDriver) unstage(ctx context.Context, to *loadClients, c *claim) error {
-	if _, err := to.volume.UnmountVolume(ctx,
+func (d *loadDriver) unstage(ctx context.Context, c *claim) error {
+	if _, err := d.to.Volume.UnmountVolume(ctx,
 		&volumeapi.UnmountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()}); err != nil {
 		return err
 	}
-	if _, err := to.filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.staging(), Force: true}); err != nil {
+	if _, err := d.to.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.staging(), Force: true}); err != nil {
 		return err
 	}
-	_, err := to.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: false})
+	_, err := d.to.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: false})
 	return err
 }

@@ -31,8 +31,8 @@ type loadNode struct {
 	failed  atomic.Int64
 
 	mu       sync.RWMutex
-	agent    *emulation.Agent // nil between two agents
-	path     func(endpoint string) string
+	agent    *emulation.Agent             // nil between two agents
+	path     func(endpoint string) string // of every agent's endpoints
 	restarts int
 	reboots  int
 }
@@ -101,25 +101,27 @@ func (p *loadNode) reboot() error {
 	return p.agent.Restart(context.Background())
 }
 
-var errAway = errors.New("the node is between two agents")
-
-// onNode does something on the node as a workload or the cloud would, past the agent.
+// onNode does something on the node as the cloud would, past the agent.
 func (p *loadNode) onNode(do func(*emulated.Node) error) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.agent == nil {
-		return errAway
+		return errors.New("the node is between two agents")
 	}
 	return do(p.agent.Harness.Node)
 }
 
-// socket returns the socket on which every agent of the node serves a version, also while none runs; on Windows, the
-// pipe.
-func (p *loadNode) socket(group, version string) string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.path("csi-proxy-" + group + "-" + version)
+func (p *loadNode) onFile(path string, work func(hostPath string) error) error {
+	return p.onNode(func(n *emulated.Node) error {
+		hostPath, err := n.HostPath(path)
+		if err != nil {
+			return err
+		}
+		return work(hostPath)
+	})
 }
+
+func (p *loadNode) client() *loadClients { return dial(p.path) }
 
 // injectFault makes one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
 func (p *loadNode) injectFault(_ context.Context, call kernel.Call, do func() error) error {

@@ -94,18 +94,19 @@ func TestSoak(t *testing.T) {
 	}
 	lifecycles, retries := 0, 0
 	for _, d := range team {
+		d.to = p.client()
 		lifecycles, retries = lifecycles+d.lifecycles, retries+d.retries
 		for _, c := range d.disks {
 			if c.stamp == "" {
 				continue
 			}
-			for _, operation := range []func(context.Context, *loadClients, *claim) error{d.stage, d.publishVolume, d.work,
-				d.unpublish, d.unstage} {
-				if err := d.perform(t.Context(), c, operation); err != nil {
+			for _, do := range d.life() {
+				if err := d.perform(t.Context(), c, do); err != nil {
 					t.Fatalf("in the end, %s: %v", c.serial, err)
 				}
 			}
 		}
+		d.to.close()
 	}
 	t.Logf("%v: %d lives on %d disks with %d retries; %d of %d kernel calls failed; %d restarts, %d reboots; %d "+
 		"contended calls (%d unclear) about %d things in order",
@@ -113,10 +114,6 @@ func TestSoak(t *testing.T) {
 		p.reboots, answered, unclearOnes, len(things))
 	things = nil
 	p.removeContended(t)
-	for _, d := range team {
-		d.clients.close()
-		d.clients = nil
-	}
 	p.wantNoMore(t, before)
 }
 
@@ -126,14 +123,14 @@ func live(t *testing.T, team []*loadDriver, more func() bool) {
 	var all sync.WaitGroup
 	for _, d := range team {
 		all.Go(func() {
+			d.to = d.node.client()
+			defer d.to.close()
 			for again := true; again; again = more() {
 				if err := d.live(t.Context()); err != nil {
 					t.Error(err)
 					return
 				}
 			}
-			d.clients.close()
-			d.clients = nil
 		})
 	}
 	all.Wait()
@@ -179,10 +176,7 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := p.client()
 	defer c.close()
 	for i := range a.volumes {
 		var number uint32
@@ -193,13 +187,13 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, err := c.volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+		reply, err := c.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
 		if err != nil {
 			t.Fatal(err)
 		}
 		a.volumes[i] = reply.GetVolumeIds()[0]
 	}
-	_, err = c.filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: contended})
+	_, err = c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: contended})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,25 +203,22 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 // removeContended removes what the contenders left. The node keeps a mounted volume open.
 func (p *loadNode) removeContended(t *testing.T) {
 	t.Helper()
-	c, err := p.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := p.client()
 	defer c.close()
-	if _, err := c.filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: contended, Force: true}); err != nil {
+	if _, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: contended, Force: true}); err != nil {
 		t.Error(err)
 	}
 }
 
 // online brings a disk online, whatever that takes.
 func (p *loadNode) online(t *testing.T, number uint32) {
-	d := &loadDriver{node: p}
-	err := d.perform(t.Context(), nil, func(ctx context.Context, c *loadClients, _ *claim) error {
-		_, err := c.disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
+	d := &loadDriver{to: p.client()}
+	defer d.to.close()
+	err := d.perform(t.Context(), nil, func(ctx context.Context, _ *claim) error {
+		_, err := d.to.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	d.clients.close()
 }
