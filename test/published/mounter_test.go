@@ -9,13 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	mount "k8s.io/mount-utils"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -190,37 +187,4 @@ func TestMountShare(t *testing.T) {
 	if !errors.Is(err, csiproxy.ErrCredentials) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a wrong password: %v, want ErrCredentials and no password", err)
 	}
-}
-
-// TestUnderAPolicy: the error of a step names the rule that is missing, and nothing is changed.
-func TestUnderAPolicy(t *testing.T) {
-	p, err := policy.Parse("example", []byte(`apiVersion: `+policy.APIVersion+`
-kind: Policy
-rules:
-- name: only-example
-  clients: [{any: true}]
-  methods: [nodesteps, volume]
-  directories: ['C:\var\lib\kubelet\plugins\kubernetes.io\csi\example']
-`))
-	check(t, "reading the policy", err)
-	n := testnode.Start(t, testnode.Options{Policy: p})
-	m := mounter.New(n.Client())
-	for what, c := range map[string]struct {
-		err  error
-		want string
-	}{
-		"staging elsewhere": {want: "only-example", err: m.FormatAndMount("1", publish, "", nil)},
-		"a share of a server": {want: "only-example",
-			err: m.StageShare(t.Context(), `\\fs.emulated\share`, staging, credentials)},
-		"a call of another group": {want: "disk", err: func() error { _, err := m.Disks(t.Context()); return err }()},
-	} {
-		if status.Code(c.err) != codes.PermissionDenied || !strings.Contains(c.err.Error(), c.want) ||
-			errors.Is(c.err, csiproxy.ErrUnsupported) {
-			t.Errorf("%s: %v, want PermissionDenied and %s", what, c.err, c.want)
-		}
-	}
-	if len(n.Mappings()) > 0 || n.Tree().GetDisks()[1].GetStyle() != "RAW" {
-		t.Errorf("mapped: %v; or the disk was changed", n.Mappings())
-	}
-	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -145,37 +144,5 @@ func TestSharesErrors(t *testing.T) {
 	check(t, "unstaging", m.Unstage(t.Context(), targetOf("a")))
 	if left := n.Mappings(); len(left) > 0 {
 		t.Errorf("mappings stayed: %v", left)
-	}
-}
-
-// TestSharesConcurrently: several drivers stage and unstage volumes in one share at the same time. While a volume is
-// staged, its share is mapped.
-func TestSharesConcurrently(t *testing.T) {
-	t.Parallel()
-	n, _ := start(t)
-	rounds := 2
-	if testnode.Long() {
-		rounds = 20
-	}
-	var all sync.WaitGroup
-	for i := range 4 {
-		m, target := mounter.New(n.Client()), targetOf(fmt.Sprint("v", i))
-		all.Go(func() {
-			for range rounds {
-				if err := m.StageShare(t.Context(), anyShare, target, credentials); err != nil {
-					t.Errorf("staging: %v", err)
-				}
-				if condition, err := m.Condition(t.Context(), target); err != nil || condition.Abnormal {
-					t.Errorf("while it is staged: %+v, %v", condition, err)
-				}
-				if err := m.Unstage(t.Context(), target); err != nil {
-					t.Errorf("unstaging: %v", err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if isMapped(n, anyShare) {
-		t.Error("the mapping stayed")
 	}
 }

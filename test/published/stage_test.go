@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
@@ -353,25 +352,5 @@ func TestUnstage(t *testing.T) {
 		if exists, err := m.PathExists(ctx, at); exists || err != nil {
 			t.Errorf("something is left at %s: %v", at, err)
 		}
-	}
-}
-
-// TestAccess: entries for accounts are added to a new volume, and a driver learns whether they are there.
-func TestAccess(t *testing.T) {
-	t.Parallel()
-	n, m := start(t)
-	s := subject{Node: n, m: m, serial: serial}
-	stage := func(sid string) csiproxy.AccessResult {
-		return s.stage(t, staging, mounter.StageOptions{Access: []*csiproxy.AccessEntry{
-			{Sid: sid, Rights: csiproxy.AccessRights_ACCESS_RIGHTS_MODIFY}}}).Access
-	}
-	const user = "S-1-5-93-2-2"
-	results := []csiproxy.AccessResult{stage(user)}
-	n.WriteFile(staging+`\data`, "")
-	results = append(results, stage(user), stage("S-1-1-0"))
-	if want := []csiproxy.AccessResult{csiproxy.AccessResult_ACCESS_RESULT_ADDED,
-		csiproxy.AccessResult_ACCESS_RESULT_PRESENT, csiproxy.AccessResult_ACCESS_RESULT_NOT_ADDED,
-	}; !slices.Equal(results, want) {
-		t.Errorf("entries for a new volume, again, and with a file: %v, want %v", results, want)
 	}
 }
