@@ -72,7 +72,7 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 // requireAdministrator skips a test that the access control lists would keep out. Wine's only user is an administrator.
 func requireAdministrator(t *testing.T) {
 	t.Helper()
-	if !testnode.OnWine() && !elevated() {
+	if !testnode.OnWine() && !windows.GetCurrentProcessToken().IsElevated() {
 		t.Skip("require an elevated administrator")
 	}
 }
