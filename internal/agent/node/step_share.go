@@ -56,12 +56,12 @@ func (s *Steps) parseStageShare(r *api.StageShareRequest, password Secret) (shar
 
 func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, password Secret) error {
 	log := o.node.records
-	there, err := log.Use(target.String())
+	there, err := log.Get(records.Use, target.String())
 	if err == nil && winpath.Fold(there.Remote) != winpath.Fold(share.String()) {
 		if err := o.unstageIfGone(there, target); err != nil {
 			return err
 		}
-		there, err = log.Use(target.String())
+		there, err = log.Get(records.Use, target.String())
 	}
 	switch {
 	case err == nil && winpath.Fold(there.Remote) != winpath.Fold(share.String()):
@@ -77,7 +77,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	}
 	defer unlock()
 	// The record comes first: a crash between a mapping and its record would leave the mapping behind.
-	if err := log.PutUse(records.Use{Remote: share.String(), Target: target.String()}); err != nil {
+	if err := log.Put(records.Use, records.Record{Remote: share.String(), Target: target.String()}); err != nil {
 		return recordError(err)
 	}
 	return o.run.Phase(func() error {
@@ -86,7 +86,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 			return err
 		}
 		if mapping, failure := o.fs.Mapping(key); failure == nil && mapping == nil {
-			return errors.Join(err, log.RemoveUse(target.String()))
+			return errors.Join(err, log.Remove(records.Use, target.String()))
 		}
 		return err
 	}, operation.Share(key))
@@ -115,7 +115,7 @@ func (o *op) linkShare(share winpath.UNC, target winpath.Path, user string, pass
 }
 
 // unstageShare removes the link at a target, then the mapping of its share if nothing else uses it, then the record.
-func (o *op) unstageShare(use records.Use, target winpath.Path) error {
+func (o *op) unstageShare(use records.Record, target winpath.Path) error {
 	return o.atShare(use, func(key string) error {
 		if err := o.removeEmpty(target); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *Steps) CleanShares(ctx context.Context) error {
 }
 
 // unstageIfGone is unstageShare for a target whose link is not there any more.
-func (o *op) unstageIfGone(use records.Use, target winpath.Path) error {
+func (o *op) unstageIfGone(use records.Record, target winpath.Path) error {
 	return o.atShare(use, func(key string) error {
 		if there, err := o.linked(target); err != nil || there {
 			return err
@@ -163,7 +163,7 @@ func (o *op) unstageIfGone(use records.Use, target winpath.Path) error {
 
 // atShare does something under the lock of the share that a record names. The key is empty if the agent would map no
 // share of that name.
-func (o *op) atShare(use records.Use, do func(key string) error) error {
+func (o *op) atShare(use records.Record, do func(key string) error) error {
 	key := keyOf(use.Remote)
 	unlock, err := o.node.records.Lock(o.run.Context, key)
 	if err != nil {
@@ -188,17 +188,17 @@ func (o *op) leaveShare(key string, target winpath.Path) error {
 		return err
 	}
 	if len(users) > 0 {
-		return recordError(log.RemoveUse(target.String()))
+		return recordError(log.Remove(records.Use, target.String()))
 	}
 	if key != "" {
 		if err := o.run.Phase(func() error { return o.unmap(key) }, operation.Share(key)); err != nil {
 			return err
 		}
 	}
-	err = log.RemoveUse(target.String())
+	err = log.Remove(records.Use, target.String())
 	for _, u := range all { // those of failed stages, too: what they may have mapped is gone
 		if keyOf(u.Remote) == key {
-			err = errors.Join(err, log.RemoveUse(u.Target))
+			err = errors.Join(err, log.Remove(records.Use, u.Target))
 		}
 	}
 	return recordError(err)
@@ -215,7 +215,7 @@ func keyOf(remote string) string {
 
 // shareUsers returns the targets that use a share, but for one of them: those with a record whose link is there, and
 // links to the share in kubelet's directory.
-func (o *op) shareUsers(key string, but winpath.Path, recorded []records.Use) (users []string, err error) {
+func (o *op) shareUsers(key string, but winpath.Path, recorded []records.Record) (users []string, err error) {
 	seen := map[string]bool{but.Key(): true}
 	for _, u := range recorded {
 		target, err := o.node.targetPath(u.Target)

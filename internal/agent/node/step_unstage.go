@@ -35,7 +35,7 @@ func (o *op) unstage(target winpath.Path) error {
 		}
 		return o.takeUnusedOffline(*id)
 	}
-	switch use, err := o.node.records.Use(target.String()); {
+	switch use, err := o.node.records.Get(records.Use, target.String()); {
 	case err == nil:
 		return o.unstageShare(use, target)
 	case !errors.Is(err, records.ErrNone):
@@ -48,10 +48,11 @@ func (o *op) unstage(target winpath.Path) error {
 // had begun.
 func (o *op) unstageVolume(target winpath.Path) error {
 	log, at := o.node.records, target.String()
-	before, err := log.Unstaging(at)
+	record, err := log.Get(records.Unstaging, at)
 	if err != nil && !errors.Is(err, records.ErrNone) {
 		return recordError(err)
 	}
+	before := record.Volume
 	there, err := o.mountPointAt(target)
 	if err != nil {
 		return err
@@ -62,12 +63,12 @@ func (o *op) unstageVolume(target winpath.Path) error {
 				return err
 			}
 		}
-		if err := log.RemoveUnstaging(at); err != nil {
+		if err := log.Remove(records.Unstaging, at); err != nil {
 			return recordError(err)
 		}
 	}
 	if there != nil {
-		if err := log.PutUnstaging(records.Unstaging{Volume: there.String(), Target: at}); err != nil {
+		if err := log.Put(records.Unstaging, records.Record{Volume: there.String(), Target: at}); err != nil {
 			o.log().Error(err, "The unstaging of a volume is not recorded: if it is interrupted, the disk "+
 				"stays online", "volume", there, "path", target)
 		}
@@ -79,7 +80,7 @@ func (o *op) unstageVolume(target winpath.Path) error {
 	if err != nil || there == nil {
 		return err
 	}
-	return recordError(log.RemoveUnstaging(at))
+	return recordError(log.Remove(records.Unstaging, at))
 }
 
 // mountPointAt returns the volume that is mounted at a path itself, and at no end of a link; nil if there is none.

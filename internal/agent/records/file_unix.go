@@ -8,22 +8,13 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 )
-
-// open opens a regular file to read it, follows no link and does not wait.
-func open(file string) (*os.File, error) { return openRegular(file, os.O_RDONLY) }
-
-func openRegular(file string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(file, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return regular(f)
-}
 
 // tryLock takes the lock of a file, which lasts until it is closed; nil if the file is locked already.
 func tryLock(file string) (*os.File, error) {
-	f, err := openRegular(file, os.O_RDWR|os.O_CREATE)
+	f, err := plainfile.Create(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

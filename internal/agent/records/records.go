@@ -21,21 +21,27 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// A Use says that a link at a target leads to a share.
-type Use struct {
-	Remote string // \\server\share\dir
-	Target string // the path of the link
-}
-
-// An Unstaging says that a volume is being unstaged from a target: between its unmounting and its disk's going offline,
-// nothing else says which disk that is.
-type Unstaging struct {
-	Volume string
+// A Record says something of a target, the path of a link or a mount point.
+type Record struct {
+	Remote string `json:",omitempty"` // of a Use: \\server\share\dir
+	Volume string `json:",omitempty"` // of an Unstaging
 	Target string
 }
+
+// A Kind is a kind of records, by the end of their files' names.
+type Kind string
+
+const (
+	// Use: a link at the target leads to a share.
+	Use Kind = ".json"
+	// Unstaging: a volume is being unstaged from the target: between its unmounting and its disk's going offline, nothing
+	// else says which disk that is.
+	Unstaging Kind = ".leaving"
+)
 
 // Dir is a directory of records. It is safe for concurrent use.
 type Dir struct {
@@ -46,12 +52,10 @@ type Dir struct {
 // New returns the records in a directory, which is made with the first of them.
 func New(path string) *Dir { return &Dir{path: path} }
 
-// The ends of the files' names.
+// The ends of the names of files that are no records.
 const (
-	useSuffix       = ".json"
-	unstagingSuffix = ".leaving"
-	lockSuffix      = ".lock"
-	newSuffix       = ".new"
+	lockSuffix = ".lock"
+	newSuffix  = ".new"
 )
 
 // Limits of what is read.
@@ -69,22 +73,36 @@ func (d *Dir) file(of, suffix string) string {
 	return filepath.Join(d.path, hex.EncodeToString(sum[:12])+suffix)
 }
 
-// Use returns the record of a target; ErrNone if there is none.
-func (d *Dir) Use(target string) (u Use, err error) { return readUse(d.file(target, useSuffix)) }
-
-func readUse(file string) (u Use, err error) {
-	err = read(file, &u)
-	if err == nil && (u.Remote == "" || u.Target == "") {
-		err = errors.New("it names no share")
-	}
-	if err != nil && !errors.Is(err, ErrNone) {
-		err = fmt.Errorf("the record %s of a staged share cannot be read; remove it if no pod uses the share: %w", file, err)
-	}
-	return u, err
+// Get returns the record of a target; ErrNone if there is none.
+func (d *Dir) Get(kind Kind, target string) (Record, error) {
+	return kind.read(d.file(target, string(kind)))
 }
 
-// Uses returns all records of targets. One that cannot be read is an error: it may be of any share.
-func (d *Dir) Uses() (all []Use, err error) {
+// read reads a record. Only a regular file is one, and it is short: reading ends, whatever is there.
+func (k Kind) read(file string) (r Record, err error) {
+	text, err := plainfile.Read(file, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, ErrNone
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err == nil && k == Use && (r.Remote == "" || r.Target == "") {
+		err = errors.New("it names no share")
+	}
+	switch {
+	case err == nil:
+	case k == Use:
+		err = fmt.Errorf("the record %s of a staged share cannot be read; remove it if no pod uses the share: %w", file, err)
+	default:
+		err = fmt.Errorf("the record %s of a volume that is being unstaged cannot be read; remove it, and take the disk "+
+			"offline: %w", file, err)
+	}
+	return r, err
+}
+
+// Uses returns all records of that kind. One that cannot be read is an error: it may be of any share.
+func (d *Dir) Uses() (all []Record, err error) {
 	dir, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,10 +119,10 @@ func (d *Dir) Uses() (all []Use, err error) {
 		return nil, fmt.Errorf("the directory %s of records has %d files or more", d.path, maxRecords)
 	}
 	for _, name := range names {
-		if !strings.HasSuffix(name, useSuffix) {
+		if !strings.HasSuffix(name, string(Use)) {
 			continue
 		}
-		u, err := readUse(filepath.Join(d.path, name))
+		u, err := Use.read(filepath.Join(d.path, name))
 		if errors.Is(err, ErrNone) { // it has gone meanwhile
 			continue
 		}
@@ -116,55 +134,16 @@ func (d *Dir) Uses() (all []Use, err error) {
 	return all, nil
 }
 
-// PutUse writes the record of a target.
-func (d *Dir) PutUse(u Use) error { return d.put(d.file(u.Target, useSuffix), u) }
-
-// RemoveUse removes the record of a target, if there is one.
-func (d *Dir) RemoveUse(target string) error { return remove(d.file(target, useSuffix)) }
-
-// Unstaging returns the volume that is being unstaged from a target; ErrNone if there is none.
-func (d *Dir) Unstaging(target string) (volume string, err error) {
-	var u Unstaging
-	file := d.file(target, unstagingSuffix)
-	if err = read(file, &u); err != nil && !errors.Is(err, ErrNone) {
-		err = fmt.Errorf("the record %s of a volume that is being unstaged cannot be read; remove it, and take the disk "+
-			"offline: %w", file, err)
-	}
-	return u.Volume, err
-}
-
-// PutUnstaging writes the record of a volume that is about to be unstaged.
-func (d *Dir) PutUnstaging(u Unstaging) error { return d.put(d.file(u.Target, unstagingSuffix), u) }
-
-// RemoveUnstaging removes the record of a volume that was unstaged, if there is one.
-func (d *Dir) RemoveUnstaging(target string) error { return remove(d.file(target, unstagingSuffix)) }
-
-// read reads a record. Only a regular file is one, and it is short: reading ends, whatever is there.
-func read(file string, record any) error {
-	f, err := open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ErrNone
-	}
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
-	_ = f.Close()
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, record)
-}
-
-// put makes a record, through a file of another name, which is flushed before it gets its own.
-func (d *Dir) put(file string, record any) error {
-	text, err := json.Marshal(record)
+// Put writes the record of a target, through a file of another name, which is flushed before it gets its own.
+func (d *Dir) Put(kind Kind, r Record) error {
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	if err := fileowner.MakeDirectory(d.path); err != nil {
 		return err
 	}
+	file := d.file(r.Target, string(kind))
 	temporary := file + newSuffix
 	if err := remove(temporary); err != nil { // of an earlier try
 		return err
@@ -183,6 +162,9 @@ func (d *Dir) put(file string, record any) error {
 	}
 	return err
 }
+
+// Remove removes the record of a target, if there is one.
+func (d *Dir) Remove(kind Kind, target string) error { return remove(d.file(target, string(kind))) }
 
 func remove(file string) error {
 	err := whileOpen(func() error { return os.Remove(file) })
@@ -244,17 +226,4 @@ func (d *Dir) Lock(ctx context.Context, share string) (unlock func(), err error)
 			return nil, waiting(ctx.Err())
 		}
 	}
-}
-
-// regular returns an open file if it is a regular one, and closes another one.
-func regular(f *os.File) (*os.File, error) {
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file: %v", f.Name(), info.Mode())
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
 }

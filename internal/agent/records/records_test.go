@@ -20,36 +20,36 @@ const share = `\\fs\share`
 // TestRecords: what was put is there until it is removed, in every spelling that Windows takes for the same.
 func TestRecords(t *testing.T) {
 	d := records.New(filepath.Join(t.TempDir(), "records"))
-	want := records.Use{Remote: share + `\dir`, Target: `C:\k\Über`}
+	want := records.Record{Remote: share + `\dir`, Target: `C:\k\Über`}
 	if all, err := d.Uses(); err != nil || all != nil {
 		t.Errorf("before the first: %v, %v", all, err)
 	}
-	check(t, d.PutUse(want))
-	check(t, d.PutUse(want))
-	got, err := d.Use(`c:\K\üBER`)
+	check(t, d.Put(records.Use, want))
+	check(t, d.Put(records.Use, want))
+	got, err := d.Get(records.Use, `c:\K\üBER`)
 	check(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, other := range []string{"C:\\\u212a\\Über", `C:\k\Uber`} { // the Kelvin sign is no k
-		if _, err := d.Use(other); !errors.Is(err, records.ErrNone) {
+		if _, err := d.Get(records.Use, other); !errors.Is(err, records.ErrNone) {
 			t.Errorf("%s: got %v, want %v", other, err, records.ErrNone)
 		}
 	}
 	all, err := d.Uses()
 	check(t, err)
-	if diff := cmp.Diff([]records.Use{want}, all); diff != "" {
+	if diff := cmp.Diff([]records.Record{want}, all); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	check(t, d.PutUnstaging(records.Unstaging{Volume: "v", Target: want.Target}))
-	if volume, err := d.Unstaging(want.Target); volume != "v" || err != nil {
-		t.Errorf("the volume that is unstaged is %q, %v", volume, err)
+	check(t, d.Put(records.Unstaging, records.Record{Volume: "v", Target: want.Target}))
+	if got, err := d.Get(records.Unstaging, want.Target); got.Volume != "v" || err != nil {
+		t.Errorf("the volume that is unstaged is %q, %v", got.Volume, err)
 	}
 	for range 2 {
-		check(t, d.RemoveUse(want.Target))
-		check(t, d.RemoveUnstaging(want.Target))
+		check(t, d.Remove(records.Use, want.Target))
+		check(t, d.Remove(records.Unstaging, want.Target))
 	}
-	if _, err := d.Unstaging(want.Target); !errors.Is(err, records.ErrNone) {
+	if _, err := d.Get(records.Unstaging, want.Target); !errors.Is(err, records.ErrNone) {
 		t.Errorf("after the removal: %v", err)
 	}
 }
@@ -61,8 +61,8 @@ func TestPlanted(t *testing.T) {
 		dir := t.TempDir()
 		d := records.New(dir)
 		target := `C:\k\target`
-		check(t, d.PutUse(records.Use{Remote: share, Target: target}))
-		check(t, d.PutUnstaging(records.Unstaging{Volume: "v", Target: target}))
+		check(t, d.Put(records.Use, records.Record{Remote: share, Target: target}))
+		check(t, d.Put(records.Unstaging, records.Record{Volume: "v", Target: target}))
 		unlock, err := d.Lock(t.Context(), share)
 		check(t, err)
 		unlock()
@@ -76,9 +76,9 @@ func TestPlanted(t *testing.T) {
 			check(t, plant(file))
 			check(t, plant(file+".new")) // where the next record is written
 		}
-		_, errUse := d.Use(target)
+		_, errUse := d.Get(records.Use, target)
 		_, errAll := d.Uses()
-		_, errUnstaging := d.Unstaging(target)
+		_, errUnstaging := d.Get(records.Unstaging, target)
 		_, errLock := d.Lock(t.Context(), share)
 		for of, err := range map[string]error{
 			"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a lock": errLock,
@@ -88,7 +88,7 @@ func TestPlanted(t *testing.T) {
 			}
 		}
 		if what != "a directory" {
-			check(t, d.PutUse(records.Use{Remote: share, Target: target})) // replaces it
+			check(t, d.Put(records.Use, records.Record{Remote: share, Target: target})) // replaces it
 		}
 		if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: a file was made elsewhere", what)
@@ -100,15 +100,15 @@ func TestPlanted(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	dir := t.TempDir()
 	d := records.New(dir)
-	want := records.Use{Remote: share, Target: `C:\k`}
-	check(t, d.PutUse(want))
+	want := records.Record{Remote: share, Target: `C:\k`}
+	check(t, d.Put(records.Use, want))
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	check(t, err)
 	check(t, os.MkdirAll(filepath.Join(files[0]+".new", "in the way"), 0o700))
-	if err := d.PutUse(records.Use{Remote: share + `2`, Target: want.Target}); err == nil {
+	if err := d.Put(records.Use, records.Record{Remote: share + `2`, Target: want.Target}); err == nil {
 		t.Error("a record was written where a directory is")
 	}
-	if got, err := d.Use(want.Target); got != want || err != nil {
+	if got, err := d.Get(records.Use, want.Target); got != want || err != nil {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }
