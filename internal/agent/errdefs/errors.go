@@ -9,30 +9,31 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// Class is the class of an error, which tells a caller what to do about it. The classes are gRPC's status codes under
-// the same names, except that Unsupported is UNIMPLEMENTED.
-type Class int
+// Class is the class of an error, which tells a caller what to do about it: a status code of gRPC.
+type Class codes.Code
 
-// The classes. The zero value is Internal: an unclassified error is a fault of ours.
+// The classes. The zero value counts as Internal: an unclassified error is a fault of ours.
 const (
-	Internal Class = iota
-	InvalidArgument
-	NotFound
-	AlreadyExists
-	PermissionDenied
-	Unauthenticated
-	FailedPrecondition
-	OutOfRange
-	ResourceExhausted
-	Unavailable
-	Unsupported
-	DeadlineExceeded
-	DataLoss
-	Canceled
+	Internal           = Class(codes.Internal)
+	InvalidArgument    = Class(codes.InvalidArgument)
+	NotFound           = Class(codes.NotFound)
+	AlreadyExists      = Class(codes.AlreadyExists)
+	PermissionDenied   = Class(codes.PermissionDenied)
+	Unauthenticated    = Class(codes.Unauthenticated)
+	FailedPrecondition = Class(codes.FailedPrecondition)
+	OutOfRange         = Class(codes.OutOfRange)
+	ResourceExhausted  = Class(codes.ResourceExhausted)
+	Unavailable        = Class(codes.Unavailable)
+	Unsupported        = Class(codes.Unimplemented)
+	DeadlineExceeded   = Class(codes.DeadlineExceeded)
+	DataLoss           = Class(codes.DataLoss)
+	Canceled           = Class(codes.Canceled)
 )
 
 // Error is the error of every operation.

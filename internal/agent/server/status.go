@@ -26,23 +26,6 @@ const Domain = "csi-proxy"
 // maxMessage is how many bytes of an error's text are sent: it goes in a header, and may quote what the caller sent.
 const maxMessage = 4096
 
-// codeOf maps classes of errors to gRPC codes; the default is Internal.
-var codeOf = map[errdefs.Class]codes.Code{
-	errdefs.InvalidArgument:    codes.InvalidArgument,
-	errdefs.NotFound:           codes.NotFound,
-	errdefs.AlreadyExists:      codes.AlreadyExists,
-	errdefs.PermissionDenied:   codes.PermissionDenied,
-	errdefs.Unauthenticated:    codes.Unauthenticated,
-	errdefs.FailedPrecondition: codes.FailedPrecondition,
-	errdefs.OutOfRange:         codes.OutOfRange,
-	errdefs.ResourceExhausted:  codes.ResourceExhausted,
-	errdefs.Unavailable:        codes.Unavailable,
-	errdefs.Unsupported:        codes.Unimplemented,
-	errdefs.DeadlineExceeded:   codes.DeadlineExceeded,
-	errdefs.DataLoss:           codes.DataLoss,
-	errdefs.Canceled:           codes.Canceled,
-}
-
 // toStatus is the one place where an error becomes a gRPC status: a code that a program can act on, an ErrorInfo with
 // the reason and the underlying Win32 code, and a message that a person can act on.
 func toStatus(err error) error {
@@ -58,7 +41,7 @@ func toStatus(err error) error {
 	_, already := status.FromError(err)
 	switch {
 	case errors.As(err, &e):
-		code, why = cmp.Or(codeOf[e.Class], codes.Internal), e.Reason
+		code, why = cmp.Or(codes.Code(e.Class), codes.Internal), e.Reason
 	case errors.As(err, &argument):
 		code, why = codes.InvalidArgument, reason.InvalidArgument
 	case already:
