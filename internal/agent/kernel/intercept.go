@@ -5,7 +5,10 @@ package kernel
 import (
 	"context"
 	"fmt"
-	"time"
+	"net"
+	"strconv"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // Call describes one kernel call to interceptors.
@@ -56,17 +59,11 @@ func Chain(interceptors ...Interceptor) Interceptor {
 	return chain
 }
 
-// Intercept returns k with every call passing through the interceptor, also the calls on handles that it opens. With a
-// nil interceptor it returns k itself.
-func Intercept(ctx context.Context, k Kernel, interceptor Interceptor) Kernel {
-	if interceptor == nil {
-		return k
-	}
-	return &intercepted{ctx: ctx, kernel: k, around: interceptor}
-}
+//go:generate go run ../../../hack/mkintercept
 
-// InterceptAfter is Intercept with a check before each call except Close. The check's error is the call's error.
-func InterceptAfter(ctx context.Context, k Kernel, check func() error, interceptor Interceptor) Kernel {
+// Intercept returns k with every call passing through the interceptor, also the calls on handles that it opens, after a
+// check before each call except Close. The check's error is the call's error. Both may be nil.
+func Intercept(ctx context.Context, k Kernel, check func() error, interceptor Interceptor) Kernel {
 	return &intercepted{ctx: ctx, kernel: k, check: check, around: interceptor}
 }
 
@@ -92,66 +89,16 @@ func (k *intercepted) call(call Call, f func() error) error {
 	return k.around(k.ctx, call, f)
 }
 
-func (k *intercepted) do(function, object string, f func() error) error {
-	return k.call(Call{Function: function, Object: object}, f)
-}
-
-// doWith is do for a call that has an argument besides its object.
-func (k *intercepted) doWith(function, object, argument string, f func() error) error {
-	return k.call(Call{Function: function, Object: object, Argument: argument}, f)
-}
-
-// returned is do for a call that returns a value.
+// returned makes a call on a handle that returns a value.
 func returned[T any](k *intercepted, call Call, f func() (T, error)) (value T, err error) {
 	call.Output = func() any { return value }
 	err = k.call(call, func() (err error) { value, err = f(); return err })
 	return value, err
 }
 
-// array is do for a call that returns an array of structures.
-func (k *intercepted) array(function, object string, f func() ([]byte, int, error)) ([]byte, int, error) {
-	a, err := returned(k, Call{Function: function, Object: object}, func() (a Array, err error) {
-		a.Bytes, a.Count, err = f()
-		return a, err
-	})
-	return a.Bytes, a.Count, err
-}
-
-func (k *intercepted) DiskInterfaces() ([]string, error) {
-	return returned(k, Call{Function: "DiskInterfaces"}, k.kernel.DiskInterfaces)
-}
-
-func (k *intercepted) AdapterInterfaces() ([]string, error) {
-	return returned(k, Call{Function: "AdapterInterfaces"}, k.kernel.AdapterInterfaces)
-}
-
 func (k *intercepted) OpenDevice(path string, access uint32) (Handle, error) {
 	return k.open(Call{Function: "OpenDevice", Object: path, Parameters: []any{access}},
 		func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
-}
-
-func (k *intercepted) ReenumerateDevices() error {
-	return k.do("ReenumerateDevices", "", k.kernel.ReenumerateDevices)
-}
-
-func (k *intercepted) WaitForDeviceInstalls(limit time.Duration) error {
-	return k.do("WaitForDeviceInstalls", "", func() error { return k.kernel.WaitForDeviceInstalls(limit) })
-}
-
-func (k *intercepted) UpdateStorageCache() error {
-	return k.do("UpdateStorageCache", "", k.kernel.UpdateStorageCache)
-}
-
-func (k *intercepted) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
-	return k.doWith("ResizePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset),
-		fmt.Sprintf("%d bytes", sizeBytes), func() error {
-			return k.kernel.ResizePartition(diskNumber, offset, sizeBytes)
-		})
-}
-
-func (k *intercepted) OnlinePartition(diskNumber uint32, offset int64) error {
-	return k.do("OnlinePartition", fmt.Sprintf("disk %d, offset %d", diskNumber, offset),
-		func() error { return k.kernel.OnlinePartition(diskNumber, offset) })
 }
 
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenOptions) (Handle, error) {
@@ -176,49 +123,26 @@ func (k *intercepted) open(call Call, open func() (Handle, error)) (Handle, erro
 	return &interceptedHandle{k: k, handle: h, object: call.Object, device: call.Function == "OpenDevice"}, nil
 }
 
-func (k *intercepted) SystemWindowsDirectory() (string, error) {
-	return returned(k, Call{Function: "SystemWindowsDirectory"}, k.kernel.SystemWindowsDirectory)
+// portalName names a portal for interceptors.
+func portalName(portal []byte) string {
+	p, err := win32.ParseISCSITargetPortal(portal)
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(p.Address, strconv.Itoa(int(p.Socket)))
 }
 
-func (k *intercepted) VolumeNames() ([]string, error) {
-	return returned(k, Call{Function: "VolumeNames"}, k.kernel.VolumeNames)
+// sessionName names a session as Windows' own tools do.
+func sessionName(s win32.ISCSIUniqueID) string {
+	return fmt.Sprintf("%x-%x", s.AdapterUnique, s.AdapterSpecific)
 }
 
-func (k *intercepted) VolumePathNames(volumeName string) ([]string, error) {
-	return returned(k, Call{Function: "VolumePathNames", Object: volumeName},
-		func() ([]string, error) { return k.kernel.VolumePathNames(volumeName) })
-}
-
-func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (string, error) {
-	return returned(k, Call{Function: "VolumeNameForMountPoint", Object: mountPoint},
-		func() (string, error) { return k.kernel.VolumeNameForMountPoint(mountPoint) })
-}
-
-func (k *intercepted) SetVolumeMountPoint(mountPoint, volumeName string) error {
-	return k.doWith("SetVolumeMountPoint", mountPoint, volumeName,
-		func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
-}
-
-func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
-	return k.do("DeleteVolumeMountPoint", mountPoint, func() error { return k.kernel.DeleteVolumeMountPoint(mountPoint) })
-}
-
-func (k *intercepted) VolumeInformation(root string) (string, error) {
-	return returned(k, Call{Function: "VolumeInformation", Object: root},
-		func() (string, error) { return k.kernel.VolumeInformation(root) })
-}
-
-func (k *intercepted) DiskFreeSpace(root string) (total, free uint64, err error) {
-	space, err := returned(k, Call{Function: "DiskFreeSpace", Object: root}, func() (s Space, err error) {
-		s.Total, s.Free, err = k.kernel.DiskFreeSpace(root)
-		return s, err
+func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32,
+	target string, portal []byte) error {
+	return k.call(Call{Function: "RemoveISCSIPersistentTarget", Object: target,
+		Parameters: []any{initiator, initiatorPort, portalName(portal)}}, func() error {
+		return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal)
 	})
-	return space.Total, space.Free, err
-}
-
-func (k *intercepted) FormatVolume(volumeName, fileSystem string) error {
-	return k.doWith("FormatVolume", volumeName, fileSystem,
-		func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
 }
 
 type interceptedHandle struct {
@@ -287,7 +211,8 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 	if d, ok := dir.(*interceptedHandle); ok {
 		dir, to = d.handle, ObjectIn(d.object, name)
 	}
-	return h.k.doWith("Rename", h.object, to, func() error { return h.handle.Rename(dir, name) })
+	return h.k.call(Call{Function: "Rename", Object: h.object, Argument: to},
+		func() error { return h.handle.Rename(dir, name) })
 }
 
 // Close is not intercepted: it must always happen, and a caller can do nothing about a failure. It may take as long as

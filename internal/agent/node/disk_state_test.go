@@ -26,7 +26,7 @@ func TestOfflineDiskThatIsToldToLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = k.Close() }()
-	n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+	n := bare(t, kernel.Intercept(t.Context(), k, nil, func(_ context.Context, call kernel.Call, do func() error) error {
 		if call.Code == win32.IOCTL_DISK_UPDATE_PROPERTIES {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_INVALID_FUNCTION}
 		}
@@ -69,7 +69,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 			s := &spanned{Node: k}
 			var steps []string
 			var other kernel.Handle
-			n := bare(t, kernel.Intercept(t.Context(), s, func(_ context.Context, call kernel.Call, do func() error) error {
+			n := bare(t, kernel.Intercept(t.Context(), s, nil, func(_ context.Context, call kernel.Call, do func() error) error {
 				switch {
 				case call.Code == win32.FSCTL_LOCK_VOLUME:
 					if steps = append(steps, lock); len(steps) == c.held {

@@ -40,7 +40,7 @@ func Privileges() []Privilege {
 // EnablePrivileges enables the privileges for this process, logs those that it does not have, and remembers them for
 // MissingPrivileges. It is called once, before any operation: a privilege counts from the moment when it is enabled.
 func (n *Node) EnablePrivileges(ctx context.Context) {
-	k := kernel.Intercept(ctx, n.kernel, n.config.Interceptor)
+	k := kernel.Intercept(ctx, n.kernel, nil, n.config.Interceptor)
 	logger := klog.FromContext(ctx)
 	for _, p := range Privileges() {
 		err := enablePrivilege(k, p.Name)

@@ -118,7 +118,7 @@ func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
 			}
 			defer func() { _ = k.Close() }()
 			asked := 0
-			n := bare(t, kernel.Intercept(t.Context(), k, func(_ context.Context, call kernel.Call, do func() error) error {
+			n := bare(t, kernel.Intercept(t.Context(), k, nil, func(_ context.Context, call kernel.Call, do func() error) error {
 				if call.Function == "VolumeInformation" {
 					if asked++; asked <= 2 {
 						return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}

@@ -58,7 +58,7 @@ func (o *Operation) kernelFor(part int) kernel.Kernel {
 			return config.Interceptor(ctx, call, do)
 		}
 	}
-	return kernel.InterceptAfter(o.Context, config.Kernel, o.Commit, around)
+	return kernel.Intercept(o.Context, config.Kernel, o.Commit, around)
 }
 
 // Commit begins what cannot be given up any more; each kernel call does. It fails for an operation that was given up
