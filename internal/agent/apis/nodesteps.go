@@ -4,8 +4,8 @@ package apis
 
 import (
 	"context"
+	"time"
 
-	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
@@ -13,33 +13,19 @@ import (
 // nodestepsMethods returns the methods of nodesteps v1alpha1, the group's hub and only version.
 func nodestepsMethods(n *node.Node) []server.Method {
 	return []server.Method{
-		unary(n, "StageDisk", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.StageDiskRequest) (*api.StageDiskResponse, error) {
-				return n.Steps.StageDisk(ctx, r)
-			}),
-		unary(n, "StageShare", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.StageShareRequest) (*api.StageShareResponse, error) {
-				return n.Steps.StageShare(ctx, r)
-			}),
-		unary(n, "Unstage", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.UnstageRequest) (*api.UnstageResponse, error) {
-				return n.Steps.Unstage(ctx, r)
-			}),
-		unary(n, "Publish", server.LimitWrite,
-			func(ctx context.Context, n *node.Node, r *api.PublishRequest) (*api.PublishResponse, error) {
-				return n.Steps.Publish(ctx, r)
-			}),
-		unary(n, "Expand", server.LimitLong,
-			func(ctx context.Context, n *node.Node, r *api.ExpandRequest) (*api.ExpandResponse, error) {
-				return n.Steps.Expand(ctx, r)
-			}),
-		unary(n, "GetVolume", server.LimitRead,
-			func(ctx context.Context, n *node.Node, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
-				return n.Steps.GetVolume(ctx, r)
-			}),
-		unary(n, "GetUsage", server.LimitRead,
-			func(ctx context.Context, n *node.Node, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
-				return n.Steps.GetUsage(ctx, r)
-			}),
+		step(n, "StageDisk", server.LimitLong, (*node.Steps).StageDisk),
+		step(n, "StageShare", server.LimitLong, (*node.Steps).StageShare),
+		step(n, "Unstage", server.LimitLong, (*node.Steps).Unstage),
+		step(n, "Publish", server.LimitWrite, (*node.Steps).Publish),
+		step(n, "Expand", server.LimitLong, (*node.Steps).Expand),
+		step(n, "GetVolume", server.LimitRead, (*node.Steps).GetVolume),
+		step(n, "GetUsage", server.LimitRead, (*node.Steps).GetUsage),
 	}
+}
+
+// step is unary for a step, which has the messages of the method.
+func step[Request, Response any](n *node.Node, name string, limit time.Duration,
+	do func(*node.Steps, context.Context, *Request) (*Response, error)) server.Method {
+	return unary(n, name, limit,
+		func(ctx context.Context, n *node.Node, r *Request) (*Response, error) { return do(n.Steps, ctx, r) })
 }

@@ -60,9 +60,6 @@ func New(l Limits, logger klog.Logger, m *Metrics) *Clients {
 	}
 }
 
-// Peer returns the process.
-func (c *Client) Peer() transport.Peer { return c.peer }
-
 // MayLog reports whether a line about the client's calls may be written, and how many were left out since the last one.
 func (c *Client) MayLog() (ok bool, leftOut int) {
 	cs := c.clients
