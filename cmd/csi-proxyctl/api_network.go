@@ -76,12 +76,8 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
 	mapped, err := a.mappings(ctx)
 	return table("mappings", "SHARE\tSTATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
-		return mappingValue(m), []any{m.GetRemotePath(), m.GetStatus()}
+		return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus()}, []any{m.GetRemotePath(), m.GetStatus()}
 	}), err
-}
-
-func mappingValue(m *admin.SMBMapping) any {
-	return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus()}
 }
 
 func iscsiGroup(a *connection) *cobra.Command {

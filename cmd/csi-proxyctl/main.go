@@ -112,7 +112,7 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	tree.SuggestFor, journal.SuggestFor = []string{"get", "describe"}, []string{"logs"} // kubectl's words
 	doctor.SuggestFor = []string{"status"}
 	for group, commands := range map[string][]*cobra.Command{
-		"look":     {apisCommand(a), tree, doctor, waitCommand(a), journal, policyCommand(a), versionCommand(a)},
+		"look":     {apisCommand(a), tree, doctor, journal, policyCommand(a), versionCommand(a)},
 		"api":      {diskGroup(a), volumeGroup(a), fsGroup(a), smbGroup(a), iscsiGroup(a), systemGroup(a)},
 		"emulated": {nodeCommand(a)},
 	} {

@@ -25,7 +25,7 @@ func apisCommand(a *connection) *cobra.Command {
 
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
 	return a.runs(c, func(ctx context.Context, _ []string) (answer, error) {
-		list, _, err := a.servedAPIs(ctx)
+		list, err := a.servedAPIs(ctx)
 		found := table("apis", "GROUP\tVERSION\tENDPOINT", list, func(api *admin.API) (any, []any) {
 			return message{api}, []any{api.GetGroup(), api.GetVersion(), api.GetEndpoint()}
 		})
@@ -34,12 +34,12 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 	})
 }
 
-// servedAPIs returns the versions that the agent serves. If there is no admin endpoint, it tries all endpoints and
-// reports so. If none answers, it returns the error of the admin endpoint.
-func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, tried bool, err error) {
+// servedAPIs returns the versions that the agent serves. If there is no admin endpoint, it tries all endpoints. If none
+// answers, it returns the error of the admin endpoint.
+func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, err error) {
 	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
 	if !adminMissing(err) {
-		return r.GetApis(), false, err
+		return r.GetApis(), err
 	}
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
@@ -48,7 +48,7 @@ func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, tried b
 			list, err = append(list, &admin.API{Group: e.Group, Version: e.Version, Endpoint: e.Address}), nil
 		}
 	}
-	return list, true, err
+	return list, err
 }
 
 // adminMissing reports whether an error means that this process cannot use the admin endpoint. The agent may be an
