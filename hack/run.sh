@@ -12,11 +12,6 @@ state=$(cd "$state" && pwd)
 log=$state/csi-proxy.log
 export CSI_PROXY_SOCKET_DIR=$state/run
 
-# With the flags of hack/build.sh. csi-proxyctl, which a look at the lifecycle does not need, comes later.
-build() {
-	GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o bin/ "$@"
-}
-
 if [ "${ONCE:-}" = 1 ] || ! [ -t 0 ] || ! [ -t 1 ]; then
 	serve='' last='The agent stops.'
 else
@@ -24,22 +19,16 @@ else
 fi
 
 cat <<TEXT
-Compiling; the first time takes about a minute, later a second. Then:
+Compiling; the first time takes a minute or two, later a second. Then:
 
   1. csi-proxy-emulated, the agent, starts on a Windows node that is made of files, in
      $state.
-  2. A program plays a CSI driver. It finds a new disk, partitions, formats and mounts it, links it into a pod's
-     directory and writes a file; the cloud makes the disk larger, and the volume grows; then everything is undone. Each
-     step shows the call that a driver makes, and three times you see the node's disks.
+  2. csi-proxyctl plays a CSI driver. It stages a new disk, links it into a pod's directory and writes a file; the cloud
+     makes the disk larger, and the volume grows; then everything is undone. Three times you see the node's disks.
   3. $last
 
 TEXT
-if [ -t 2 ]; then
-	# One line that changes: the package that is being compiled.
-	build -v ./cmd/csi-proxy-emulated ./examples/volume-lifecycle 2> >(awk '{ printf "\r\033[K%4d packages  %s", NR, $0; fflush() } END { printf "\r\033[K" }' >&2)
-else
-	build ./cmd/csi-proxy-emulated ./examples/volume-lifecycle
-fi
+hack/build.sh bin
 
 # The agent gets a process group of its own, so that Ctrl-C reaches this script alone, which then stops the agent.
 set -m
@@ -58,7 +47,38 @@ if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
 fi
 echo "csi-proxy-emulated (process $pid) serves $count API endpoints of an emulated Windows node; its log is $log"
 
-bin/volume-lifecycle
+# ctl ARGS… shows a command of csi-proxyctl and runs it.
+ctl() {
+	local word line=''
+	for word; do case $word in *[\\\ ]*) line+=" '$word'" ;; *) line+=" $word" ;; esac; done
+	printf '\n$ csi-proxyctl%s\n' "$line"
+	bin/csi-proxyctl "$@"
+}
+serial=vol0123456789abcdef1
+staging='C:\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi\pv-example\globalmount'
+pod='C:\var\lib\kubelet\pods\5f0e1b9c-example\volumes\kubernetes.io~csi\pv-example'
+size=$(bin/csi-proxyctl disk stats "$serial" -o jsonpath=.totalBytes)
+
+# A volume's life. Each step may be repeated, so a run begins where another was cut off.
+ctl tree
+printf '\nStage, publish and use: a pod gets the volume.\n'
+ctl disk stage "$serial" "$staging"
+ctl fs mkdir "$pod"
+ctl fs link "$staging" "$pod\\mount"
+ctl node path "$pod\\mount"
+date +'the pod was here: %F %T' >>"$(bin/csi-proxyctl node path "$pod\\mount")/notes.txt"
+ctl tree
+printf '\nGrow: the cloud makes the disk larger.\n'
+ctl node disk grow "$serial" --size "$((size + (1 << 30)))"
+ctl disk rescan
+ctl volume resize "$pod\\mount"
+ctl fs usage "$pod\\mount"
+printf '\nUnpublish and unstage: the pod is gone. The disk goes offline, ready to be detached.\n'
+ctl fs rmdir "$pod\\mount" --yes
+ctl volume unmount "$staging" --yes
+ctl fs rmdir "$staging" --yes
+ctl disk offline "$serial" --yes
+ctl tree
 
 finish() {
 	trap - EXIT INT TERM
@@ -73,7 +93,6 @@ if [ -z "$serve" ]; then
 fi
 trap 'echo; finish' INT TERM
 
-GOWORK=off GOFLAGS='' CGO_ENABLED=0 go -C cmd/csi-proxyctl build -trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s -o ../../bin/ .
 cat <<TEXT
 
 The agent goes on serving:
@@ -88,7 +107,6 @@ Try, in another terminal:
   bin/csi-proxyctl node disk attach --size 20Gi --serial my-disk
   bin/csi-proxyctl node path 'C:\\var\\lib\\kubelet'
   bin/csi-proxyctl node reboot
-  bin/volume-lifecycle
 
 Ctrl-C stops it.
 TEXT
