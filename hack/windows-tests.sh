@@ -13,12 +13,11 @@ hack/build.sh "$dir"
 export GOWORK=off GOFLAGS=-trimpath
 # test2json turns what a test prints into the lines of go test -json.
 go build -ldflags=-s -o "$dir/" cmd/test2json
-go -C test build -ldflags=-s -o "$dir/" ./bench
 while read -r _ package _; do
 	out=$dir/${package//\//-}.test.exe
 	case $package in
 	test/*) (cd test && go test -c -vet=off -ldflags=-s -o "$out" "./${package#test/}") ;;
 	*) go test -c -vet=off -ldflags=-s -o "$out" "./$package" ;;
 	esac
-done < <(grep -v '^#' test/windows/plan.txt | sort -u -k2,2)
+done < <(echo bench test/bench && grep -v '^#' test/windows/plan.txt | sort -u -k2,2)
 cp test/windows/{run.ps1,plan.txt} LICENSE "$dir/"

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package bench has the agent's benchmarks: its costs on an emulated node and, on Windows and Wine, a program's.
+package bench
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
@@ -21,49 +23,93 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
+
+func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 
 // diskBytes is the size of each disk; the images are sparse.
 const diskBytes = 64 << 20
 
-const staged = plugins + `\bench.example\mount`
+// plugins is a directory in which the agent works.
+const (
+	plugins = csiproxytest.KubeletDir + `\plugins`
+	staged  = plugins + `\bench.example\mount`
+)
+
+// callers is how many callers call at once, apart from the runs with one.
+const callers = 64
 
 // A read is a call that changes nothing.
 type read struct {
-	endpoint, service, method string
-	request, response         proto.Message
+	group, version, service, method string
+	request, response               proto.Message
 }
 
-func (r read) call(conn *grpc.ClientConn) call {
-	return callOf(conn, "/"+r.service+"/"+r.method, r.request, r.response)
+func (r read) call(ctx context.Context, conn *grpc.ClientConn) error {
+	return conn.Invoke(ctx, "/"+r.service+"/"+r.method, r.request, r.response.ProtoReflect().New().Interface())
+}
+
+// echoed returns an echo call whose request and response together are as long as those of a read.
+func echoed(r read) read {
+	const overhead = 2 // tag and length of the field
+	message := wrapperspb.Bytes(make([]byte, max((proto.Size(r.request)+proto.Size(r.response))/2-overhead, 0)))
+	return read{service: "bench.Echo", method: "Echo", request: message, response: message}
+}
+
+// openEcho returns a connection to a gRPC server without options or interceptors that sends back what it gets. It is in
+// this process, on a socket or pipe that is opened as the agent opens its own.
+func openEcho(t testing.TB) *grpc.ClientConn {
+	t.Helper()
+	place, err := transport.Open(transport.Options{SocketDir: testnode.ShortDir(t), PipePrefix: "bench-", OwnUser: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = place.Close() })
+	const name = "csi-proxy-echo"
+	l, err := place.Listen(name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Echo", Methods: []grpc.MethodDesc{{
+		MethodName: "Echo",
+		Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			message := new(wrapperspb.BytesValue)
+			return message, decode(message)
+		},
+	}}}, nil)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return open(t, place.Path(name))
 }
 
 // reads returns the read-only methods, about a disk whose volume is mounted.
 func reads(number uint32, id string) []read {
 	return []read{
-		{"disk-v1", "v1.Disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{}},
-		{"disk-v1", "v1.Disk", "GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: number}, &disk.GetDiskStatsResponse{}},
-		{"disk-v1", "v1.Disk", "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: number}, &disk.GetDiskStateResponse{}},
-		{"filesystem-v1", "v1.Filesystem", "PathExists", &filesystem.PathExistsRequest{Path: staged},
+		{"disk", "v1", "v1.Disk", "ListDiskIDs", &disk.ListDiskIDsRequest{}, &disk.ListDiskIDsResponse{}},
+		{"disk", "v1", "v1.Disk", "GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: number}, &disk.GetDiskStatsResponse{}},
+		{"disk", "v1", "v1.Disk", "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: number}, &disk.GetDiskStateResponse{}},
+		{"filesystem", "v1", "v1.Filesystem", "PathExists", &filesystem.PathExistsRequest{Path: staged},
 			&filesystem.PathExistsResponse{}},
-		{"filesystem-v1", "v1.Filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: staged},
+		{"filesystem", "v1", "v1.Filesystem", "IsSymlink", &filesystem.IsSymlinkRequest{Path: staged},
 			&filesystem.IsSymlinkResponse{}},
-		{"volume-v1", "v1.Volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number},
+		{"volume", "v1", "v1.Volume", "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number},
 			&volume.ListVolumesOnDiskResponse{}},
-		{"volume-v1", "v1.Volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staged},
+		{"volume", "v1", "v1.Volume", "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staged},
 			&volume.GetVolumeIDFromTargetPathResponse{}},
-		{"volume-v1", "v1.Volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: id},
+		{"volume", "v1", "v1.Volume", "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeId: id},
 			&volume.IsVolumeFormattedResponse{}},
-		{"volume-v1", "v1.Volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: id},
+		{"volume", "v1", "v1.Volume", "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeId: id},
 			&volume.GetVolumeStatsResponse{}},
-		{"volume-v1", "v1.Volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id},
+		{"volume", "v1", "v1.Volume", "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeId: id},
 			&volume.GetDiskNumberFromVolumeIDResponse{}},
-		{"iscsi-v1alpha2", "v1alpha2.Iscsi", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
+		{"iscsi", "v1alpha2", "v1alpha2.Iscsi", "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
 			&iscsi.ListTargetPortalsResponse{}},
-		{"system-v1alpha1", "v1alpha1.System", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{},
+		{"system", "v1alpha1", "v1alpha1.System", "GetBIOSSerialNumber", &systemapi.GetBIOSSerialNumberRequest{},
 			&systemapi.GetBIOSSerialNumberResponse{}},
-		{"system-v1alpha1", "v1alpha1.System", "GetService", &systemapi.GetServiceRequest{Name: "MSiSCSI"},
+		{"system", "v1alpha1", "v1alpha1.System", "GetService", &systemapi.GetServiceRequest{Name: "MSiSCSI"},
 			&systemapi.GetServiceResponse{}},
 	}
 }
@@ -108,10 +154,10 @@ func TestKernelCallsDoNotGrowWithDisks(t *testing.T) {
 		n, all := withDisks(t, more)
 		counts := map[string]int{}
 		for _, r := range all {
-			one := r.call(open(t, filepath.Join(n.SocketDir(), "csi-proxy-"+r.endpoint+".sock")))
+			conn := open(t, n.Socket(r.group, r.version))
 			for range 2 { // the agent remembers things from a first call
 				after := n.Newest()
-				if err := one(t.Context()); err != nil {
+				if err := r.call(t.Context(), conn); err != nil {
 					t.Fatalf("%s: %v", r.method, err)
 				}
 				counts[r.method] = 0
@@ -135,44 +181,41 @@ func TestKernelCallsDoNotGrowWithDisks(t *testing.T) {
 // BenchmarkRead measures each read and the echo, which is in this process too, as the agent is.
 func BenchmarkRead(b *testing.B) {
 	n, all := withDisks(b, 2)
-	address := filepath.Join(testnode.ShortDir(b), "echo.sock")
-	l, err := listen(address)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := echoServer()
-	go func() { _ = s.Serve(l) }()
-	b.Cleanup(s.Stop)
-	echo := open(b, address)
+	echo := openEcho(b)
 	for _, r := range all {
-		conn := open(b, filepath.Join(n.SocketDir(), "csi-proxy-"+r.endpoint+".sock"))
-		for _, atOnce := range []int{1, callers} {
-			for _, via := range []string{"echo", "agent"} {
-				one := r.call(conn)
-				if via == "echo" {
-					one = echoOf(echo, r.request, r.response)
-				}
-				b.Run(fmt.Sprintf("%s/callers=%d/via=%s", r.method, atOnce, via), func(b *testing.B) {
-					b.SetParallelism(max(atOnce/runtime.GOMAXPROCS(0), 1))
-					next := func(pb *testing.PB) {
-						for pb.Next() {
-							if err := one(b.Context()); err != nil {
-								b.Error(err)
-								return
-							}
-						}
-					}
-					if atOnce > 1 {
-						b.RunParallel(next)
-						return
-					}
-					for b.Loop() {
-						if err := one(b.Context()); err != nil {
-							b.Fatal(err)
-						}
-					}
-				})
+		beside(b, r, open(b, n.Socket(r.group, r.version)), echo)
+	}
+}
+
+// beside measures a read and the echo, with one caller and with many on one connection.
+func beside(b *testing.B, r read, agent, echo *grpc.ClientConn) {
+	b.Helper()
+	for _, atOnce := range []int{1, callers} {
+		for _, via := range []string{"echo", "agent"} {
+			one, conn := r, agent
+			if via == "echo" {
+				one, conn = echoed(r), echo
 			}
+			b.Run(fmt.Sprintf("%s/callers=%d/via=%s", r.method, atOnce, via), func(b *testing.B) {
+				b.SetParallelism(max(atOnce/runtime.GOMAXPROCS(0), 1))
+				next := func(pb *testing.PB) {
+					for pb.Next() {
+						if err := one.call(b.Context(), conn); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				}
+				if atOnce > 1 {
+					b.RunParallel(next)
+					return
+				}
+				for b.Loop() {
+					if err := one.call(b.Context(), conn); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

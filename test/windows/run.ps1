@@ -132,7 +132,8 @@ foreach ($row in $plan) {
 }
 if ($ran -eq 0) { return }
 if (-not $Only) { # how long a call takes, beside a bare gRPC echo
-    & (Join-Path $PSScriptRoot 'bench.exe') "-programs=$PSScriptRoot" '-rounds=5' |
+    $env:CSI_PROXY_BENCH = $agent
+    & (Join-Path $PSScriptRoot 'test-bench.test.exe') '-test.run=^$' '-test.bench=Program' '-test.count=5' |
         Set-Content -LiteralPath (Join-Path $out 'timing.txt') -Encoding UTF8
 }
 $summary | Tee-Object -FilePath (Join-Path $out 'summary.txt')
