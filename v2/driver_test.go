@@ -161,7 +161,8 @@ func stage(t *testing.T, d driver, number uint32) (id string) {
 	must(t, "partitioning", err)
 	_, err = d.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
 	must(t, "bringing online", err)
-	volumes, err := d.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+	volumes, err := d.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number,
+		PartitionNumber: 2}) // behind the reserved one
 	must(t, "listing the volumes", err)
 	id = volumes.VolumeIDs[0]
 	formatted, err := d.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
@@ -234,6 +235,13 @@ func TestShareLife(t *testing.T) {
 	n.WriteFile(publish+`\data`, "shared")
 	_, err = d.files.Rmdir(ctx, &filesystem.RmdirRequest{Path: publish, Force: true})
 	must(t, "removing the link", err)
+	_, err = d.files.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: `C:\var\lib\kubelet\pods`})
+	must(t, "removing the directory of the pod", err)
+	exists, err := d.files.PathExists(ctx, &filesystem.PathExistsRequest{Path: `C:\var\lib\kubelet\pods\1234`})
+	must(t, "is the directory there", err)
+	if exists.Exists {
+		t.Error("the directory of the pod is still there")
+	}
 	for range 2 {
 		_, err = d.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: share})
 		must(t, "unmapping", err)
@@ -313,6 +321,10 @@ func TestSystem(t *testing.T) {
 	must(t, "stopping", err)
 	if got := state(); got != stopped {
 		t.Errorf("the service is %+v, want %+v", got, stopped)
+	}
+	if r, err := d.system.GetService(ctx, &system.GetServiceRequest{Name: "none"}); r == nil ||
+		!errors.Is(err, csiproxy.ErrServiceNotFound) {
+		t.Errorf("no such service: %v, %v, want a response and ErrServiceNotFound", r, err)
 	}
 }
 

@@ -82,128 +82,68 @@ func exportedNames(t *testing.T, dir string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, declared(t, syntax)...)
+		ast.FileExports(syntax)
+		for _, decl := range syntax.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				decl.Body = nil
+				names = append(names, declared(t, decl)...)
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					names = append(names, declared(t, &ast.GenDecl{Tok: decl.Tok, Specs: []ast.Spec{spec}})...)
+				}
+			}
+		}
 	}
 	slices.Sort(names)
 	return names
 }
 
-// declared lists the exported declarations of a file, each on one line, without the names of parameters and results.
-func declared(t *testing.T, file *ast.File) []string {
+// declared returns a declaration as a line, and each field or method of a type as another, without the names of
+// parameters and results.
+func declared(t *testing.T, decl ast.Decl) []string {
 	t.Helper()
-	var names []string
-	for _, decl := range file.Decls {
-		switch decl := decl.(type) {
+	members := &ast.FieldList{}
+	ast.Inspect(decl, func(node ast.Node) bool {
+		switch of := node.(type) {
 		case *ast.FuncDecl:
-			if decl.Name.IsExported() && exportedReceiver(decl) {
-				name := decl.Name.Name
-				if decl.Recv != nil {
-					name = "(" + source(t, decl.Recv.List[0].Type) + ") " + name
-				}
-				names = append(names, "func "+name+signature(t, decl.Type))
+			if of.Recv != nil {
+				of.Recv.List[0].Names = nil
 			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names = append(names, declaredType(t, spec)...)
-				case *ast.ValueSpec:
-					names = append(names, declaredValues(t, decl.Tok, spec)...)
+		case *ast.StructType:
+			members, of.Incomplete = of.Fields, false
+		case *ast.InterfaceType:
+			members = of.Methods
+		case *ast.FuncType:
+			for _, list := range []*ast.FieldList{of.Params, of.Results} {
+				if list == nil {
+					continue
 				}
+				var types []*ast.Field
+				for _, field := range list.List {
+					types = append(types, slices.Repeat([]*ast.Field{{Type: field.Type}}, max(1, len(field.Names)))...)
+				}
+				list.List = types
 			}
 		}
-	}
-	return names
-}
-
-func exportedReceiver(decl *ast.FuncDecl) bool {
-	if decl.Recv == nil {
 		return true
-	}
-	of := decl.Recv.List[0].Type
-	if pointer, ok := of.(*ast.StarExpr); ok {
-		of = pointer.X
-	}
-	name, ok := of.(*ast.Ident)
-	return ok && name.IsExported()
-}
-
-// declaredType lists a type, the exported fields of a struct, and the methods of an interface.
-func declaredType(t *testing.T, spec *ast.TypeSpec) []string {
-	t.Helper()
-	if !spec.Name.IsExported() {
-		return nil
-	}
-	var names []string
-	switch of := spec.Type.(type) {
-	case *ast.StructType:
-		prefix := "type " + spec.Name.Name + " struct"
-		names = []string{prefix}
-		for _, field := range of.Fields.List {
-			for _, name := range field.Names {
-				if name.IsExported() {
-					text := prefix + ", " + name.Name + " " + source(t, field.Type)
-					if field.Tag != nil {
-						text += " " + field.Tag.Value
-					}
-					names = append(names, text)
-				}
-			}
+	})
+	fields := members.List
+	members.List = nil
+	lines := []string{strings.TrimRight(source(t, decl), " {}\n")}
+	for _, field := range fields {
+		of := strings.TrimPrefix(source(t, field.Type), "func")
+		if _, method := field.Type.(*ast.FuncType); !method {
+			of = " " + of
 		}
-	case *ast.InterfaceType:
-		prefix := "type " + spec.Name.Name + " interface"
-		names = []string{prefix}
-		for _, method := range of.Methods.List {
-			function, ok := method.Type.(*ast.FuncType)
-			if !ok {
-				t.Fatalf("%s embeds something", prefix)
-			}
-			names = append(names, prefix+", "+method.Names[0].Name+signature(t, function))
+		if field.Tag != nil {
+			of += " " + field.Tag.Value
 		}
-	default:
-		names = []string{"type " + spec.Name.Name + " " + source(t, spec.Type)}
-	}
-	return names
-}
-
-func declaredValues(t *testing.T, tok token.Token, spec *ast.ValueSpec) []string {
-	t.Helper()
-	var names []string
-	for i, name := range spec.Names {
-		if !name.IsExported() {
-			continue
-		}
-		text := tok.String() + " " + name.Name
-		if spec.Type != nil {
-			text += " " + source(t, spec.Type)
-		}
-		if i < len(spec.Values) {
-			text += " = " + source(t, spec.Values[i])
-		}
-		names = append(names, text)
-	}
-	return names
-}
-
-// signature returns (types of parameters) (types of results).
-func signature(t *testing.T, f *ast.FuncType) string {
-	t.Helper()
-	text := "(" + types(t, f.Params) + ")"
-	if f.Results.NumFields() > 0 {
-		text += " (" + types(t, f.Results) + ")"
-	}
-	return text
-}
-
-func types(t *testing.T, list *ast.FieldList) string {
-	t.Helper()
-	var all []string
-	for _, field := range list.List {
-		for range max(1, len(field.Names)) {
-			all = append(all, source(t, field.Type))
+		for _, name := range field.Names {
+			lines = append(lines, lines[0]+", "+name.Name+of)
 		}
 	}
-	return strings.Join(all, ", ")
+	return lines
 }
 
 // source prints a piece of syntax on one line.
@@ -212,9 +152,6 @@ func source(t *testing.T, node any) string {
 	var text bytes.Buffer
 	if err := format.Node(&text, token.NewFileSet(), node); err != nil {
 		t.Fatal(err)
-	}
-	if strings.Contains(text.String(), "\n") {
-		t.Fatalf("a declaration spans lines: %s", &text)
 	}
 	return text.String()
 }

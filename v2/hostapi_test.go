@@ -22,9 +22,13 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
@@ -210,10 +214,28 @@ func TestNoClient(t *testing.T) {
 // calls makes a call to each group.
 func calls(d diskapi.HostAPI, f filesystemapi.HostAPI, i iscsiapi.HostAPI, m smbapi.HostAPI, s systemapi.HostAPI,
 	v volumeapi.HostAPI) map[string]error {
-	_, iscsi := i.ListTargetPortals()
-	_, system := s.GetBIOSSerialNumber()
 	return map[string]error{
-		"disk": d.Rescan(), "filesystem": f.Mkdir(staging), "iscsi": iscsi, "smb": m.RemoveSMBGlobalMapping(share),
-		"system": system, "volume": v.FormatVolume("v"),
+		"disk": d.Rescan(), "filesystem": f.Mkdir(staging), "iscsi": failure(i.ListTargetPortals()),
+		"smb": m.RemoveSMBGlobalMapping(share), "system": failure(s.GetBIOSSerialNumber()), "volume": v.FormatVolume("v"),
+	}
+}
+
+// TestNewNeedsAHostAPI: no group is made without a machine.
+func TestNewNeedsAHostAPI(t *testing.T) {
+	for group, err := range map[string]error{"disk": failure(disk.New(nil)), "filesystem": failure(filesystem.New(nil)),
+		"iscsi": failure(iscsi.New(nil)), "smb": failure(smb.New(nil, nil)), "system": failure(system.New(nil)),
+		"volume": failure(volume.New(nil))} {
+		if err == nil {
+			t.Errorf("%s.New(nil) succeeds", group)
+		}
+	}
+}
+
+func failure[T any](_ T, err error) error { return err }
+
+func TestVolumeRegexp(t *testing.T) {
+	const id = `\\?\Volume{403364da-4023-43f3-9091-bd46b07bdf16}\`
+	if got, want := volumeapi.VolumeRegexp.FindString(id), "Volume{403364da-4023-43f3-9091-bd46b07bdf16}"; got != want {
+		t.Errorf("in %s VolumeRegexp finds %q, want %q", id, got, want)
 	}
 }

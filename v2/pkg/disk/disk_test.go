@@ -15,6 +15,7 @@ import (
 
 // fake is a driver's own machine for its tests, with one disk.
 type fake struct {
+	older
 	calls                    []string
 	initialized, partitioned bool
 	broken                   string // the call that fails
@@ -30,11 +31,6 @@ func (f *fake) called(name string, args ...any) error {
 	return nil
 }
 
-func (f *fake) ListDiskLocations() (map[uint32]hostapi.DiskLocation, error) {
-	return map[uint32]hostapi.DiskLocation{7: {Adapter: "1", Bus: "2", Target: "3", LUNID: "4"}},
-		f.called("ListDiskLocations")
-}
-
 func (f *fake) IsDiskInitialized(n uint32) (bool, error) {
 	return f.initialized, f.called("IsDiskInitialized", n)
 }
@@ -47,21 +43,7 @@ func (f *fake) BasicPartitionsExist(n uint32) (bool, error) {
 
 func (f *fake) CreateBasicPartition(n uint32) error { return f.called("CreateBasicPartition", n) }
 
-func (f *fake) Rescan() error { return f.called("Rescan") }
-
-func (f *fake) ListDiskIDs() (map[uint32]hostapi.DiskIDs, error) {
-	return map[uint32]hostapi.DiskIDs{7: {Page83: "page", SerialNumber: "serial"}}, f.called("ListDiskIDs")
-}
-
 func (f *fake) GetDiskStats(n uint32) (int64, error) { return 4096, f.called("GetDiskStats", n) }
-
-func (f *fake) SetDiskState(n uint32, online bool) error {
-	return f.called("SetDiskState", n, " ", online)
-}
-
-func (f *fake) GetDiskState(n uint32) (bool, error) { return true, f.called("GetDiskState", n) }
-
-var _ hostapi.HostAPI = (*fake)(nil)
 
 // newer is a machine with calls that no release has.
 type newer struct{ fake }
@@ -149,35 +131,6 @@ func TestPartitionDiskDoesWhatIsLeftToDo(t *testing.T) {
 	}
 }
 
-// TestFakeIsCalled: the driver's HostAPI receives the driver's calls, and its answers arrive.
-func TestFakeIsCalled(t *testing.T) {
-	f := &fake{}
-	d, ctx := newDisk(t, f), t.Context()
-	var got []any
-	note := func(response any, err error) { got = append(got, response, err) }
-	note(d.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{}))
-	note(d.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{}))
-	note(d.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: 7}))
-	note(d.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: 7}))
-	note(d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 7, IsOnline: true}))
-	note(d.Rescan(ctx, &disk.RescanRequest{}))
-	if diff := cmp.Diff(got, []any{
-		&disk.ListDiskLocationsResponse{DiskLocations: map[uint32]*disk.DiskLocation{7: {Adapter: "1", Bus: "2",
-			Target: "3", LUNID: "4"}}}, nil,
-		&disk.ListDiskIDsResponse{DiskIDs: map[uint32]*disk.DiskIDs{7: {Page83: "page", SerialNumber: "serial"}}}, nil,
-		&disk.GetDiskStatsResponse{TotalBytes: 4096}, nil,
-		&disk.GetDiskStateResponse{IsOnline: true}, nil,
-		&disk.SetDiskStateResponse{}, nil,
-		&disk.RescanResponse{}, nil,
-	}); diff != "" {
-		t.Errorf("answers (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(f.calls, []string{"ListDiskLocations", "ListDiskIDs", "GetDiskStats7", "GetDiskState7",
-		"SetDiskState7 true", "Rescan"}); diff != "" {
-		t.Errorf("calls (-got +want):\n%s", diff)
-	}
-}
-
 // TestFakeOverOurs: a HostAPI that embeds ours and replaces one method counts as the driver's, and is called step by
 // step.
 func TestFakeOverOurs(t *testing.T) {
@@ -198,11 +151,5 @@ func TestResponseOfAFailure(t *testing.T) {
 	if r, err := newDisk(t, f).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{}); r == nil ||
 		!errors.Is(err, errBroken) {
 		t.Errorf("got %v, %v, want a response and an error", r, err)
-	}
-}
-
-func TestNewNeedsAHostAPI(t *testing.T) {
-	if _, err := disk.New(nil); err == nil {
-		t.Error("disk.New(nil) succeeds")
 	}
 }

@@ -134,9 +134,3 @@ func TestWithoutFilesystem(t *testing.T) {
 		t.Errorf("calls (-got +want):\n%s", diff)
 	}
 }
-
-func TestNewNeedsAHostAPI(t *testing.T) {
-	if _, err := smb.New(nil, nil); err == nil {
-		t.Error("smb.New(nil, nil) succeeds")
-	}
-}
