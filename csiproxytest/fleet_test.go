@@ -5,56 +5,22 @@ package csiproxytest_test
 import (
 	"testing"
 
-	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	fsv2 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volumev2 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
-const podDir = csiproxytest.KubeletDir + `\plugins\volume`
-
-// stage gives a disk a formatted volume, unless it has one, and mounts it, through the clients of a driver. It returns
-// the volume's id.
-func stage(t testing.TB, n *csiproxytest.Node, number uint32) string {
+// stage stages the volume vol-1 as the plugin of the guide does, and returns the volume's id.
+func stage(t testing.TB, n *csiproxytest.Node) string {
 	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := newPlugin(t, n).Stage(t.Context(), "vol-1", staging); err != nil {
+		t.Fatal(err)
 	}
-	_, err := n.Disk.SetDiskState(t.Context(), &diskv1.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
-	check(err)
-	_, err = n.Disk.PartitionDisk(t.Context(), &diskv1.PartitionDiskRequest{DiskNumber: number})
-	check(err)
-	list, err := n.Volume.ListVolumesOnDisk(t.Context(), &volumev2.ListVolumesOnDiskRequest{DiskNumber: number})
-	check(err)
-	id := list.GetVolumeIds()[0]
-	formatted, err := n.Volume.IsVolumeFormatted(t.Context(), &volumev2.IsVolumeFormattedRequest{VolumeId: id})
-	check(err)
-	if !formatted.GetFormatted() {
-		_, err = n.Volume.FormatVolume(t.Context(), &volumev2.FormatVolumeRequest{VolumeId: id})
-		check(err)
-	}
-	_, err = n.Filesystem.Mkdir(t.Context(), &fsv2.MkdirRequest{Path: podDir})
-	check(err)
-	_, err = n.Volume.MountVolume(t.Context(), &volumev2.MountVolumeRequest{VolumeId: id, TargetPath: podDir})
-	check(err)
-	return id
+	return n.Mounts()[0].Volume
 }
 
-// unstage is the opposite, with the disk offline in the end.
-func unstage(t testing.TB, n *csiproxytest.Node, number uint32, id string) {
+func unstage(t testing.TB, n *csiproxytest.Node) {
 	t.Helper()
-	_, err := n.Volume.UnmountVolume(t.Context(), &volumev2.UnmountVolumeRequest{VolumeId: id, TargetPath: podDir})
-	if err == nil {
-		_, err = n.Filesystem.Rmdir(t.Context(), &fsv2.RmdirRequest{Path: podDir})
-	}
-	if err == nil {
-		_, err = n.Disk.SetDiskState(t.Context(), &diskv1.SetDiskStateRequest{DiskNumber: number})
-	}
-	if err != nil {
+	if err := newPlugin(t, n).Unstage(t.Context(), staging); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,15 +38,15 @@ func TestVolumeMovesThroughAFleet(t *testing.T) {
 		if got := n.Tree().GetDisks()[number].GetSerialNumber(); got != "vol-1" {
 			t.Errorf("it arrives with the serial number %q", got)
 		}
-		id := stage(t, n, number)
+		id := stage(t, n)
 		if i == 0 {
 			first = id
-			n.WriteFile(podDir+`\data`, "of the pod")
+			n.WriteFile(staging+`\data`, "of the pod")
 		}
-		if got := n.ReadFile(podDir + `\data`); got != "of the pod" || id != first {
+		if got := n.ReadFile(staging + `\data`); got != "of the pod" || id != first {
 			t.Errorf("node %d: volume %s, want %s; its file has %q", i, id, first, got)
 		}
-		unstage(t, n, number, id)
+		unstage(t, n)
 		n.DetachDisk(number)
 	}
 	if len(serials) != 3 {
@@ -91,27 +57,28 @@ func TestVolumeMovesThroughAFleet(t *testing.T) {
 // A node goes back to what it was; a clone goes its own way.
 func TestSnapshots(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
-	id := stage(t, n, 1)
-	n.WriteFile(podDir+`\data`, "before")
+	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 64 << 20, SerialNumber: "vol-1"})
+	id := stage(t, n)
+	n.WriteFile(staging+`\data`, "before")
 	snapshot := n.Save()
-	n.WriteFile(podDir+`\data`, "after")
-	unstage(t, n, 1, id)
+	n.WriteFile(staging+`\data`, "after")
+	unstage(t, n)
+	n.SetDiskOnline(number, false)
 	clone := n.Clone(t, csiproxytest.Options{})
-	clone.SetDiskOnline(1, true)
-	if again := stage(t, clone, 1); again != id || clone.ReadFile(podDir+`\data`) != "after" {
-		t.Errorf("the clone has the volume %s with %q", again, clone.ReadFile(podDir+`\data`))
+	if again := stage(t, clone); again != id || clone.ReadFile(staging+`\data`) != "after" {
+		t.Errorf("the clone has the volume %s with %q", again, clone.ReadFile(staging+`\data`))
 	}
-	clone.WriteFile(podDir+`\data`, "of the clone")
+	clone.WriteFile(staging+`\data`, "of the clone")
 	n.Restore(snapshot)
-	if got := n.ReadFile(podDir + `\data`); got != "before" { // it is mounted
+	if got := n.ReadFile(staging + `\data`); got != "before" { // it is mounted
 		t.Errorf("the file has %q", got)
 	}
 	if serial(t, n) == serial(t, clone) {
 		t.Error("two machines have one serial number")
 	}
-	n.DetachDisk(1)
+	n.DetachDisk(number)
 	n.Restore(snapshot)
-	if got := n.ReadFile(podDir + `\data`); got != "before" {
+	if got := n.ReadFile(staging + `\data`); got != "before" {
 		t.Errorf("restored again, the file has %q", got)
 	}
 }
