@@ -3,9 +3,11 @@
 package fake_test
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,17 +19,45 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/fake"
 )
 
+// The arguments of the suite's steps. A volume, v0 or v1, is the one of disk 0 or 1, which the first step about it makes.
 const (
 	dir   = `C:\var\lib\kubelet\plugins\example`
 	other = `C:\var\lib\kubelet\pods\1`
 	size  = 1 << 30
 )
 
+// suite has steps, and what the last one answers: a value, or the code and the reason. All others must succeed.
+var suite = map[string]struct{ steps, want string }{
+	"a disk has its size":                 {"size 0", "1073741824"},
+	"a disk has its serial number":        {"serial 1", "vol-2"},
+	"there is no such disk":               {"online 99", "NotFound DISK_NOT_FOUND"},
+	"a raw disk has no volumes":           {"volumes 0", "0"},
+	"a raw disk has no partition":         {"partition 0", "FailedPrecondition DISK_RAW"},
+	"a disk goes offline":                 {"formatted v0; offline 0; online 0", "false"},
+	"a volume is formatted":               {"formatted v0", "true"},
+	"a volume knows its disk":             {"disk v1", "1"},
+	"there is no such volume":             {"mount none dir", "NotFound VOLUME_NOT_FOUND"},
+	"a volume cannot outgrow its disk":    {"grow v0", "OutOfRange SIZE_OUT_OF_RANGE"},
+	"a volume is mounted, twice":          {"mount v0 dir; mount v0 dir; mounted dir", "v0"},
+	"another volume is mounted there":     {"mount v0 dir; mount v1 dir", "FailedPrecondition OTHER_VOLUME_MOUNTED"},
+	"content is not mounted over":         {"mkdir sub; mount v0 dir", "FailedPrecondition DIRECTORY_NOT_EMPTY"},
+	"a volume is unmounted, twice":        {"mount v0 dir; unmount v0 dir; unmount v0 dir; mounted dir", "NotFound NOT_MOUNTED"},
+	"a path outside is refused":           {"mkdir outside", "InvalidArgument PATH_OUTSIDE_WORKING_DIRECTORIES"},
+	"a path exists in any case":           {"mkdir dir; exists DIR", "true"},
+	"a path that was removed":             {"mkdir dir; rmdir dir; exists dir", "false"},
+	"content is not removed":              {"mkdir sub; rmdir dir", "FailedPrecondition DIRECTORY_NOT_EMPTY"},
+	"content is removed by force":         {"mkdir sub; rmdir dir force; exists sub", "false"},
+	"a link leads to the volume":          {"mount v0 dir; link other dir; link other dir; mounted other", "v0"},
+	"a directory is in the way of a link": {"mkdir dir; mkdir other; link other dir", "AlreadyExists PATH_EXISTS"},
+	"a path that is missing is no link":   {"islink dir", "NotFound PATH_NOT_FOUND"},
+}
+
 // A tried is a node on which the suite runs, with two raw disks of its own.
 type tried struct {
-	t      *testing.T
-	client *csiproxy.Client
-	disks  [2]uint32
+	t       *testing.T
+	client  *csiproxy.Client
+	disks   []uint32
+	volumes map[string]string // ids by the suite's names
 }
 
 // said returns what a call answered: the value, or the code and the reason.
@@ -42,193 +72,118 @@ func said(value any, err error) string {
 	return fmt.Sprint(value)
 }
 
-func (n tried) ctx() context.Context { return n.t.Context() }
-
-func (n tried) must(err error) {
-	n.t.Helper()
-	if err != nil {
-		n.t.Fatal(err)
+// disk returns the number of a disk of the node.
+func (n tried) disk(name string) uint32 {
+	if at, err := strconv.Atoi(name); err == nil && at < len(n.disks) {
+		return n.disks[at]
 	}
+	return 99
 }
 
-// volume makes a volume of a disk.
-func (n tried) volume(disk uint32) string {
+// volume returns the id of a volume, which it makes the first time.
+func (n tried) volume(name string) string {
 	n.t.Helper()
-	_, err := n.client.Disk.PartitionDisk(n.ctx(), &csiproxy.PartitionDiskRequest{DiskNumber: disk})
-	n.must(err)
-	r, err := n.client.Volume.ListVolumesOnDisk(n.ctx(), &csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
-	n.must(err)
-	_, err = n.client.Volume.FormatVolume(n.ctx(), &csiproxy.FormatVolumeRequest{VolumeId: r.GetVolumeIds()[0]})
-	n.must(err)
-	return r.GetVolumeIds()[0]
+	if disk, is := strings.CutPrefix(name, "v"); is && n.volumes[name] == "" {
+		_, err := n.client.Disk.PartitionDisk(n.t.Context(), &csiproxy.PartitionDiskRequest{DiskNumber: n.disk(disk)})
+		r, listed := n.client.Volume.ListVolumesOnDisk(n.t.Context(),
+			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disk(disk)})
+		if err := errors.Join(err, listed); err != nil {
+			n.t.Fatal(err)
+		}
+		n.volumes[name] = r.GetVolumeIds()[0]
+		if _, err := n.client.Volume.FormatVolume(n.t.Context(),
+			&csiproxy.FormatVolumeRequest{VolumeId: n.volumes[name]}); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	return cmp.Or(n.volumes[name], `\\?\Volume{11111111-1111-1111-1111-111111111111}\`)
 }
 
-func (n tried) mount(volume, path string) error {
-	_, err := n.client.Volume.MountVolume(n.ctx(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: path})
-	return err
-}
-
-func (n tried) mkdir(path string) error {
-	_, err := n.client.Filesystem.Mkdir(n.ctx(), &csiproxy.MkdirRequest{Path: path})
-	return err
-}
-
-func (n tried) rmdir(path string, force bool) error {
-	_, err := n.client.Filesystem.Rmdir(n.ctx(), &csiproxy.RmdirRequest{Path: path, Force: force})
-	return err
-}
-
-func (n tried) link(from, to string) error {
-	_, err := n.client.Filesystem.CreateSymlink(n.ctx(), &csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
-	return err
-}
-
-func (n tried) exists(path string) string {
-	r, err := n.client.Filesystem.PathExists(n.ctx(), &csiproxy.PathExistsRequest{Path: path})
-	return said(r.GetExists(), err)
-}
-
-func (n tried) mounted(path string) (string, error) {
-	r, err := n.client.Volume.GetVolumeIDFromTargetPath(n.ctx(),
-		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-	return r.GetVolumeId(), err
-}
-
-func suite() map[string]struct {
-	want string
-	try  func(n tried) string
-} {
-	return map[string]struct {
-		want string
-		try  func(n tried) string
-	}{
-		"a disk has its size": {"1073741824", func(n tried) string {
-			r, err := n.client.Disk.GetDiskStats(n.ctx(), &csiproxy.GetDiskStatsRequest{DiskNumber: n.disks[0]})
-			return said(r.GetTotalBytes(), err)
-		}},
-		"a disk has its serial number": {"vol-2", func(n tried) string {
-			r, err := n.client.Disk.ListDiskIDs(n.ctx(), &csiproxy.ListDiskIDsRequest{})
-			return said(r.GetDiskIDs()[n.disks[1]].GetSerialNumber(), err)
-		}},
-		"there is no such disk": {"NotFound DISK_NOT_FOUND", func(n tried) string {
-			r, err := n.client.Disk.GetDiskState(n.ctx(), &csiproxy.GetDiskStateRequest{DiskNumber: 99})
-			return said(r, err)
-		}},
-		"a raw disk has no volumes": {"0", func(n tried) string {
-			r, err := n.client.Volume.ListVolumesOnDisk(n.ctx(), &csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disks[0]})
-			return said(len(r.GetVolumeIds()), err)
-		}},
-		"a raw disk has no partition": {"FailedPrecondition DISK_RAW", func(n tried) string {
-			r, err := n.client.Volume.ListVolumesOnDisk(n.ctx(),
-				&csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disks[0], PartitionNumber: 1})
-			return said(r, err)
-		}},
-		"a disk goes offline": {"false", func(n tried) string {
-			n.volume(n.disks[0])
-			_, err := n.client.Disk.SetDiskState(n.ctx(), &csiproxy.SetDiskStateRequest{DiskNumber: n.disks[0]})
-			n.must(err)
-			r, err := n.client.Disk.GetDiskState(n.ctx(), &csiproxy.GetDiskStateRequest{DiskNumber: n.disks[0]})
-			return said(r.GetIsOnline(), err)
-		}},
-		"a volume is formatted": {"true", func(n tried) string {
-			r, err := n.client.Volume.IsVolumeFormatted(n.ctx(),
-				&csiproxy.IsVolumeFormattedRequest{VolumeId: n.volume(n.disks[0])})
-			return said(r.GetFormatted(), err)
-		}},
-		"a volume knows its disk": {"true", func(n tried) string {
-			r, err := n.client.Volume.GetDiskNumberFromVolumeID(n.ctx(),
-				&csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: n.volume(n.disks[1])})
-			return said(r.GetDiskNumber() == n.disks[1], err)
-		}},
-		"there is no such volume": {"NotFound VOLUME_NOT_FOUND", func(n tried) string {
-			return said(nil, n.mount(`\\?\Volume{11111111-1111-1111-1111-111111111111}\`, dir))
-		}},
-		"a volume cannot outgrow its disk": {"OutOfRange SIZE_OUT_OF_RANGE", func(n tried) string {
-			r, err := n.client.Volume.ResizeVolume(n.ctx(),
-				&csiproxy.ResizeVolumeRequest{VolumeId: n.volume(n.disks[0]), SizeBytes: 1 << 40})
-			return said(r, err)
-		}},
-		"a volume is mounted, twice": {"true", func(n tried) string {
-			id := n.volume(n.disks[0])
-			n.must(n.mount(id, dir))
-			n.must(n.mount(id, dir))
-			got, err := n.mounted(dir)
-			return said(strings.EqualFold(got, id), err)
-		}},
-		"another volume is mounted there": {"FailedPrecondition OTHER_VOLUME_MOUNTED", func(n tried) string {
-			n.must(n.mount(n.volume(n.disks[0]), dir))
-			return said(nil, n.mount(n.volume(n.disks[1]), dir))
-		}},
-		"content is not mounted over": {"FailedPrecondition DIRECTORY_NOT_EMPTY", func(n tried) string {
-			n.must(n.mkdir(dir + `\sub`))
-			return said(nil, n.mount(n.volume(n.disks[0]), dir))
-		}},
-		"a volume is unmounted, twice": {"NotFound NOT_MOUNTED", func(n tried) string {
-			id := n.volume(n.disks[0])
-			n.must(n.mount(id, dir))
-			for range 2 {
-				_, err := n.client.Volume.UnmountVolume(n.ctx(), &csiproxy.UnmountVolumeRequest{VolumeId: id, TargetPath: dir})
-				n.must(err)
+// try makes the call of a step.
+func (n tried) try(step string) (any, error) {
+	n.t.Helper()
+	ctx, words := n.t.Context(), strings.Fields(step)
+	disks, volumes, files := n.client.Disk, n.client.Volume, n.client.Filesystem
+	path := map[string]string{"dir": dir, "DIR": strings.ToUpper(dir), "sub": dir + `\sub`, "other": other,
+		"outside": `C:\Windows\x`}
+	at, last := path[words[1]], path[words[len(words)-1]]
+	switch words[0] {
+	case "size":
+		r, err := disks.GetDiskStats(ctx, &csiproxy.GetDiskStatsRequest{DiskNumber: n.disk(words[1])})
+		return r.GetTotalBytes(), err
+	case "serial":
+		r, err := disks.ListDiskIDs(ctx, &csiproxy.ListDiskIDsRequest{})
+		return r.GetDiskIDs()[n.disk(words[1])].GetSerialNumber(), err
+	case "online":
+		r, err := disks.GetDiskState(ctx, &csiproxy.GetDiskStateRequest{DiskNumber: n.disk(words[1])})
+		return r.GetIsOnline(), err
+	case "offline":
+		return disks.SetDiskState(ctx, &csiproxy.SetDiskStateRequest{DiskNumber: n.disk(words[1])})
+	case "volumes":
+		r, err := volumes.ListVolumesOnDisk(ctx, &csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disk(words[1])})
+		return len(r.GetVolumeIds()), err
+	case "partition":
+		return volumes.ListVolumesOnDisk(ctx,
+			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: n.disk(words[1]), PartitionNumber: 1})
+	case "formatted":
+		r, err := volumes.IsVolumeFormatted(ctx, &csiproxy.IsVolumeFormattedRequest{VolumeId: n.volume(words[1])})
+		return r.GetFormatted(), err
+	case "disk":
+		r, err := volumes.GetDiskNumberFromVolumeID(ctx,
+			&csiproxy.GetDiskNumberFromVolumeIDRequest{VolumeId: n.volume(words[1])})
+		return slices.Index(n.disks, r.GetDiskNumber()), err
+	case "grow":
+		return volumes.ResizeVolume(ctx, &csiproxy.ResizeVolumeRequest{VolumeId: n.volume(words[1]), SizeBytes: 1 << 40})
+	case "mount":
+		return volumes.MountVolume(ctx, &csiproxy.MountVolumeRequest{VolumeId: n.volume(words[1]), TargetPath: last})
+	case "unmount":
+		return volumes.UnmountVolume(ctx, &csiproxy.UnmountVolumeRequest{VolumeId: n.volume(words[1]), TargetPath: last})
+	case "mounted":
+		r, err := volumes.GetVolumeIDFromTargetPath(ctx, &csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: at})
+		for name, id := range n.volumes {
+			if strings.EqualFold(id, r.GetVolumeId()) {
+				return name, err
 			}
-			return said(n.mounted(dir))
-		}},
-		"a path outside is refused": {"InvalidArgument PATH_OUTSIDE_WORKING_DIRECTORIES", func(n tried) string {
-			return said(nil, n.mkdir(`C:\Windows\x`))
-		}},
-		"a path exists in any case": {"true", func(n tried) string {
-			n.must(n.mkdir(dir))
-			return n.exists(strings.ToUpper(dir))
-		}},
-		"a path that was removed": {"false", func(n tried) string {
-			n.must(n.mkdir(dir))
-			n.must(n.rmdir(dir, false))
-			return n.exists(dir)
-		}},
-		"content is not removed": {"FailedPrecondition DIRECTORY_NOT_EMPTY", func(n tried) string {
-			n.must(n.mkdir(dir + `\sub`))
-			return said(nil, n.rmdir(dir, false))
-		}},
-		"content is removed by force": {"false", func(n tried) string {
-			n.must(n.mkdir(dir + `\sub`))
-			n.must(n.rmdir(dir, true))
-			return n.exists(dir + `\sub`)
-		}},
-		"a link leads to the volume": {"true", func(n tried) string {
-			id := n.volume(n.disks[0])
-			n.must(n.mount(id, dir))
-			n.must(n.link(other, dir))
-			n.must(n.link(other, dir))
-			got, err := n.mounted(other)
-			return said(strings.EqualFold(got, id), err)
-		}},
-		"a directory is in the way of a link": {"AlreadyExists PATH_EXISTS", func(n tried) string {
-			n.must(n.mkdir(dir))
-			n.must(n.mkdir(other))
-			return said(nil, n.link(other, dir))
-		}},
-		"a path that is missing is no link": {"NotFound PATH_NOT_FOUND", func(n tried) string {
-			r, err := n.client.Filesystem.IsSymlink(n.ctx(), &csiproxy.IsSymlinkRequest{Path: dir})
-			return said(r, err)
-		}},
+		}
+		return r.GetVolumeId(), err
+	case "mkdir":
+		return files.Mkdir(ctx, &csiproxy.MkdirRequest{Path: at})
+	case "rmdir":
+		return files.Rmdir(ctx, &csiproxy.RmdirRequest{Path: at, Force: len(words) > 2})
+	case "link":
+		return files.CreateSymlink(ctx, &csiproxy.CreateSymlinkRequest{SourcePath: last, TargetPath: at})
+	case "islink":
+		return files.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: at})
+	case "exists":
+		r, err := files.PathExists(ctx, &csiproxy.PathExistsRequest{Path: at})
+		return r.GetExists(), err
 	}
+	return nil, errors.New("no such step: " + step)
 }
 
 // TestFakeAndEmulatedNodeAgree keeps the fake from drifting away from the agent.
 func TestFakeAndEmulatedNodeAgree(t *testing.T) {
-	for name, c := range suite() {
+	for name, c := range suite {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := fake.New(fake.Disk{SizeBytes: size, SerialNumber: "vol-1"}, fake.Disk{SizeBytes: size, SerialNumber: "vol-2"})
-			if got := c.try(tried{t, f.Client(), [2]uint32{0, 1}}); got != c.want {
-				t.Errorf("the fake says %q, want %q", got, c.want)
-			}
 			n := csiproxytest.Start(t, csiproxytest.Options{})
-			var disks [2]uint32
-			for i, serial := range []string{"vol-1", "vol-2"} {
-				disks[i] = n.AttachDisk(csiproxytest.Disk{SizeBytes: size, SerialNumber: serial})
+			var disks []uint32
+			for _, serial := range []string{"vol-1", "vol-2"} {
+				disks = append(disks, n.AttachDisk(csiproxytest.Disk{SizeBytes: size, SerialNumber: serial}))
 			}
-			if got := c.try(tried{t, n.Client(), disks}); got != c.want {
-				t.Errorf("the emulated node says %q, want %q", got, c.want)
+			for node, on := range map[string]tried{"the fake": {t, f.Client(), []uint32{0, 1}, map[string]string{}},
+				"the emulated node": {t, n.Client(), disks, map[string]string{}}} {
+				steps := strings.Split(c.steps, "; ")
+				for i, step := range steps {
+					got, err := on.try(step)
+					if i < len(steps)-1 && err != nil {
+						t.Fatalf("%s: %s: %v", node, step, err)
+					}
+					if said := said(got, err); i == len(steps)-1 && said != c.want {
+						t.Errorf("%s says %q, want %q", node, said, c.want)
+					}
+				}
 			}
 		})
 	}
