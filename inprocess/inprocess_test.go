@@ -23,7 +23,7 @@ import (
 )
 
 // start opens an emulated node in process.
-func start(t *testing.T, o Options) *csiproxy.Client {
+func start(t *testing.T, o Options) *Node {
 	t.Helper()
 	k, err := emulated.Open(t.TempDir(), emulated.Options{})
 	if err != nil {
@@ -39,12 +39,12 @@ func start(t *testing.T, o Options) *csiproxy.Client {
 			t.Error(err)
 		}
 	})
-	return n.Client()
+	return n
 }
 
 // TestCalls: a call works, and the caller's messages stay its own.
 func TestCalls(t *testing.T) {
-	c := start(t, Options{})
+	c := start(t, Options{}).Client()
 	ids, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
 	if err != nil || len(ids.GetDiskIDs()) != 3 {
 		t.Fatalf("ListDiskIDs = %v, %v, want the three disks of the default scenario", ids, err)
@@ -61,7 +61,7 @@ func TestCalls(t *testing.T) {
 
 // TestSamePolicy: a request that an agent refuses is refused in process, with the same code, reason and text.
 func TestSamePolicy(t *testing.T) {
-	c := start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}})
+	c := start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}}).Client()
 	_, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: `C:\Windows\x`})
 	if !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("Mkdir in C:\\Windows: %v, want ErrOutsideWorkingDirs and InvalidArgument", err)
@@ -81,7 +81,7 @@ func TestSamePolicy(t *testing.T) {
 // TestAudit: a failed call leaves a line that names the caller, and no secret.
 func TestAudit(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	c := start(t, Options{Logger: logger})
+	c := start(t, Options{Logger: logger}).Client()
 	_, err := c.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
 		Username: "csi", Password: "hunter2"})
 	if !errors.Is(err, csiproxy.ErrCredentials) {
@@ -106,17 +106,8 @@ func TestAudit(t *testing.T) {
 func TestEraseOnFormat(t *testing.T) {
 	const mount = `C:\var\lib\kubelet\mount`
 	for _, erase := range []bool{false, true} {
-		k, err := emulated.Open(t.TempDir(), emulated.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = k.Close() })
-		n, err := open(k, t.TempDir(), Options{EraseOnFormat: erase})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := n.Client()
-		_, err = c.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
+		c := start(t, Options{EraseOnFormat: erase}).Client()
+		_, err := c.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
 		volumes, listErr := c.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: 1})
 		if err := errors.Join(err, listErr); err != nil {
 			t.Fatal(err)

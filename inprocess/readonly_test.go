@@ -11,20 +11,11 @@ import (
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
 // TestDiskReadOnly: the attribute is separate from online and offline, and errors are those of the client.
 func TestDiskReadOnly(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	n, err := open(k, t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := start(t, Options{})
 	if Of(n.Client()) != n || Of(csiproxy.New(csiproxy.Options{})) != nil ||
 		Of(csiproxy.Over(n.Client().Connection())) != n {
 		t.Error("a client is not known for that of its node, or for that of an agent")

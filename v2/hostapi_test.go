@@ -14,10 +14,6 @@ import (
 	iscsiv1alpha2 "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -181,13 +177,7 @@ func TestAuthentication(t *testing.T) {
 
 // TestInProcess: the groups on a node in this process, as New provides on Windows.
 func TestInProcess(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	must(t, "opening the node", err)
-	t.Cleanup(func() { _ = k.Close() })
-	n, err := node.New(k, node.Config{WorkingDirs: []string{node.KubeletDir}, RequirePrivacy: true})
-	must(t, "opening the node", err)
-	n.EnablePrivileges(t.Context())
-	d := newDriver(t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{})))
+	d := newDriver(t, csiproxytest.Start(t, csiproxytest.Options{}).InProcess())
 	id := stage(t, d, 1)
 	if again := stage(t, d, 1); again != id {
 		t.Errorf("staging again gave %s, not %s", again, id)
@@ -197,7 +187,6 @@ func TestInProcess(t *testing.T) {
 	if _, err := d.disk.Rescan(ended, &disk.RescanRequest{}); status.Code(err) != codes.Canceled {
 		t.Errorf("a call of a context that is over: %v, want Canceled", err)
 	}
-	must(t, "draining", n.Drain(t.Context()))
 }
 
 // TestNoClient: a test that forgot its client does not touch the machine that it runs on.
