@@ -79,16 +79,6 @@ func TestOutputIsPrintable(t *testing.T) {
 
 func steers(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
-func TestTablesDoNotSteerTheTerminal(t *testing.T) {
-	var got strings.Builder
-	if err := printTable(&got, []string{"DISK\tSERIAL", "1\tvol\x1b[31m\u009b2J\rx"}); err != nil {
-		t.Fatal(err)
-	}
-	if want := "DISK  SERIAL\n1     vol<U+001B>[31m<U+009B>2J<U+000D>x\n"; got.String() != want {
-		t.Errorf("got %q, want %q", got.String(), want)
-	}
-}
-
 // A program reads the same from JSON, and a terminal shows all of it.
 func TestJSONIsEscaped(t *testing.T) {
 	const text = "r\u202Egpj.exe \x1b[0m\u200B\U000E0041 \u009b\u00a0ä<\t\n"
