@@ -7,9 +7,7 @@ package test_test
 import (
 	"archive/zip"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -23,10 +21,7 @@ func ctl(ts *testscript.TestScript, args ...string) string {
 }
 
 // formatted DISK gives a blank disk a formatted volume, and sets the environment variable VOLUME to its id.
-func formatted(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: formatted DISK")
-	}
+func formatted(ts *testscript.TestScript, args []string) {
 	ctl(ts, "disk", "partition", args[0], "--yes")
 	id := ctl(ts, "volume", "list", args[0])
 	ctl(ts, "volume", "format", id, "--yes")
@@ -34,24 +29,18 @@ func formatted(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // staged DISK is formatted DISK, with the volume mounted at $STAGING.
-func staged(ts *testscript.TestScript, neg bool, args []string) {
-	formatted(ts, neg, args)
+func staged(ts *testscript.TestScript, args []string) {
+	formatted(ts, args)
 	ctl(ts, "volume", "mount", ts.Getenv("VOLUME"), ts.Getenv("STAGING"))
 }
 
 // write PATH TEXT writes a file of the node as a workload on it would.
-func write(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: write PATH TEXT")
-	}
+func write(ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ctl(ts, "node", "path", args[0]), []byte(args[1]), 0o600))
 }
 
 // holds PATH TEXT fails unless a file of the node holds that text.
-func holds(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: holds PATH TEXT")
-	}
+func holds(ts *testscript.TestScript, args []string) {
 	content, err := os.ReadFile(ctl(ts, "node", "path", args[0]))
 	ts.Check(err)
 	if string(content) != args[1] {
@@ -61,10 +50,7 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 
 // volumes stage|publish N stages disks 1 to N as kubelet has two drivers do it, by turns and with its vol_data.json, or
 // publishes each to a pod of its own. The second driver's paths have the form that kubelet had before 1.24.
-func volumes(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: volumes stage|publish N")
-	}
+func volumes(ts *testscript.TestScript, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	for i := 1; i <= n; i++ {
@@ -74,7 +60,7 @@ func volumes(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if args[0] == "stage" {
 			ctl(ts, "fs", "mkdir", dir)
-			write(ts, false, []string{dir + `\vol_data.json`, fmt.Sprintf(`{"driverName": %q}`, driver)})
+			write(ts, []string{dir + `\vol_data.json`, fmt.Sprintf(`{"driverName": %q}`, driver)})
 			ctl(ts, "disk", "stage", fmt.Sprint(i), dir+`\globalmount`)
 			continue
 		}
@@ -85,21 +71,9 @@ func volumes(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // unzipped FILE DIR writes the files of a zip file into a directory.
-func unzipped(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: unzipped FILE DIR")
-	}
+func unzipped(ts *testscript.TestScript, args []string) {
 	archive, err := zip.OpenReader(ts.MkAbs(args[0]))
 	ts.Check(err)
 	defer func() { _ = archive.Close() }()
-	for _, f := range archive.File {
-		to := filepath.Join(ts.MkAbs(args[1]), filepath.FromSlash(f.Name))
-		ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
-		from, err := f.Open()
-		ts.Check(err)
-		text, err := io.ReadAll(from)
-		ts.Check(err)
-		ts.Check(from.Close())
-		ts.Check(os.WriteFile(to, text, 0o600))
-	}
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), archive))
 }

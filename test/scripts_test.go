@@ -5,7 +5,9 @@
 package test_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,21 +49,33 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"agent":  startAgent,
-			"signal": signalAgent,
-			"ended":  endedAgent,
-			"exits":  exits,
-			"clean":  clean,
-			"save":   save,
+			"agent":  verb("agent NAME ARGS…", startAgent),
+			"signal": verb("signal NAME TERM|INT|KILL CODE", signalAgent),
+			"ended":  verb("ended NAME CODE", endedAgent),
+			"exits":  verb("exits CODE COMMAND ARGS…", exits),
+			"clean":  verb("clean FILE", clean),
+			"save":   verb("save NAME", save),
 
-			"formatted": formatted,
-			"staged":    staged,
-			"write":     write,
-			"holds":     holds,
-			"volumes":   volumes,
-			"unzipped":  unzipped,
+			"formatted": verb("formatted DISK", formatted),
+			"staged":    verb("staged DISK", staged),
+			"write":     verb("write PATH TEXT", write),
+			"holds":     verb("holds PATH TEXT", holds),
+			"volumes":   verb("volumes stage|publish N", volumes),
+			"unzipped":  verb("unzipped FILE DIR", unzipped),
 		},
 	})
+}
+
+// verb returns a command of the scripts that takes the arguments of a usage; ARGS… are any number.
+func verb(usage string, do func(*testscript.TestScript, []string)) func(*testscript.TestScript, bool, []string) {
+	names := strings.Fields(usage)[1:]
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		missing := len(names) - len(args)
+		if neg || missing != 0 && (!strings.HasSuffix(usage, "…") || missing > 1) {
+			ts.Fatalf("usage: %s", usage)
+		}
+		do(ts, args)
+	}
 }
 
 // sampledScripts returns all scripts, or with the race detector a quarter of them: it sees nothing of the commands,
@@ -82,10 +96,7 @@ func sampledScripts(t *testing.T) []string {
 }
 
 // exits CODE COMMAND ARGS… runs a command and checks its exit code; stdout and stderr are there for later commands.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND ARGS…")
-	}
+func exits(ts *testscript.TestScript, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
 	if err != nil {
@@ -102,10 +113,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // agent NAME ARGS… starts csi-proxy-emulated on the emulated node in $STATE and returns when its standard output
 // reports that it is ready. That line goes to the file NAME.out, all of standard error to NAME.err.
-func startAgent(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
-		ts.Fatalf("usage: agent NAME ARGS…")
-	}
+func startAgent(ts *testscript.TestScript, args []string) {
 	name := args[0]
 	stderr, err := os.Create(ts.MkAbs(name + ".err"))
 	ts.Check(err)
@@ -120,32 +128,18 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	a := &runningAgent{command: command, out: ts.MkAbs(name + ".out"), ended: make(chan struct{})}
 	running(ts)[name] = a
 
-	line := make([]byte, 0, 64)
-	for b := make([]byte, 1); ; {
-		n, err := stdout.Read(b)
-		if n == 1 {
-			if line = append(line, b[0]); b[0] == '\n' {
-				break
-			}
-		}
-		if err != nil {
-			_ = command.Wait()
-			text, _ := os.ReadFile(stderr.Name())
-			ts.Fatalf("the agent %s ended before it was ready: %v\n%s", name, err, text)
-		}
+	output := bufio.NewReader(stdout)
+	line, err := output.ReadString('\n')
+	if err != nil {
+		_ = command.Wait()
+		text, _ := os.ReadFile(stderr.Name())
+		ts.Fatalf("the agent %s ended before it was ready: %v\n%s", name, err, text)
 	}
 	go func() { // any further output, and the process's end
-		rest := make([]byte, 1<<10)
-		for {
-			n, err := stdout.Read(rest)
-			line = append(line, rest[:n]...)
-			if err != nil {
-				break
-			}
-		}
+		rest, _ := io.ReadAll(output)
 		_ = command.Wait() // ProcessState has the result
 		_ = stderr.Close()
-		_ = os.WriteFile(a.out, line, 0o600)
+		_ = os.WriteFile(a.out, append([]byte(line), rest...), 0o600)
 		close(a.ended)
 	}()
 }
@@ -164,21 +158,15 @@ func running(ts *testscript.TestScript) map[string]*runningAgent {
 }
 
 // signal NAME SIGNAL CODE signals an agent, waits until it has ended and checks its exit code, a number or killed.
-func signalAgent(ts *testscript.TestScript, neg bool, args []string) {
+func signalAgent(ts *testscript.TestScript, args []string) {
 	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
-	if neg || len(args) != 3 || running(ts)[args[0]] == nil || signals[args[1]] == 0 {
-		ts.Fatalf("usage: signal NAME {TERM|INT|KILL} CODE")
-	}
 	a := running(ts)[args[0]]
 	ts.Check(a.command.Process.Signal(signals[args[1]]))
 	a.mustEnd(ts, args[0], args[2])
 }
 
 // ended NAME CODE waits until an agent has ended by itself and checks its exit code.
-func endedAgent(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 || running(ts)[args[0]] == nil {
-		ts.Fatalf("usage: ended NAME CODE")
-	}
+func endedAgent(ts *testscript.TestScript, args []string) {
 	running(ts)[args[0]].mustEnd(ts, args[0], args[1])
 }
 
@@ -195,10 +183,7 @@ func (a *runningAgent) mustEnd(ts *testscript.TestScript, name, want string) {
 
 // clean FILE|stdout|stderr writes the content to the file clean, with whatever differs from run to run replaced: the
 // directory, GUIDs and process numbers.
-func clean(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: clean FILE")
-	}
+func clean(ts *testscript.TestScript, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("STATE"), "STATE")
 	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "GUID")
 	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process PID")
@@ -208,9 +193,6 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // save NAME sets an environment variable to the output of the last command, without the end of the line.
-func save(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: save NAME")
-	}
+func save(ts *testscript.TestScript, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
