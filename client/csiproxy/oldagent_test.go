@@ -261,27 +261,19 @@ func startDying(t *testing.T, deaths int32) (*dyingAgent, *csiproxy.Client) {
 	return agent, c
 }
 
-// TestBrokenConnection: a call whose answer is lost is repeated, except for the one that is not idempotent.
+// TestBrokenConnection: a call whose answer is lost is repeated, except for the one that is not idempotent. A call that
+// may be what kills the agent is repeated once, not until the agent is served no more.
 func TestBrokenConnection(t *testing.T) {
-	for _, force := range []bool{true, false} {
-		agent, c := startDying(t, 1)
-		_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: force})
-		switch {
-		case force && (err != nil || agent.calls.Load() != 2):
-			t.Errorf("a forced Rmdir: %v after %d calls, want success after 2", err, agent.calls.Load())
-		case !force && (status.Code(err) != codes.Unavailable || agent.calls.Load() != 1):
-			t.Errorf("an Rmdir without force: %v after %d calls, want Unavailable after 1", err, agent.calls.Load())
+	for _, test := range []struct {
+		deaths, calls int32
+		force         bool
+		code          codes.Code
+	}{{1, 2, true, codes.OK}, {1, 1, false, codes.Unavailable}, {5, 2, true, codes.Unavailable}} {
+		agent, c := startDying(t, test.deaths)
+		_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: test.force})
+		if status.Code(err) != test.code || agent.calls.Load() != test.calls {
+			t.Errorf("%+v: %v after %d calls", test, err, agent.calls.Load())
 		}
-	}
-}
-
-// TestConnectionThatBreaksEachTime: a call that may be what kills the agent is repeated once, not until the agent is
-// served no more.
-func TestConnectionThatBreaksEachTime(t *testing.T) {
-	agent, c := startDying(t, 5)
-	_, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Force: true})
-	if status.Code(err) != codes.Unavailable || agent.calls.Load() != 2 {
-		t.Errorf("%v after %d calls, want Unavailable after 2", err, agent.calls.Load())
 	}
 }
 
