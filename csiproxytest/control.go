@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
@@ -177,7 +178,7 @@ func digest(sum io.Writer, f *os.File) error {
 	zeros, buffer := make([]byte, 4096), make([]byte, 256<<10)
 	for at, end := int64(0), int64(0); ; {
 		if at == end {
-			if at, end, err = emulated.NextData(f, at, info.Size()); err != nil || at == end {
+			if at, end, err = hostfiles.NextData(f, at, info.Size()); err != nil || at == end {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // Every disk of a node is a directory. One that says of itself what it is, as all that were detached do, is a bundle: a
@@ -46,13 +47,13 @@ type bundleInfo struct {
 }
 
 // writeBundleInfo makes the directory of a disk a bundle.
-func (h *host) writeBundleInfo(home string, r *diskState, sizeBytes int64) error {
-	return h.writeJSON(filepath.Join(home, bundleFile), bundleInfo{bundleFormat, Size(sizeBytes), r.DiskSpec})
+func writeBundleInfo(h *hostfiles.Host, home string, r *diskState, sizeBytes int64) error {
+	return h.WriteJSON(filepath.Join(home, bundleFile), bundleInfo{bundleFormat, Size(sizeBytes), r.DiskSpec})
 }
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
 func readBundleInfo(home string) (info bundleInfo, err error) {
-	err = readOwn(filepath.Join(home, bundleFile), maxBundleFile,
+	err = hostfiles.ReadOwn(filepath.Join(home, bundleFile), maxBundleFile,
 		"restore it from a copy, or attach "+bundleImage+" from another directory, without its files",
 		func(text []byte) error {
 			err := json.Unmarshal(text, &info)
@@ -110,28 +111,28 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 
 // makeDisk makes the directory of a disk, apart from the node as a bundle. It appears under its name only when it is
 // complete. The result is the volume of a disk that is formatted.
-func (h *host) makeDisk(home string, r diskState, apart bool) (id guid.GUID, err error) {
+func makeDisk(h *hostfiles.Host, home string, r diskState, apart bool) (id guid.GUID, err error) {
 	temporary := home + newSuffix
-	if err := h.removeAll(temporary); err != nil { // an earlier try
+	if err := h.RemoveAll(temporary); err != nil { // an earlier try
 		return id, err
 	}
-	if err := h.mkdirAll(filepath.Join(temporary, volumesDir), 0o700); err != nil {
+	if err := h.MkdirAll(filepath.Join(temporary, volumesDir), 0o700); err != nil {
 		return id, err
 	}
-	if err := h.createImage(filepath.Join(temporary, bundleImage), r); err != nil {
+	if err := createImage(h, filepath.Join(temporary, bundleImage), r); err != nil {
 		return id, err
 	}
 	if bool(r.Formatted) || r.System {
-		if id, err = h.createFormattedDisk(temporary, r); err != nil {
+		if id, err = createFormattedDisk(h, temporary, r); err != nil {
 			return id, err
 		}
 	}
 	if apart {
-		if err := h.writeBundleInfo(temporary, &r, int64(r.SizeBytes)); err != nil {
+		if err := writeBundleInfo(h, temporary, &r, int64(r.SizeBytes)); err != nil {
 			return id, err
 		}
 	}
-	return id, h.rename(temporary, home)
+	return id, h.Rename(temporary, home)
 }
 
 // ErrAttachedElsewhere means that another node has a bundle attached.
@@ -145,12 +146,12 @@ const lockPatience = 30 * time.Second
 func awaitLock(name string) (*os.File, error) {
 	f, err := plainfile.Create(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, plainfile.ErrNotRegular) {
-		return nil, &DamagedStateError{name, plainfile.ErrNotRegular.Error(), "remove it if no node has the bundle attached"}
+		return nil, hostfiles.Damaged(name, plainfile.ErrNotRegular.Error(), "remove it if no node has the bundle attached")
 	} else if err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
-		held, err := lockFile(f)
+		held, err := hostfiles.LockFile(f)
 		switch {
 		case err == nil && !held:
 			return f, nil
@@ -207,7 +208,7 @@ func (n *Node) claim(b *lockedBundle) error {
 	if b.noted == n.dir {
 		return nil
 	}
-	return n.host.writeAt(b.lock, []byte(n.dir+"\n"), 0)
+	return n.host.WriteAt(b.lock, []byte(n.dir+"\n"), 0)
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
@@ -273,7 +274,7 @@ func (n *Node) bundleHome(path string, spec *DiskSpec) (string, error) {
 			return "", err
 		}
 		err = n.control(func() error {
-			_, err := n.host.makeDisk(home, r, true)
+			_, err := makeDisk(n.host, home, r, true)
 			return err
 		})
 		if err != nil {
@@ -299,8 +300,8 @@ func (n *Node) startDisk(record diskState) (*disk, error) {
 	}
 	home := record.home(n.dir)
 	b, err := lockBundle(home, n.dir)
-	if damaged := new(*DamagedStateError); err != nil && !errors.As(err, damaged) {
-		err = &DamagedStateError{home, err.Error(), "restore the bundle, or start with an empty state directory"}
+	if damaged := new(*hostfiles.DamagedError); err != nil && !errors.As(err, damaged) {
+		err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
 	}
 	if err != nil {
 		return nil, err

@@ -137,7 +137,7 @@ func bundleCrashCases() []crashCase {
 				pulled(t, n)
 				home := theBundle(t, n)
 				clone := filepath.Join(n.dir, disksDir, "clone")
-				must(t, n.host.copyDir(home, clone))
+				must(t, n.host.CopyDir(home, clone))
 				must(t, attach(n))
 				disk = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: true})
 			},

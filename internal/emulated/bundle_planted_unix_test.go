@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // bundled returns a bundle with a formatted volume.
@@ -63,7 +65,7 @@ func TestPlantedBundles(t *testing.T) {
 				}
 				replaced(t, at, plant)
 				_, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true})
-				damaged := new(*DamagedStateError)
+				damaged := new(*hostfiles.DamagedError)
 				if !errors.As(err, damaged) && !errors.Is(err, ErrInvalidSpec) || !strings.Contains(err.Error(), at+": it ") {
 					t.Errorf("got %v, want that %s is refused", err, at)
 				}
@@ -83,11 +85,11 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	must(t, err)
 	volumes, detached, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
 	precious := filepath.Join(outside, id.String(), "precious")
-	dropped := filepath.Join(outside, droppedPrefix+"not")
+	dropped := filepath.Join(outside, hostfiles.DroppedPrefix+"not")
 	must(t, errors.Join(os.MkdirAll(precious, 0o700), os.Mkdir(dropped, 0o700)))
 	swap := func() { must(t, errors.Join(os.Rename(volumes, detached), os.Symlink(outside, volumes))) }
 	back := func() { must(t, errors.Join(os.Remove(volumes), os.Rename(detached, volumes))) }
-	damaged := new(*DamagedStateError)
+	damaged := new(*hostfiles.DamagedError)
 
 	swap()
 	if _, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) ||
@@ -137,7 +139,7 @@ func TestLinkedImage(t *testing.T) {
 	must(t, err)
 	must(t, n.Close())
 	must(t, errors.Join(os.Rename(image, image+"-moved"), os.Symlink(image+"-moved", image)))
-	damaged := new(*DamagedStateError)
+	damaged := new(*hostfiles.DamagedError)
 	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != image {
 		_ = other.Close()
 		t.Errorf("got %v, want that the image is refused", err)

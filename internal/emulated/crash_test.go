@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 var errDied = errors.New("the process died here")
@@ -145,14 +146,14 @@ func checkTidy(t *testing.T, n *Node) {
 		if n.state.disk(image) == nil && !n.state.ISCSI.hasLUN(image) && detached != nil {
 			t.Errorf("left over: %s", home)
 		}
-		for _, pattern := range []string{"*" + newSuffix, volumesDir + "/" + droppedPrefix + "*"} {
+		for _, pattern := range []string{"*" + newSuffix, volumesDir + "/" + hostfiles.DroppedPrefix + "*"} {
 			if found, err := filepath.Glob(filepath.Join(home, pattern)); len(found) > 0 || err != nil {
 				t.Errorf("left over: %q, %v", found, err)
 			}
 		}
 	}
-	if len(n.state.Changes) > 0 || n.host.failed {
-		t.Errorf("not settled: changes %v, failed %t", n.state.Changes, n.host.failed)
+	if len(n.state.Changes) > 0 || n.host.Failed {
+		t.Errorf("not settled: changes %v, failed %t", n.state.Changes, n.host.Failed)
 	}
 	text, err := os.ReadFile(filepath.Join(n.dir, stateFile))
 	must(t, err)

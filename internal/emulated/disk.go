@@ -12,6 +12,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -42,16 +43,16 @@ type volumeOpens struct {
 
 // newDisk opens the image of a disk and reads its layout.
 func (n *Node) newDisk(record diskState) (*disk, error) {
-	im, err := n.host.openImage(record.home(n.dir))
+	im, err := openImage(n.host, record.home(n.dir))
 	if err != nil {
 		return nil, err
 	}
-	if err := n.host.tidyDisk(im.home); err != nil {
+	if err := tidyDisk(n.host, im.home); err != nil {
 		return nil, errors.Join(err, im.file.Close())
 	}
 	if im.size < record.ImageBytes {
 		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
-		return nil, errors.Join(&DamagedStateError{im.path, problem, restoreImage}, im.file.Close())
+		return nil, errors.Join(hostfiles.Damaged(im.path, problem, restoreImage), im.file.Close())
 	}
 	record.ImageBytes = im.size
 	d := &disk{

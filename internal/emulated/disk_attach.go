@@ -57,7 +57,7 @@ func (n *Node) placeDisk(spec DiskSpec, b *lockedBundle) (record diskState, err 
 		record.Bundle = n.bundleName(b.home)
 		return record, n.claim(b)
 	}
-	_, err = n.host.makeDisk(record.home(n.dir), record, false)
+	_, err = makeDisk(n.host, record.home(n.dir), record, false)
 	return record, err
 }
 
@@ -163,7 +163,7 @@ func (n *Node) addDisks(records []diskState, also func(*state)) error {
 		}
 	}
 	if err != nil {
-		n.host.failed = true // repair removes what was made for them
+		n.host.Failed = true // repair removes what was made for them
 		return err
 	}
 	return n.finishChanges()
@@ -181,7 +181,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
 		}
 		if !n.state.ISCSI.hasLUN(d.record.Image) {
-			if err := n.host.writeBundleInfo(d.image.home, &d.record, d.image.size); err != nil {
+			if err := writeBundleInfo(n.host, d.image.home, &d.record, d.image.size); err != nil {
 				return err
 			}
 		}

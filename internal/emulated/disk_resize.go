@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,7 +25,11 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	bits := d.attributes()&^want.AttributesMask | want.Attributes&want.AttributesMask
-	return 0, d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
+	err = d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
+	if errors.Is(err, ErrSystemDisk) {
+		err = win32.ERROR_ACCESS_DENIED // Windows' code for this is not confirmed
+	}
+	return 0, err
 }
 
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.

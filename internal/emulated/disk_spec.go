@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
@@ -70,7 +71,7 @@ const (
 
 // record returns the record of a disk that is added to others, with the lowest free number.
 func (s DiskSpec) record(others []diskState, switches Switches) (diskState, error) {
-	r := diskState{Image: newImageName(), DiskSpec: s}
+	r := diskState{Image: hostfiles.NewName(), DiskSpec: s}
 	r.Identifiers = slices.Clone(s.Identifiers)
 	if r.BusType == 0 {
 		r.BusType = win32.BusTypeScsi

@@ -5,35 +5,11 @@ package emulated
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
-
-// InUseError means that another process runs the node of this state directory.
-type InUseError struct {
-	Dir string
-	PID int // 0 if the holder's number could not be read
-}
-
-func (e *InUseError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("state directory %s is in use by another process", e.Dir)
-	}
-	return fmt.Sprintf("state directory %s is in use by process %d", e.Dir, e.PID)
-}
-
-// DamagedStateError means that a file of the state directory cannot be used. Nothing was changed.
-type DamagedStateError struct {
-	File    string
-	Problem string // the reason
-	Advice  string // what a person can do
-}
-
-func (e *DamagedStateError) Error() string {
-	return fmt.Sprintf("%s: %s; %s", e.File, e.Problem, e.Advice)
-}
 
 // ErrNoSuchDisk means that no disk has the number.
 var ErrNoSuchDisk = errors.New("no such disk")
@@ -64,36 +40,11 @@ func failed(function, object string, err error) error {
 	if errors.As(err, &done) {
 		return err
 	}
-	e := &kernel.Error{Function: function, Object: object, Code: code(err)}
+	e := &kernel.Error{Function: function, Object: object, Code: hostfiles.Code(err)}
 	if e.Code != win32.ERROR_DISK_FULL && e.Code != win32.ERROR_IO_DEVICE || errors.As(err, new(win32.Errno)) {
 		return e
 	}
 	return fmt.Errorf("%w, because of the host that emulates this node: %v", e, err) //nolint:errorlint // not one of Windows'
-}
-
-// code returns the Win32 code of an error: its own, or Windows' counterpart of the host's error.
-func code(err error) win32.Errno {
-	var errno win32.Errno
-	switch {
-	case errors.As(err, &errno):
-		return errno
-	case errors.Is(err, ErrSystemDisk):
-		return win32.ERROR_ACCESS_DENIED // Windows' code for this is not confirmed
-	case errors.Is(err, fs.ErrNotExist):
-		return win32.ERROR_FILE_NOT_FOUND
-	case errors.Is(err, fs.ErrExist):
-		return win32.ERROR_ALREADY_EXISTS
-	case errors.Is(err, fs.ErrPermission):
-		return win32.ERROR_ACCESS_DENIED
-	case isHostDiskFull(err):
-		return win32.ERROR_DISK_FULL
-	case isHostNotEmpty(err):
-		return win32.ERROR_DIR_NOT_EMPTY
-	case isHostNameTooLong(err):
-		return win32.ERROR_INVALID_NAME
-	default:
-		return win32.ERROR_IO_DEVICE
-	}
 }
 
 // mu guards the node, its disks, volumes and open files, and the state directory. Every entry from outside takes it

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // The access list of a volume's root directory is a file there, whose name cannot be seen. It travels with the disk and
 // is gone after a format. Other files and directories have no list of their own, and no list keeps anybody out.
 const (
-	accessFile = reservedPrefix + "-access"
+	accessFile = hostfiles.ReservedPrefix + "-access"
 	accessNew  = accessFile + "-new" // before it gets its name
 )
 
@@ -40,7 +41,7 @@ func (h *fileHandle) SetAccessList(descriptor []byte) error {
 		if l, err := win32.ParseAccessList(descriptor); err != nil || l.Everyone {
 			return win32.ERROR_INVALID_PARAMETER
 		}
-		return h.content.node.host.writeFileIn(h.content.root, accessFile, accessNew, descriptor)
+		return h.content.node.host.WriteFileIn(h.content.root, accessFile, accessNew, descriptor)
 	})
 }
 
@@ -74,7 +75,7 @@ func (c *content) accessList() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readFileIn(c.root, accessFile, info, maxAccessList)
+	return hostfiles.ReadFileIn(c.root, accessFile, info, maxAccessList)
 }
 
 // newVolumeAccess is the list of a new volume. The rights that Windows gives to ordinary users there are not confirmed.

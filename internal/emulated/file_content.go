@@ -4,7 +4,6 @@ package emulated
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the
@@ -49,58 +49,13 @@ func (n *Node) mount(what content) (*content, error) {
 	if c := n.contents[what.path]; c != nil {
 		return c, nil
 	}
-	root, err := n.openContentDir(what.path)
+	root, err := n.host.OpenContent(what.path)
 	if err != nil {
 		return nil, err
 	}
 	what.node, what.root = n, root
 	n.contents[what.path] = &what
 	return &what, nil
-}
-
-// openContentDir opens the directory of a content's files, and makes it if needed.
-func (n *Node) openContentDir(path string) (*os.Root, error) {
-	volumes, err := openVolumes(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer volumes.Close()
-	name := filepath.Base(path)
-	info, err := volumes.Lstat(name)
-	if errors.Is(err, os.ErrNotExist) {
-		if err = n.host.mkdirIn(volumes, name); err == nil {
-			info, err = volumes.Lstat(name)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() { // a planted link could lead anywhere
-		return nil, win32.ERROR_UNRECOGNIZED_VOLUME
-	}
-	return openDir(volumes, entry{name: name, info: info})
-}
-
-// openVolumes opens the directory of all volumes' files, or of all shares of a server. A link in its place is refused:
-// what the node removes would be anywhere.
-func openVolumes(path string) (*os.Root, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	problem := &DamagedStateError{path, "it is a link, or not a directory", "put the directory itself in its place"}
-	if !info.IsDir() {
-		return nil, problem
-	}
-	// of a pipe that took its place, this waits for no writer
-	dir, err := os.OpenRoot(path + string(os.PathSeparator) + ".")
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := dir.Stat("."); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(problem, dir.Close())
-	}
-	return dir, nil
 }
 
 // dismount retires the content of one volume.
@@ -179,43 +134,9 @@ const usageDepth = 24
 func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 	root, n := c.root, c.node
 	n.mu.Unlock()
-	used, err = bytesIn(root, cluster, usageDepth)
+	used, err = hostfiles.BytesIn(root, cluster, usageDepth)
 	n.mu.Lock()
 	return used, errors.Join(c.gone, err)
-}
-
-func bytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
-	listErr := eachName(dir, func(name string) bool {
-		var more uint64
-		more, err = bytesOf(dir, name, cluster, depth)
-		used += more
-		return err == nil
-	})
-	if errors.Is(listErr, fs.ErrNotExist) {
-		listErr = nil
-	}
-	return used, errors.Join(listErr, err)
-}
-
-// bytesOf returns the space of one name in a directory, and of what is below it.
-func bytesOf(dir *os.Root, name string, cluster uint64, depth int) (uint64, error) {
-	info, err := dir.Lstat(name)
-	var below *os.Root
-	switch {
-	case err == nil && info.Mode().IsRegular():
-		return (uint64(info.Size()) + cluster - 1) / cluster * cluster, nil
-	case err == nil && info.IsDir() && depth > 1:
-		below, err = openDir(dir, entry{name: name, info: info})
-	}
-	// The latter: something else has taken the directory's place.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
-		return 0, nil
-	}
-	if err != nil || below == nil {
-		return 0, err
-	}
-	used, err := bytesIn(below, cluster, depth-1)
-	return used, errors.Join(err, below.Close())
 }
 
 // keptFile is a copy of a file that is open for writing, as it was when its volume was flushed.
@@ -248,16 +169,16 @@ func (h *fileHandle) keep() error {
 		return nil //nolint:nilerr // it has been deleted
 	}
 	host := h.content.node.host
-	path := filepath.Join(filepath.Dir(h.content.path), droppedPrefix+newImageName())
-	if err := host.mkdir(path); err != nil {
+	path := filepath.Join(filepath.Dir(h.content.path), hostfiles.DroppedPrefix+hostfiles.NewName())
+	if err := host.Mkdir(path); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return err
 	}
-	h.kept = &keptFile{dir, e.name}
-	return host.copyFile(h.parent, dir, e.name, e.info)
+	h.kept = &keptFile{dir, e.Name}
+	return host.CopyFile(h.parent, dir, e.Name, e.Info)
 }
 
 // loseUnflushed undoes, on a disk that goes offline, what was written to open files after the flush.
@@ -270,7 +191,7 @@ func (d *disk) loseUnflushed() error {
 		}
 		for _, h := range c.opens {
 			if h.kept != nil && !h.deleted {
-				errs = append(errs, d.node.host.renameBetween(h.kept.dir, h.kept.name, h.parent, h.name))
+				errs = append(errs, d.node.host.RenameBetween(h.kept.dir, h.kept.name, h.parent, h.name))
 			}
 		}
 	}
@@ -284,5 +205,5 @@ func (h *fileHandle) dropKept() error {
 	path := h.kept.dir.Name()
 	err := h.kept.dir.Close()
 	h.kept = nil
-	return errors.Join(err, h.content.node.host.removeAll(path))
+	return errors.Join(err, h.content.node.host.RemoveAll(path))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // fileHandle is an open file or directory, or a reparse point opened as itself.
@@ -81,34 +82,34 @@ func (h *fileHandle) usable(change bool) error {
 }
 
 // entry returns the file as it is now, which must be the one that was opened.
-func (h *fileHandle) entry() (entry, error) {
+func (h *fileHandle) entry() (hostfiles.Entry, error) {
 	if h.parent == nil {
 		info, err := h.self.Stat(".")
-		return entry{info: info}, err
+		return hostfiles.Entry{Info: info}, err
 	}
 	if h.deleted {
-		return entry{}, win32.ERROR_ACCESS_DENIED // STATUS_FILE_DELETED
+		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED // STATUS_FILE_DELETED
 	}
 	info, err := h.parent.Lstat(h.name)
 	if err != nil {
-		return entry{}, err
+		return hostfiles.Entry{}, err
 	}
 	if !os.SameFile(info, h.info) {
-		return entry{}, win32.ERROR_FILE_NOT_FOUND // moved on the host
+		return hostfiles.Entry{}, win32.ERROR_FILE_NOT_FOUND // moved on the host
 	}
-	return inspect(h.parent, h.name, info)
+	return hostfiles.Inspect(h.parent, h.name, info)
 }
 
 // has reports whether the handle has one of the rights.
 func (h *fileHandle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }
 
 // deletable returns the entry of the handle, if the handle may delete it.
-func (h *fileHandle) deletable(evenReadOnly bool) (entry, error) {
+func (h *fileHandle) deletable(evenReadOnly bool) (hostfiles.Entry, error) {
 	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
-		return entry{}, win32.ERROR_ACCESS_DENIED
+		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
-	if err == nil && !evenReadOnly && e.attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
+	if err == nil && !evenReadOnly && e.Attributes()&win32.FILE_ATTRIBUTE_READONLY != 0 {
 		err = win32.ERROR_ACCESS_DENIED
 	}
 	return e, err
@@ -120,8 +121,8 @@ func (h *fileHandle) disposeAtClose(remove bool) error {
 	if err != nil {
 		return err
 	}
-	if remove && e.isDir() && e.tag == 0 {
-		if err := checkEmpty(h.self); err != nil {
+	if remove && e.IsDir() && e.Tag == 0 {
+		if err := hostfiles.CheckEmpty(h.self); err != nil {
 			return err
 		}
 	}
@@ -149,8 +150,8 @@ func (h *fileHandle) finishDeletion() error {
 }
 
 // remove deletes the file and frees its name.
-func (h *fileHandle) remove(e entry) error {
-	err := h.content.node.host.deleteEntry(h.parent, e)
+func (h *fileHandle) remove(e hostfiles.Entry) error {
+	err := h.content.node.host.DeleteEntry(h.parent, e)
 	if err != nil {
 		return err
 	}
@@ -192,9 +193,9 @@ func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
 		switch {
 		case !ok:
 			return win32.ERROR_INVALID_HANDLE
-		case !isFileName(name):
+		case !hostfiles.IsFileName(name):
 			return win32.ERROR_INVALID_NAME
-		case isReserved(name):
+		case hostfiles.IsReserved(name):
 			return win32.ERROR_ACCESS_DENIED
 		case into.content != h.content:
 			return win32.ERROR_NOT_SAME_DEVICE
@@ -214,17 +215,17 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if into.self == nil {
 		return win32.ERROR_INVALID_PARAMETER // not a directory
 	}
-	if err := isLink(into.self); err != nil {
+	if err := hostfiles.CheckNotLink(into.self); err != nil {
 		return err
 	}
-	from, to := windowsNames(h.names), append(windowsNames(into.names), name)
-	below := func(o *fileHandle) bool { return isBelow(windowsNames(o.names), from) }
+	from, to := hostfiles.WindowsNames(h.names), append(hostfiles.WindowsNames(into.names), name)
+	below := func(o *fileHandle) bool { return isBelow(hostfiles.WindowsNames(o.names), from) }
 	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, from) {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	taken, err := lookup(into.self, name)
+	taken, err := hostfiles.Lookup(into.self, name)
 	switch {
-	case err == nil && os.SameFile(taken.info, h.info) && e.name != hostName(name): // its own name, in another case
+	case err == nil && os.SameFile(taken.Info, h.info) && e.Name != hostfiles.HostName(name): // its own name, in another case
 	case err == nil:
 		return win32.ERROR_ALREADY_EXISTS
 	case !errors.Is(err, fs.ErrNotExist):
@@ -234,16 +235,16 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err != nil {
 		return err
 	}
-	err = h.content.node.host.renameBetween(h.parent, e.name, parent, hostName(name))
+	err = h.content.node.host.RenameBetween(h.parent, e.Name, parent, hostfiles.HostName(name))
 	if err != nil {
 		return errors.Join(err, parent.Close())
 	}
-	return h.moved(parent, append(slices.Clone(into.names), hostName(name)))
+	return h.moved(parent, append(slices.Clone(into.names), hostfiles.HostName(name)))
 }
 
 // isBelow reports whether a path leads to something in a directory.
 func isBelow(names, dir []string) bool {
-	return len(names) > len(dir) && slices.EqualFunc(names[:len(dir)], dir, sameName)
+	return len(names) > len(dir) && slices.EqualFunc(names[:len(dir)], dir, hostfiles.SameName)
 }
 
 // moved gives the handles that are open on a file its new place. It takes over the new parent.

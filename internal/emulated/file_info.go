@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -45,13 +46,13 @@ func fill(out, b []byte) error {
 
 // described returns the entry of a handle that may read attributes. Out must have room for size bytes, which is seen
 // before the rights are.
-func (h *fileHandle) described(out []byte, size int) (entry, error) {
+func (h *fileHandle) described(out []byte, size int) (hostfiles.Entry, error) {
 	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
 	if len(out) < size {
-		return entry{}, win32.ERROR_BAD_LENGTH
+		return hostfiles.Entry{}, win32.ERROR_BAD_LENGTH
 	}
 	if !h.has(read) {
-		return entry{}, win32.ERROR_ACCESS_DENIED
+		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	return h.entry()
 }
@@ -63,9 +64,9 @@ func (h *fileHandle) basic(out []byte) error {
 		return err
 	}
 	const since1601 = 11644473600 * 1e7 // of 1970, in units of 100 ns
-	time := e.info.ModTime().UnixNano()/100 + since1601
+	time := e.Info.ModTime().UnixNano()/100 + since1601
 	return fill(out, win32.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time, ChangeTime: time,
-		Attributes: e.attributes()}.Bytes())
+		Attributes: e.Attributes()}.Bytes())
 }
 
 // attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
@@ -77,7 +78,7 @@ func (h *fileHandle) attributeTag(out []byte) error {
 	case !h.content.knowsReparsePoints():
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return fill(out, cstruct.Encode(win32.FileAttributeTag{Attributes: e.attributes(), ReparseTag: e.tag}))
+	return fill(out, cstruct.Encode(win32.FileAttributeTag{Attributes: e.Attributes(), ReparseTag: e.Tag}))
 }
 
 func (h *fileHandle) standard(out []byte) error {
@@ -90,7 +91,7 @@ func (h *fileHandle) standard(out []byte) error {
 	if err != nil {
 		return err
 	}
-	s.EndOfFile, s.AllocationSize = sizes(e.info)
+	s.EndOfFile, s.AllocationSize = sizes(e.Info)
 	return fill(out, cstruct.Encode(s))
 }
 
@@ -112,9 +113,9 @@ func (h *fileHandle) fileID(out []byte) error {
 		id.VolumeSerialNumber = v.boot.Serial
 	}
 	if h.parent != nil {
-		id.ID = hostFileID(h.parent, h.name, h.info)
+		id.ID = hostfiles.FileID(h.parent, h.name, h.info)
 	} else {
-		id.ID = hostFileID(h.self, ".", h.info)
+		id.ID = hostfiles.FileID(h.self, ".", h.info)
 	}
 	return fill(out, cstruct.Encode(id))
 }
@@ -152,14 +153,14 @@ func (h *fileHandle) setAttributes(attributes uint32) error {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
-	if err != nil || attributes == 0 || !e.info.Mode().IsRegular() {
+	if err != nil || attributes == 0 || !e.Info.Mode().IsRegular() {
 		return err
 	}
-	mode := e.info.Mode().Perm() &^ 0o222
+	mode := e.Info.Mode().Perm() &^ 0o222
 	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
 		mode |= 0o200
 	}
-	return h.content.node.host.change("chmod", filepath.Join(h.parent.Name(), h.name),
+	return h.content.node.host.Change("chmod", filepath.Join(h.parent.Name(), h.name),
 		func() error { return h.parent.Chmod(h.name, mode) })
 }
 
@@ -172,7 +173,7 @@ func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
 }
 
 func (h *fileHandle) finalPath(form uint32) (string, error) {
-	below := strings.Join(windowsNames(h.names), `\`)
+	below := strings.Join(hostfiles.WindowsNames(h.names), `\`)
 	if h.content.isShare() {
 		return h.content.share.finalPath(form, below)
 	}

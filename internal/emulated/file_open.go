@@ -3,13 +3,13 @@
 package emulated
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // SystemWindowsDirectory implements kernel.Files.
@@ -46,7 +46,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		if p.slash && at.entry != nil && !at.entry.isDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
+		if p.slash && at.entry != nil && !at.entry.IsDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
 			at.close()
 			return nil, win32.ERROR_INVALID_NAME // a separator after the name of a file: STATUS_OBJECT_NAME_INVALID
 		}
@@ -59,7 +59,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	if !ok || parent.content.node != n {
 		return nil, win32.ERROR_INVALID_HANDLE
 	}
-	if !isFileName(name) {
+	if !hostfiles.IsFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
 	at, next, err := parent.below(ntPath{volume: parent.content.id, names: []string{name}}, follow)
@@ -91,7 +91,7 @@ func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, e
 		return nil, nil, err
 	}
 	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
-	if err = isLink(dir); err == nil {
+	if err = hostfiles.CheckNotLink(dir); err == nil {
 		next, err = at.descend(p, follow)
 	}
 	if err != nil || next != nil {
@@ -99,18 +99,6 @@ func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, e
 		return nil, next, err
 	}
 	return at, nil, nil
-}
-
-// isLink fails if a directory is a reparse point, below which nothing can be done.
-func isLink(dir *os.Root) error {
-	_, err := dir.Lstat(reservedPrefix)
-	switch {
-	case err == nil:
-		return win32.ERROR_CANT_ACCESS_FILE
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	}
-	return err
 }
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
@@ -128,27 +116,27 @@ func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, e
 		if err != nil {
 			return nil, err
 		}
-		parent, p.entry = c.root, &entry{name: ".", info: info}
+		parent, p.entry = c.root, &hostfiles.Entry{Name: ".", Info: info}
 	}
 	e, err := p.find(how)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.isDir():
+	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.IsDir():
 		return nil, win32.ERROR_DIRECTORY
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.isDir(), p.dir == nil && c.spec().ClosedRoot:
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.IsDir(), p.dir == nil && c.spec().ClosedRoot:
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	if e.unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
+	if e.Unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	h.info = e.info
+	h.info = e.Info
 	if p.dir != nil {
-		h.name, h.names = e.name, append(slices.Clone(p.above), e.name)
+		h.name, h.names = e.Name, append(slices.Clone(p.above), e.Name)
 	}
-	if e.isDir() {
-		if h.self, err = openDir(parent, e); err != nil {
+	if e.IsDir() {
+		if h.self, err = hostfiles.OpenDir(parent, e); err != nil {
 			return nil, err
 		}
 	}
@@ -171,38 +159,38 @@ func (c *content) admits(h *fileHandle) error {
 }
 
 // find returns the entry at the place, and creates it if how asks for that.
-func (p *location) find(how kernel.OpenOptions) (entry, error) {
+func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	switch {
 	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
-		return entry{}, win32.ERROR_ALREADY_EXISTS
+		return hostfiles.Entry{}, win32.ERROR_ALREADY_EXISTS
 	case p.entry != nil:
 		return *p.entry, nil
 	case how.Disposition == win32.FILE_OPEN:
-		return entry{}, fs.ErrNotExist
+		return hostfiles.Entry{}, fs.ErrNotExist
 	}
-	if isReserved(p.name) {
-		return entry{}, win32.ERROR_ACCESS_DENIED
+	if hostfiles.IsReserved(p.name) {
+		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	if p.content.readOnly() {
-		return entry{}, win32.ERROR_WRITE_PROTECT
+		return hostfiles.Entry{}, win32.ERROR_WRITE_PROTECT
 	}
 	if err := p.content.room(); err != nil {
-		return entry{}, err
+		return hostfiles.Entry{}, err
 	}
 	host := p.content.node.host
 	var err error
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
-		err = host.mkdirIn(p.dir, hostName(p.name))
+		err = host.MkdirIn(p.dir, hostfiles.HostName(p.name))
 	} else {
-		err = host.createIn(p.dir, hostName(p.name))
+		err = host.CreateIn(p.dir, hostfiles.HostName(p.name))
 	}
 	if err == nil {
-		err = p.content.node.stamp(p.dir, hostName(p.name))
+		err = p.content.node.stamp(p.dir, hostfiles.HostName(p.name))
 	}
 	if err != nil {
-		return entry{}, err
+		return hostfiles.Entry{}, err
 	}
-	return lookup(p.dir, p.name)
+	return hostfiles.Lookup(p.dir, p.name)
 }
 
 // readOnly reports whether the files are on a read-only volume.
@@ -218,7 +206,7 @@ func (c *content) room() error {
 	if !ok {
 		return nil
 	}
-	used, err := bytesIn(c.root, uint64(v.boot.ClusterBytes), 1)
+	used, err := hostfiles.BytesIn(c.root, uint64(v.boot.ClusterBytes), 1)
 	if err == nil && used+v.boot.MetadataBytes() >= v.sizeBytes() {
 		err = win32.ERROR_DISK_FULL
 	}

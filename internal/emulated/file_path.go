@@ -3,15 +3,12 @@
 package emulated
 
 import (
-	"path/filepath"
-	"runtime"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // ntPath is an absolute path as the kernel takes it: its start, and the names below. It accepts what Windows accepts;
@@ -74,7 +71,7 @@ func parseObject(path string) (ntPath, error) {
 	}
 	p.names = strings.Split(rest, `\`)
 	for _, name := range p.names {
-		if !isFileName(name) {
+		if !hostfiles.IsFileName(name) {
 			return ntPath{}, win32.ERROR_INVALID_NAME
 		}
 	}
@@ -123,101 +120,3 @@ func parseVolumeName(name string) (guid.GUID, bool) {
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// maxNameUnits is how many UTF-16 units a file name may have on NTFS.
-const maxNameUnits = 255
-
-// isFileName reports whether NTFS accepts a file name: streams and wildcards are not names.
-func isFileName(name string) bool {
-	if name == "" || name == "." || name == ".." {
-		return false
-	}
-	units := 0
-	for _, r := range name {
-		if r < 0x20 || strings.ContainsRune(`<>:"/\|?*`, r) {
-			return false
-		}
-		if units++; r > 0xFFFF {
-			units++
-		}
-	}
-	return units <= maxNameUnits
-}
-
-// sameName compares names like NTFS: unit by unit in upper case.
-func sameName(a, b string) bool {
-	if a == b {
-		return true
-	}
-	for a != "" && b != "" {
-		ra, na := utf8.DecodeRuneInString(a)
-		rb, nb := utf8.DecodeRuneInString(b)
-		if upper(ra) != upper(rb) {
-			return false
-		}
-		a, b = a[na:], b[nb:]
-	}
-	return a == b
-}
-
-// upper returns the upper-case form of one UTF-16 unit. On NTFS, characters of two units have none.
-func upper(r rune) rune {
-	if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
-		return up
-	}
-	return r
-}
-
-// reservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen,
-// opened or created through the kernel.
-const reservedPrefix = ".csi-proxy-reparse"
-
-func isReserved(name string) bool {
-	if runtime.GOOS == "windows" && !filepath.IsLocal(name) { // the host's own, such as CON
-		return true
-	}
-	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
-}
-
-// Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
-// characters of the private use area, as in the Windows Subsystem for Linux, so that such a file can be seen and
-// deleted.
-const privateUse = 0xF000
-
-func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
-
-// windowsName returns the Windows form of a host name.
-func windowsName(host string) string {
-	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
-		return host
-	}
-	return strings.Map(func(r rune) rune {
-		if isForbidden(r) {
-			return r + privateUse
-		}
-		return r
-	}, host)
-}
-
-// hostName returns the host's form of a Windows name.
-func hostName(name string) string {
-	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
-	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {
-		return name
-	}
-	return strings.Map(func(r rune) rune {
-		if mapped(r) {
-			return r - privateUse
-		}
-		return r
-	}, name)
-}
-
-// windowsNames maps the names of a path.
-func windowsNames(host []string) []string {
-	names := make([]string, len(host))
-	for i, name := range host {
-		names[i] = windowsName(name)
-	}
-	return names
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
@@ -34,7 +35,7 @@ func TestRename(t *testing.T) {
 	wantCode(t, "below itself", a.Rename(a, "new"), win32.ERROR_ACCESS_DENIED)
 	wantCode(t, "to a name that is taken", a.Rename(d, "TAKEN"), win32.ERROR_ALREADY_EXISTS)
 	wantCode(t, "to a path", a.Rename(d, `x\y`), win32.ERROR_INVALID_NAME)
-	wantCode(t, "to a reserved name", a.Rename(d, reservedPrefix), win32.ERROR_ACCESS_DENIED)
+	wantCode(t, "to a reserved name", a.Rename(d, hostfiles.ReservedPrefix), win32.ERROR_ACCESS_DENIED)
 	wantCode(t, "to another volume", a.Rename(other, "new"), win32.ERROR_NOT_SAME_DEVICE)
 	wantCode(t, "into a link", a.Rename(open(`C:\d\link`, anyRight), "new"), win32.ERROR_CANT_ACCESS_FILE)
 	wantCode(t, "of a root directory", other.Rename(d, "new"), win32.ERROR_NOT_SAME_DEVICE)
@@ -81,7 +82,7 @@ func TestListingWhileDeleting(t *testing.T) {
 	mkdir(t, n, `C:\d`)
 	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	host := hostPath(t, n, `C:\d`)
-	const files = 3*namesAtOnce + 7
+	const files = 3*hostfiles.NamesAtOnce + 7
 	for i := range files {
 		must(t, os.WriteFile(filepath.Join(host, fmt.Sprintf("File%05d", i)), nil, 0o600))
 	}

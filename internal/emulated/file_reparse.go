@@ -3,11 +3,9 @@
 package emulated
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // fileSystem is FILE_DEVICE_FILE_SYSTEM, the device type in the control codes of file systems.
@@ -52,10 +50,10 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if e.tag == 0 {
+	if e.Tag == 0 {
 		return 0, win32.ERROR_NOT_A_REPARSE_POINT
 	}
-	r, err := e.reparse()
+	r, err := e.Reparse()
 	if err != nil {
 		return 0, err
 	}
@@ -71,25 +69,25 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 }
 
 // changingReparse returns the entry whose reparse point the handle may change.
-func (h *fileHandle) changingReparse() (entry, error) {
+func (h *fileHandle) changingReparse() (hostfiles.Entry, error) {
 	const write = win32.FILE_WRITE_DATA | win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE
 	if !h.has(write) {
-		return entry{}, win32.ERROR_ACCESS_DENIED
+		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
 	if err != nil {
-		return entry{}, err
+		return hostfiles.Entry{}, err
 	}
 	_, ok := h.content.node.volume(h.content.id)
 	switch {
 	case !ok && !h.content.isShare():
-		return entry{}, errVolumeGone
+		return hostfiles.Entry{}, errVolumeGone
 	case !h.content.knowsReparsePoints():
-		return entry{}, win32.ERROR_INVALID_FUNCTION
+		return hostfiles.Entry{}, win32.ERROR_INVALID_FUNCTION
 	case h.parent == nil:
-		return entry{}, win32.ERROR_INVALID_PARAMETER // a root directory
-	case !e.isDir():
-		return entry{}, win32.ERROR_NOT_SUPPORTED // links to files are not emulated
+		return hostfiles.Entry{}, win32.ERROR_INVALID_PARAMETER // a root directory
+	case !e.IsDir():
+		return hostfiles.Entry{}, win32.ERROR_NOT_SUPPORTED // links to files are not emulated
 	}
 	return e, nil
 }
@@ -111,7 +109,7 @@ func (h *fileHandle) setReparse(in []byte) error {
 			return err
 		}
 	}
-	return h.content.node.host.setReparse(h.self, r, e.tag)
+	return h.content.node.host.SetReparse(h.self, r, e.Tag)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -123,93 +121,10 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	switch {
 	case err != nil:
 		return win32.ERROR_INVALID_REPARSE_DATA
-	case e.tag == 0:
+	case e.Tag == 0:
 		return win32.ERROR_NOT_A_REPARSE_POINT
-	case e.tag != tag:
+	case e.Tag != tag:
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	return h.content.node.host.clearReparse(h.self)
-}
-
-// A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two
-// more names are short-lived and mean nothing when they are left over.
-const (
-	reparseNew  = reservedPrefix + "-new"  // the file before it gets its name
-	reparseGone = reservedPrefix + "-gone" // begins the name of a reparse point that is being deleted
-)
-
-// reparse returns the reparse data of an entry that has a tag. Entries that the node did not make have none.
-func (e entry) reparse() (win32.ReparsePoint, error) {
-	if e.data == nil {
-		return win32.ReparsePoint{Tag: e.tag}, nil
-	}
-	r, err := win32.ParseReparsePoint(e.data)
-	if err != nil {
-		return win32.ReparsePoint{}, win32.ERROR_CANT_ACCESS_FILE
-	}
-	return r, nil
-}
-
-// setReparse turns an empty directory, or one that already has the same tag, into a reparse point.
-func (h *host) setReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error {
-	if had != 0 && had != r.Tag {
-		return win32.ERROR_REPARSE_TAG_MISMATCH
-	}
-	if err := checkEmpty(dir); err != nil {
-		return err
-	}
-	data := r.Bytes()
-	if data == nil {
-		return win32.ERROR_INVALID_REPARSE_DATA
-	}
-	return h.writeFileIn(dir, reservedPrefix, reparseNew, data)
-}
-
-// clearReparse turns a reparse point back into an empty directory.
-func (h *host) clearReparse(dir *os.Root) error { return h.removeIn(dir, reservedPrefix) }
-
-// deleteEntry removes a file, an empty directory, or a reparse point itself. The name is free at once. Whatever
-// happens, a reparse point never becomes a plain directory on the way.
-func (h *host) deleteEntry(dir *os.Root, e entry) error {
-	if !e.isDir() {
-		return h.removeIn(dir, e.name)
-	}
-	if e.tag == 0 {
-		return h.deleteDir(dir, e)
-	}
-	// Windows does not know files that were put beside the reserved file on the host.
-	gone := reparseGone + newImageName()
-	if err := h.renameIn(dir, e.name, gone); err != nil {
-		return err
-	}
-	if err := h.step("removeAll", filepath.Join(dir.Name(), gone)); err != nil {
-		return err
-	}
-	return h.noted(dir.RemoveAll(gone))
-}
-
-func (h *host) deleteDir(dir *os.Root, e entry) error {
-	self, err := openDir(dir, e)
-	if err != nil {
-		return err
-	}
-	defer self.Close()
-	if err := checkEmpty(self); err != nil {
-		return err
-	}
-	if err := purge(self); err != nil {
-		return h.noted(err)
-	}
-	return h.removeIn(dir, e.name)
-}
-
-// purge removes what interrupted deletions and reparse points left over in a directory. It is never called on a reparse
-// point.
-func purge(dir *os.Root) error {
-	return everyName(dir, func(name string) error {
-		if !isReserved(name) {
-			return nil
-		}
-		return dir.RemoveAll(name)
-	})
+	return h.content.node.host.ClearReparse(h.self)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // maxReparse is how many links and mount points Windows follows in one path.
@@ -21,10 +22,10 @@ const maxReparse = 63
 // holder closes it.
 type location struct {
 	content *content
-	dir     *os.Root // nil for the root directory itself
-	above   []string // host names from the root to dir
-	name    string   // as on Windows; "" for the root directory
-	entry   *entry   // nil while the name is missing
+	dir     *os.Root         // nil for the root directory itself
+	above   []string         // host names from the root to dir
+	name    string           // as on Windows; "" for the root directory
+	entry   *hostfiles.Entry // nil while the name is missing
 }
 
 func (p *location) close() {
@@ -39,9 +40,9 @@ func (p *location) names() []string {
 		return nil
 	}
 	if p.entry != nil {
-		return append(slices.Clone(p.above), p.entry.name)
+		return append(slices.Clone(p.above), p.entry.Name)
 	}
-	return append(slices.Clone(p.above), hostName(p.name))
+	return append(slices.Clone(p.above), hostfiles.HostName(p.name))
 }
 
 // hostPath returns the path of the place on the host.
@@ -90,26 +91,26 @@ func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err erro
 func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
 	for i, name := range path.names {
 		last := i == len(path.names)-1
-		e, err := lookup(p.dir, name)
+		e, err := hostfiles.Lookup(p.dir, name)
 		if errors.Is(err, fs.ErrNotExist) && last {
 			p.name = name
 			return nil, nil
 		}
-		if err == nil && e.tag != 0 && (!last || follow) {
+		if err == nil && e.Tag != 0 && (!last || follow) {
 			return p.content.follow(p, e, path, i)
 		}
 		if err == nil && last {
-			p.name, p.entry = windowsName(e.name), &e
+			p.name, p.entry = hostfiles.WindowsName(e.Name), &e
 			return nil, nil
 		}
-		if err == nil && !e.isDir() || errors.Is(err, fs.ErrNotExist) {
+		if err == nil && !e.IsDir() || errors.Is(err, fs.ErrNotExist) {
 			err = win32.ERROR_PATH_NOT_FOUND
 		}
 		if err == nil {
 			var child *os.Root
-			if child, err = openDir(p.dir, e); err == nil {
+			if child, err = hostfiles.OpenDir(p.dir, e); err == nil {
 				p.close()
-				p.dir, p.above = child, append(p.above, e.name)
+				p.dir, p.above = child, append(p.above, e.Name)
 			}
 		}
 		if err != nil {
@@ -120,11 +121,11 @@ func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
 }
 
 // follow returns the path to which a reparse point, the i-th name of p, leads.
-func (c *content) follow(at *location, e entry, p ntPath, i int) (*ntPath, error) {
+func (c *content) follow(at *location, e hostfiles.Entry, p ntPath, i int) (*ntPath, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
-	r, err := e.reparse()
+	r, err := e.Reparse()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (c *content) follow(at *location, e entry, p ntPath, i int) (*ntPath, error
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
 		return nil, win32.ERROR_CANT_ACCESS_FILE
 	case r.Relative:
-		target, err = relativeTarget(ntPath{volume: c.id, names: windowsNames(at.above)}, r.SubstituteName)
+		target, err = relativeTarget(ntPath{volume: c.id, names: hostfiles.WindowsNames(at.above)}, r.SubstituteName)
 	default:
 		target, err = parseSubstitute(r.SubstituteName)
 	}
@@ -158,7 +159,7 @@ func relativeTarget(dir ntPath, target string) (ntPath, error) {
 				return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
 			}
 			dir.names = dir.names[:len(dir.names)-1]
-		case !isFileName(name):
+		case !hostfiles.IsFileName(name):
 			return ntPath{}, win32.ERROR_INVALID_NAME
 		default:
 			dir.names = append(dir.names, name)
@@ -221,12 +222,12 @@ func (n *Node) readlink(winPath string) (string, error) {
 	}
 	defer at.close()
 	switch {
-	case at.dir == nil || at.entry != nil && at.entry.tag == 0:
+	case at.dir == nil || at.entry != nil && at.entry.Tag == 0:
 		return "", win32.ERROR_NOT_A_REPARSE_POINT
 	case at.entry == nil:
 		return "", win32.ERROR_FILE_NOT_FOUND
 	}
-	r, err := at.entry.reparse()
+	r, err := at.entry.Reparse()
 	switch {
 	case err != nil:
 		return "", err

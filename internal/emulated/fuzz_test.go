@@ -8,11 +8,13 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 func FuzzDecodeState(f *testing.F) {
 	text, err := encodeState(state{Switches: DefaultSwitches(),
-		Disks: []diskState{{Image: newImageName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
+		Disks: []diskState{{Image: hostfiles.NewName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -48,17 +50,17 @@ func FuzzParsePath(f *testing.F) {
 				t.Errorf("%q starts nowhere: %+v", path, p)
 			}
 			for _, name := range p.names {
-				if !isFileName(name) || strings.ContainsAny(name, `/\`) {
+				if !hostfiles.IsFileName(name) || strings.ContainsAny(name, `/\`) {
 					t.Errorf("%q has the name %q", path, name)
 				}
-				if hostName(windowsName(name)) != hostName(name) || !sameName(name, name) {
+				if hostfiles.HostName(hostfiles.WindowsName(name)) != hostfiles.HostName(name) || !hostfiles.SameName(name, name) {
 					t.Errorf("the name %q changes", name)
 				}
 			}
 		}
 		if target, err := relativeTarget(ntPath{names: []string{"a", "b"}}, path); err == nil {
 			for _, name := range target.names {
-				if !isFileName(name) {
+				if !hostfiles.IsFileName(name) {
 					t.Errorf("relative target %q has the name %q", path, name)
 				}
 			}

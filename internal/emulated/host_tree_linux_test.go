@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // A volume is formatted whose files lie deeper than the process may have directories open.
@@ -44,7 +46,7 @@ func TestFormatOfADeepTree(t *testing.T) {
 		t.Errorf("asking for its space: %v", err)
 	}
 	must(t, n.FormatVolume(v, "NTFS"))
-	if left, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*", volumesDir, droppedPrefix+"*")); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*", volumesDir, hostfiles.DroppedPrefix+"*")); len(left) > 0 || err != nil {
 		t.Errorf("left: %q, %v", left, err)
 	}
 	if left, err := os.ReadDir(top); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // outage is a hook that makes some of the host's operations fail until it is over.
@@ -104,7 +105,7 @@ func TestMountRecordsSurviveAStartThatCannotLook(t *testing.T) {
 		n, err := Open(dir, Options{})
 		must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before))
 		if err != nil {
-			var damaged *DamagedStateError
+			var damaged *hostfiles.DamagedError
 			if errors.As(err, &damaged) {
 				t.Errorf("with %d more files: %v", more, err)
 			}
@@ -146,7 +147,7 @@ func TestTruncatedImageIsRefused(t *testing.T) {
 		must(t, err)
 		must(t, n.Close())
 		must(t, os.Truncate(image, bytes))
-		var damaged *DamagedStateError
+		var damaged *hostfiles.DamagedError
 		if _, err := Open(dir, Options{}); !errors.As(err, &damaged) || damaged.File != image {
 			t.Errorf("disk %d: %v, want an error that names %s", number, err, image)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // image is the file that holds a disk's bytes.
 type image struct {
-	host *host
+	host *hostfiles.Host
 	home string // the directory of the disk
 	path string
 	file *os.File
@@ -90,7 +90,7 @@ func (im *image) make(c change) error {
 		return err
 	}
 	for _, id := range c.Empty {
-		if err := im.host.emptyContent(im.files(id)); err != nil {
+		if err := emptyContent(im.host, im.files(id)); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (im *image) make(c change) error {
 
 func (im *image) write(blocks []gpt.Block) error {
 	for _, b := range blocks {
-		if err := im.host.writeAt(im.file, b.Data, b.Offset); err != nil {
+		if err := im.host.WriteAt(im.file, b.Data, b.Offset); err != nil {
 			return err
 		}
 	}
@@ -113,12 +113,12 @@ func (im *image) write(blocks []gpt.Block) error {
 
 // rename gives the files of a volume of a clone their new place. After a death it may have happened already.
 func (im *image) rename(r renamedVolume) error {
-	volumes, err := openVolumes(filepath.Dir(im.files(r.From)))
+	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.files(r.From)))
 	if err != nil {
-		return im.host.noted(err)
+		return im.host.Noted(err)
 	}
 	defer volumes.Close()
-	err = im.host.renameIn(volumes, r.From.String(), r.To.String())
+	err = im.host.RenameIn(volumes, r.From.String(), r.To.String())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (im *image) rename(r renamedVolume) error {
 
 // grow makes the image longer.
 func (im *image) grow(sizeBytes int64) error {
-	if err := im.host.truncate(im.file, sizeBytes); err != nil {
+	if err := im.host.Truncate(im.file, sizeBytes); err != nil {
 		return err
 	}
 	im.size = sizeBytes
@@ -140,29 +140,26 @@ func contentPath(home string, id guid.GUID) string {
 
 // emptyContent removes the files of a volume: one rename hides them, and the deletion may take its time. The directory
 // is there afterwards, for the processes that use a volume which is formatted while it is mounted.
-func (h *host) emptyContent(path string) error {
-	volumes, err := openVolumes(filepath.Dir(path))
+func emptyContent(h *hostfiles.Host, path string) error {
+	volumes, err := hostfiles.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return h.noted(err)
+		return h.Noted(err)
 	}
 	defer volumes.Close()
-	dropped := droppedPrefix + newImageName()
-	err = h.renameIn(volumes, filepath.Base(path), dropped)
+	dropped := hostfiles.DroppedPrefix + hostfiles.NewName()
+	err = h.RenameIn(volumes, filepath.Base(path), dropped)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := h.mkdirIn(volumes, filepath.Base(path)); err != nil {
+	if err := h.MkdirIn(volumes, filepath.Base(path)); err != nil {
 		return err
 	}
-	return h.removeAllIn(volumes, dropped)
+	return h.RemoveAllIn(volumes, dropped)
 }
-
-// droppedPrefix begins the names of volume directories that are being deleted.
-const droppedPrefix = "dropped-"
 
 // hole returns how many bytes from an offset on were never written, as far as the host knows.
 func (im *image) hole(offset int64) int64 {
-	data, _, err := NextData(im.file, offset, im.size)
+	data, _, err := hostfiles.NextData(im.file, offset, im.size)
 	if err != nil {
 		return 0
 	}
@@ -180,24 +177,20 @@ func (im *image) readAt(p []byte, offset int64) (int, error) {
 	return im.file.ReadAt(p, offset)
 }
 
-func newImageName() string {
-	return fmt.Sprintf("%016x", ondisk.NewSerial())
-}
-
 // createImage makes the image of a new disk: empty and sparse, or a copy of another file.
-func (h *host) createImage(path string, r diskState) error {
-	return h.inParent(path, func(dir *os.Root, name string) error {
-		return h.replaceIn(dir, name, name+newSuffix, func(f *os.File) error {
+func createImage(h *hostfiles.Host, path string, r diskState) error {
+	return h.InParent(path, func(dir *os.Root, name string) error {
+		return h.ReplaceIn(dir, name, name+newSuffix, func(f *os.File) error {
 			if r.ImagePath != "" {
 				in, err := plainfile.Open(r.ImagePath, os.O_RDONLY)
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(h.fill(f, in), in.Close()); err != nil {
+				if err := errors.Join(h.Fill(f, in), in.Close()); err != nil {
 					return err
 				}
 			}
-			return errors.Join(markSparse(f), h.truncate(f, int64(r.SizeBytes)))
+			return errors.Join(hostfiles.MarkSparse(f), h.Truncate(f, int64(r.SizeBytes)))
 		})
 	})
 }
@@ -205,28 +198,20 @@ func (h *host) createImage(path string, r diskState) error {
 const restoreImage = "restore the image, or start with an empty state directory"
 
 // openImage opens the image of a disk.
-func (h *host) openImage(home string) (*image, error) {
+func openImage(h *hostfiles.Host, home string) (*image, error) {
 	im := &image{host: h, home: home, path: filepath.Join(home, bundleImage)}
 	file, err := plainfile.Open(im.path, os.O_RDWR)
 	switch {
 	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
-		return nil, &DamagedStateError{im.path, err.Error(), restoreImage}
+		return nil, hostfiles.Damaged(im.path, err.Error(), restoreImage)
 	case err != nil: // the host's trouble, with an image that is there
-		return nil, h.noted(err)
+		return nil, h.Noted(err)
 	}
 	im.file = file
 	info, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(h.noted(err), file.Close())
+		return nil, errors.Join(h.Noted(err), file.Close())
 	}
 	im.size = info.Size()
 	return im, nil
-}
-
-func removeIfThere(name string) error {
-	err := os.Remove(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -48,20 +49,20 @@ const (
 
 // createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and
 // an empty file system in the data partition at the end. It returns that partition's volume.
-func (h *host) createFormattedDisk(home string, record diskState) (guid.GUID, error) {
-	im, err := h.openImage(home)
+func createFormattedDisk(h *hostfiles.Host, home string, record diskState) (guid.GUID, error) {
+	im, err := openImage(h, home)
 	if err != nil {
 		return guid.GUID{}, err
 	}
 	defer im.file.Close()
 	if record.Table == tableMBR {
-		return h.createMBR(im, record)
+		return createMBR(im, record)
 	}
-	return h.createGPT(im, record)
+	return createGPT(im, record)
 }
 
 // createGPT makes the reserved partitions and, after them, a basic data partition.
-func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
+func createGPT(im *image, record diskState) (guid.GUID, error) {
 	const mib = 1 << 20
 	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
 	if record.System || record.Boot {
@@ -97,7 +98,7 @@ func (h *host) createGPT(im *image, record diskState) (guid.GUID, error) {
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
 // for data.
-func (h *host) createMBR(im *image, record diskState) (guid.GUID, error) {
+func createMBR(im *image, record diskState) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
 	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none

@@ -30,7 +30,7 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 			record.Offline, record.ReadOnly = was.Offline, was.ReadOnly
 		}
 		if _, err := os.Lstat(record.home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
-			if _, err := n.host.makeDisk(record.home(n.dir), record, false); err != nil {
+			if _, err := makeDisk(n.host, record.home(n.dir), record, false); err != nil {
 				return iscsiSession{}, err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // ISCSIPortalSpec is a portal of a storage system that the node can reach.
@@ -119,7 +120,7 @@ func newISCSIState(portals []ISCSIPortalSpec) (s iscsiState) {
 			t := &p.Targets[i]
 			t.LUNs = slices.Clone(t.LUNs)
 			for j := range t.LUNs {
-				t.LUNs[j].Image = newImageName()
+				t.LUNs[j].Image = hostfiles.NewName()
 			}
 		}
 		s.Storage = append(s.Storage, p)
@@ -133,7 +134,7 @@ func (s iscsiState) check() error {
 	for _, p := range s.Storage {
 		for _, t := range p.Targets {
 			for _, l := range t.LUNs {
-				if !isImageName(l.Image) || images[l.Image] {
+				if !hostfiles.IsName(l.Image) || images[l.Image] {
 					return fmt.Errorf("a logical unit of target %s has the image name %q", t.Name, l.Image)
 				}
 				images[l.Image] = true

@@ -12,12 +12,13 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // Node is an emulated Windows node. It is safe for concurrent use.
 type Node struct {
 	dir  string
-	host *host
+	host *hostfiles.Host
 	lock *os.File
 
 	mu       sync.Mutex          // guards what follows, and the state directory; see call
@@ -68,7 +69,7 @@ func (n *Node) update(change func(*state)) error {
 	}
 	next := n.state.clone()
 	change(&next)
-	if err := n.host.saveState(n.dir, next); err != nil {
+	if err := saveState(n.host, n.dir, next); err != nil {
 		return err
 	}
 	n.state = next
@@ -81,7 +82,7 @@ func (n *Node) follow(change func(*state)) error {
 	next := n.state.clone()
 	change(&next)
 	n.state = next
-	return n.host.saveState(n.dir, next)
+	return saveState(n.host, n.dir, next)
 }
 
 // diskList returns the attached disks that are installed, by number.
@@ -151,7 +152,7 @@ func (n *Node) retire(why error, which func(*content) bool) {
 // CanReboot fails if the host does not let the node save its state and read it again: a reboot would not come back.
 func (n *Node) CanReboot() error {
 	return n.control(func() error {
-		err := n.host.saveState(n.dir, n.state)
+		err := saveState(n.host, n.dir, n.state)
 		if err == nil {
 			_, err = loadState(n.dir)
 		}

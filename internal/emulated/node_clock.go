@@ -90,7 +90,7 @@ func (n *Node) stamp(dir *os.Root, name string) error {
 	if c == (clockState{}) {
 		return nil
 	}
-	return n.host.change("chtimes", filepath.Join(dir.Name(), name),
+	return n.host.Change("chtimes", filepath.Join(dir.Name(), name),
 		func() error { return dir.Chtimes(name, c.now(), c.now()) })
 }
 

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // Options are how a node is opened.
@@ -36,17 +37,17 @@ func Exists(stateDir string) bool {
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
-// that a death of the process interrupted. Errors: *InUseError, *DamagedStateError, or those of the host.
+// that a death of the process interrupted. Errors: *InUseError, *hostfiles.DamagedError, or those of the host.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {
 		return nil, err
 	}
-	h := &host{before: o.Before}
-	if err := h.mkdirAll(dir, 0o700); err != nil {
+	h := &hostfiles.Host{Before: o.Before}
+	if err := h.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the state directory %s cannot be made; give another one (-state-dir): %w", dir, err)
 	}
-	lock, err := lockDir(dir)
+	lock, err := hostfiles.LockDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 func (n *Node) start(o Options) error {
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
-		s, err = n.host.createNew(n.dir, o)
+		s, err = createNew(n.host, n.dir, o)
 	}
 	if err != nil {
 		return err
@@ -100,10 +101,10 @@ func (n *Node) run(s state) error {
 }
 
 // createNew makes a new node, unless the directory has parts of a node whose node.json is lost.
-func (h *host) createNew(dir string, o Options) (state, error) {
+func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
 	if Exists(dir) {
-		return state{}, &DamagedStateError{filepath.Join(dir, stateFile), "it is missing, while disks and volumes are there",
-			"restore the file from a copy, or start with an empty state directory"}
+		return state{}, hostfiles.Damaged(filepath.Join(dir, stateFile), "it is missing, while disks and volumes are there",
+			"restore the file from a copy, or start with an empty state directory")
 	}
 	s := DefaultScenario()
 	if o.Scenario != nil {
@@ -112,31 +113,7 @@ func (h *host) createNew(dir string, o Options) (state, error) {
 	if o.Switches != nil {
 		s.Switches = *o.Switches
 	}
-	return h.create(dir, s)
-}
-
-// lockDir locks the state directory for this process until the file is closed or the process dies. The file holds the
-// process's number.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	held, err := lockFile(f)
-	if err != nil || held {
-		defer f.Close()
-		if err != nil {
-			return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
-		}
-		text := make([]byte, 32)
-		n, _ := f.ReadAt(text, 0) // without the number the error is still right
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
-		return nil, &InUseError{Dir: dir, PID: pid}
-	}
-	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
-	return f, nil
+	return create(h, dir, s)
 }
 
 // repair makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
@@ -146,15 +123,15 @@ func (n *Node) repair() error {
 	if n.restoring {
 		return n.becomeRestored()
 	}
-	if !n.host.failed || n.disks == nil {
+	if !n.host.Failed || n.disks == nil {
 		return nil
 	}
 	if err := n.finishChanges(); err != nil {
 		return err
 	}
 	n.retireGone()
-	n.host.failed = false
-	if n.host.saveState(n.dir, n.state) == nil {
+	n.host.Failed = false
+	if saveState(n.host, n.dir, n.state) == nil {
 		_ = n.tidy() // what fails is tried again before the next call
 	}
 	return nil
@@ -164,23 +141,23 @@ func (n *Node) repair() error {
 // contents that were being deleted.
 func (n *Node) tidy() error {
 	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
-		if err := removeIfThere(filepath.Join(n.dir, name)); err != nil {
-			return n.host.noted(err)
+		if err := hostfiles.RemoveIfThere(filepath.Join(n.dir, name)); err != nil {
+			return n.host.Noted(err)
 		}
 	}
 	homes, err := os.ReadDir(filepath.Join(n.dir, disksDir))
 	if err != nil {
-		return n.host.noted(err)
+		return n.host.Noted(err)
 	}
 	for _, home := range homes {
 		if path := filepath.Join(n.dir, disksDir, home.Name()); n.isLeftover(path) {
-			if err := n.host.removeAll(path); err != nil {
+			if err := n.host.RemoveAll(path); err != nil {
 				return err
 			}
 		}
 	}
 	for _, d := range n.disks {
-		if err := n.host.tidyDisk(d.image.home); err != nil {
+		if err := tidyDisk(n.host, d.image.home); err != nil {
 			return err
 		}
 	}
@@ -198,18 +175,18 @@ func (n *Node) isLeftover(home string) bool {
 }
 
 // tidyDisk removes leftovers in the directory of a disk.
-func (h *host) tidyDisk(home string) error {
-	if err := removeIfThere(filepath.Join(home, bundleFile+newSuffix)); err != nil {
-		return h.noted(err)
+func tidyDisk(h *hostfiles.Host, home string) error {
+	if err := hostfiles.RemoveIfThere(filepath.Join(home, bundleFile+newSuffix)); err != nil {
+		return h.Noted(err)
 	}
-	volumes, err := openVolumes(filepath.Join(home, volumesDir))
+	volumes, err := hostfiles.OpenRoot(filepath.Join(home, volumesDir))
 	if err != nil {
-		return h.noted(err)
+		return h.Noted(err)
 	}
 	defer volumes.Close()
-	return h.noted(everyName(volumes, func(name string) error {
-		if strings.HasPrefix(name, droppedPrefix) {
-			return h.removeAllIn(volumes, name)
+	return h.Noted(hostfiles.EveryName(volumes, func(name string) error {
+		if strings.HasPrefix(name, hostfiles.DroppedPrefix) {
+			return h.RemoveAllIn(volumes, name)
 		}
 		return nil
 	}))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -45,19 +46,19 @@ func (n *Node) save(to string, clone bool) error {
 // copyTo copies the node of a state into a directory, which gets its name when it is complete.
 func (n *Node) copyTo(to string, saved state) error {
 	temporary := to + savingSuffix
-	if err := n.host.removeAll(temporary); err != nil { // an earlier try
+	if err := n.host.RemoveAll(temporary); err != nil { // an earlier try
 		return err
 	}
-	if err := n.host.mkdirAll(temporary, 0o700); err != nil {
+	if err := n.host.MkdirAll(temporary, 0o700); err != nil {
 		return err
 	}
 	if err := n.copyState(temporary, saved.Disks); err != nil {
 		return err
 	}
-	if err := n.host.saveState(temporary, saved); err != nil {
+	if err := saveState(n.host, temporary, saved); err != nil {
 		return err
 	}
-	return n.host.rename(temporary, to)
+	return n.host.Rename(temporary, to)
 }
 
 // newSystemSerial returns the serial number of a machine that is like no other.
@@ -88,9 +89,9 @@ func stateDirs() []string { return []string{disksDir, sharesDir, RecordsDir} }
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
 func (n *Node) copyState(to string, disks []diskState) error {
 	for _, name := range stateDirs() {
-		err := n.host.copyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
+		err := n.host.CopyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
 		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // no agent has run it
-			err = n.host.mkdirAll(filepath.Join(to, name), 0o700)
+			err = n.host.MkdirAll(filepath.Join(to, name), 0o700)
 		}
 		if err != nil {
 			return err
@@ -99,7 +100,7 @@ func (n *Node) copyState(to string, disks []diskState) error {
 	for i, r := range disks {
 		if filepath.IsAbs(r.Bundle) {
 			disks[i].Bundle = diskHome(r.Image)
-			if err := n.host.copyDir(r.Bundle, filepath.Join(to, disks[i].Bundle)); err != nil {
+			if err := n.host.CopyDir(r.Bundle, filepath.Join(to, disks[i].Bundle)); err != nil {
 				return err
 			}
 		}
@@ -127,7 +128,7 @@ func (n *Node) PrepareRestore(from string) error {
 		if !Exists(from) {
 			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
 		}
-		lock, err := lockDir(from) // it may be the state directory of a node that runs
+		lock, err := hostfiles.LockDir(from) // it may be the state directory of a node that runs
 		if err != nil {
 			return err
 		}
@@ -143,18 +144,18 @@ func (n *Node) takeCopy(from string) error {
 		return err
 	}
 	to, saved := filepath.Join(n.dir, restoringDir), &Node{dir: from, host: n.host}
-	if err := n.host.removeAll(to); err != nil { // an earlier one
+	if err := n.host.RemoveAll(to); err != nil { // an earlier one
 		return err
 	}
 	if err := saved.copyTo(to, s); err != nil {
 		return err
 	}
-	tried, err := Open(to, Options{Before: n.host.before})
+	tried, err := Open(to, Options{Before: n.host.Before})
 	if err == nil {
 		err = tried.Close()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s is not a whole saved node: %w", from, err), n.host.removeAll(to))
+		return errors.Join(fmt.Errorf("%s is not a whole saved node: %w", from, err), n.host.RemoveAll(to))
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (n *Node) takeCopy(from string) error {
 // else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
 	return n.control(func() error {
-		err := n.host.rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
+		err := n.host.Rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
 		n.restoring = err == nil // from now on: if it fails, repair goes on with it
 		if err != nil {
 			return err
@@ -178,27 +179,14 @@ func (n *Node) finishRestore() error {
 	switch _, err := os.Lstat(filepath.Join(copied, stateFile)); {
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range stateDirs() {
-			if err := n.host.replaceDir(filepath.Join(copied, name), filepath.Join(n.dir, name)); err != nil {
+			if err := n.host.ReplaceDir(filepath.Join(copied, name), filepath.Join(n.dir, name)); err != nil {
 				return err
 			}
 		}
 	case err != nil:
-		return n.host.noted(err)
+		return n.host.Noted(err)
 	}
-	return errors.Join(n.host.removeAll(copied), n.host.removeAll(copied+savingSuffix))
-}
-
-// replaceDir moves a directory to the place of another one, unless it is there already.
-func (h *host) replaceDir(from, to string) error {
-	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return h.noted(err)
-	}
-	if err := h.removeAll(to); err != nil {
-		return err
-	}
-	return h.rename(from, to)
+	return errors.Join(n.host.RemoveAll(copied), n.host.RemoveAll(copied+savingSuffix))
 }
 
 func (n *Node) becomeRestored() error {
@@ -209,7 +197,7 @@ func (n *Node) becomeRestored() error {
 	if err != nil {
 		return err
 	}
-	n.disks, n.host.failed = map[uint32]*disk{}, false
+	n.disks, n.host.Failed = map[uint32]*disk{}, false
 	if err := n.run(s); err != nil {
 		return err
 	}

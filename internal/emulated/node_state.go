@@ -3,18 +3,16 @@
 package emulated
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // stateFormat is the version of node.json that this program writes and reads.
@@ -108,26 +106,6 @@ func decodeState(text []byte) (state, error) {
 	return t.Node, t.Node.check()
 }
 
-// readOwn reads a file that the node made. A missing file is os.ErrNotExist, one that is not as the node made it a
-// *DamagedStateError.
-func readOwn(file string, most int64, advice string, decode func(text []byte) error) error {
-	text, err := plainfile.Read(file, most)
-	if err != nil && !errors.Is(err, plainfile.ErrNotRegular) && !errors.Is(err, plainfile.ErrTooLong) {
-		return err
-	}
-	if err == nil {
-		err = decode(text)
-	}
-	if err == nil {
-		return nil
-	}
-	problem := err.Error()
-	if failed, ok := errors.AsType[*os.PathError](err); ok {
-		problem = failed.Err.Error()
-	}
-	return &DamagedStateError{file, problem, advice}
-}
-
 // check refuses a state that would mislead the rest of the program.
 func (s *state) check() error {
 	if err := s.Switches.check(); err != nil {
@@ -136,7 +114,7 @@ func (s *state) check() error {
 	numbers, images := map[uint32]bool{}, map[string]bool{}
 	for _, d := range s.Disks {
 		switch {
-		case !isImageName(d.Image):
+		case !hostfiles.IsName(d.Image):
 			return fmt.Errorf("disk %d has the image name %q", d.Number, d.Image)
 		case numbers[d.Number] || images[d.Image]:
 			return fmt.Errorf("disk %d or its image appears twice", d.Number)
@@ -158,23 +136,17 @@ func (s *state) check() error {
 	return nil
 }
 
-// isImageName reports whether a name has the form of newImageName: lower-case hexadecimal digits.
-func isImageName(name string) bool {
-	b, err := hex.DecodeString(name)
-	return err == nil && len(b) == 8 && strings.ToLower(name) == name
-}
-
-func (h *host) saveState(dir string, s state) error {
+func saveState(h *hostfiles.Host, dir string, s state) error {
 	text, err := encodeState(s)
 	if err != nil {
 		return err
 	}
-	return h.writeFile(filepath.Join(dir, stateFile), text)
+	return h.WriteFile(filepath.Join(dir, stateFile), text)
 }
 
-// loadState reads node.json. A missing file is os.ErrNotExist, any other error a *DamagedStateError.
+// loadState reads node.json. A missing file is os.ErrNotExist, any other error a *hostfiles.DamagedError.
 func loadState(dir string) (s state, err error) {
-	err = readOwn(filepath.Join(dir, stateFile), maxStateBytes,
+	err = hostfiles.ReadOwn(filepath.Join(dir, stateFile), maxStateBytes,
 		"restore the file from a copy, run the program that wrote it, or start with an empty state directory",
 		func(text []byte) (err error) {
 			s, err = decodeState(text)

@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 func TestSecondOpenIsRefused(t *testing.T) {
 	if dir := os.Getenv("EMULATED_LOCK_DIR"); dir != "" { // the other process
 		_, err := Open(dir, Options{})
-		var inUse *InUseError
+		var inUse *hostfiles.InUseError
 		if !errors.As(err, &inUse) || inUse.PID != os.Getppid() {
 			t.Errorf("got %v, want *InUseError with process %d", err, os.Getppid())
 		}
@@ -26,7 +28,7 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	}
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	var inUse *InUseError
+	var inUse *hostfiles.InUseError
 	if _, err := Open(dir, Options{}); !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
 		t.Errorf("got %v, want *InUseError with this process", err)
 	}
@@ -74,11 +76,11 @@ func TestDamagedState(t *testing.T) {
 				must(t, os.WriteFile(file, []byte(c.edit(string(text))), 0o600))
 			}
 			before := fileList(t, dir)
-			var damaged *DamagedStateError
+			var damaged *hostfiles.DamagedError
 			_, err = Open(dir, Options{})
 			if !errors.As(err, &damaged) || damaged.File != file ||
 				!strings.Contains(damaged.Problem, c.want) || damaged.Advice == "" {
-				t.Errorf("got %v, want *DamagedStateError of %s about %q", err, file, c.want)
+				t.Errorf("got %v, want *hostfiles.DamagedError of %s about %q", err, file, c.want)
 			}
 			if diff := cmp.Diff(before, fileList(t, dir)); diff != "" {
 				t.Errorf("the state was changed (-before +after):\n%s", diff)

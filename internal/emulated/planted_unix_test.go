@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // A handle stays on its directory when the host moves it and a link takes its place.
@@ -65,7 +66,7 @@ func TestPlantedHostFiles(t *testing.T) {
 	must(t, os.Symlink(outside, filepath.Join(host, "out")))
 	must(t, os.Symlink("../Windows", filepath.Join(host, "inside")))
 	must(t, os.Mkdir(filepath.Join(host, "forged"), 0o700))
-	must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(host, "forged", reservedPrefix)))
+	must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(host, "forged", hostfiles.ReservedPrefix)))
 	must(t, os.WriteFile(filepath.Join(host, "a:b"), nil, 0o400))
 	t.Chdir(host) // the path of a socket is short
 	socket, err := net.Listen("unix", "s")
@@ -77,7 +78,7 @@ func TestPlantedHostFiles(t *testing.T) {
 		"inside": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
 		"forged": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT | win32.FILE_ATTRIBUTE_DIRECTORY,
 			ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
-		"S":        {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: tagSocket},
+		"S":        {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: hostfiles.TagSocket},
 		"a\uf03ab": {Attributes: win32.FILE_ATTRIBUTE_READONLY},
 		"A\uf03aB": {Attributes: win32.FILE_ATTRIBUTE_READONLY},
 	} {

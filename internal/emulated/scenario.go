@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
@@ -108,19 +109,19 @@ func directoryOnC(path string) ([]string, error) {
 const creatingFile = "creating"
 
 // create makes the node of the scenario in a directory without a node.
-func (h *host) create(dir string, s Scenario) (state, error) {
+func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 	if err := s.Check(); err != nil {
 		return state{}, err
 	}
-	if err := h.writeFile(filepath.Join(dir, creatingFile),
+	if err := h.WriteFile(filepath.Join(dir, creatingFile),
 		[]byte("This node is not complete. The next start makes it again.\n")); err != nil {
 		return state{}, err
 	}
 	for _, name := range stateDirs() {
-		if err := h.removeAll(filepath.Join(dir, name)); err != nil {
+		if err := h.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return state{}, err
 		}
-		if err := h.mkdir(filepath.Join(dir, name)); err != nil {
+		if err := h.Mkdir(filepath.Join(dir, name)); err != nil {
 			return state{}, err
 		}
 	}
@@ -133,7 +134,7 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 	if made.Disks, err = s.disks(); err != nil {
 		return state{}, err
 	}
-	if err := h.makeDisks(dir, &made); err != nil {
+	if err := makeDisks(h, dir, &made); err != nil {
 		return state{}, err
 	}
 	c := made.Letters[0].Volume
@@ -143,20 +144,20 @@ func (h *host) create(dir string, s Scenario) (state, error) {
 			return state{}, err
 		}
 		host := filepath.Join(append([]string{contentPath(made.Disks[0].home(dir), c)}, names...)...)
-		if err := h.mkdirAll(host, 0o755); err != nil {
+		if err := h.MkdirAll(host, 0o755); err != nil {
 			return state{}, err
 		}
 	}
-	if err := h.createShares(dir, made.SMB); err != nil {
+	if err := createShares(h, dir, made.SMB); err != nil {
 		return state{}, err
 	}
-	return made, h.saveState(dir, made)
+	return made, saveState(h, dir, made)
 }
 
 // makeDisks makes the disks, and gives their volumes letters.
-func (h *host) makeDisks(dir string, made *state) error {
+func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 	for _, record := range made.Disks {
-		id, err := h.makeDisk(record.home(dir), record, false)
+		id, err := makeDisk(h, record.home(dir), record, false)
 		if err != nil {
 			return fmt.Errorf("disk %d: %w", record.Number, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // SMBGlobalMappings implements kernel.SMB.
@@ -49,7 +50,7 @@ func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kern
 func parseRemotePath(path string) (server, share string, err error) {
 	rest, ok := strings.CutPrefix(path, `\\`)
 	server, share, _ = strings.Cut(rest, `\`)
-	if !ok || !isFileName(server) || !isFileName(share) {
+	if !ok || !hostfiles.IsFileName(server) || !hostfiles.IsFileName(share) {
 		return "", "", win32.ERROR_INVALID_PARAMETER
 	}
 	return server, share, nil

@@ -84,7 +84,7 @@ func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
 		if err != nil {
 			return fmt.Errorf(`share \\%s\%s: %w`, serverName, shareName, err)
 		}
-		if err := n.host.mkdirAll(sharePath(n.dir, serverName, shareName), 0o755); err != nil {
+		if err := n.host.MkdirAll(sharePath(n.dir, serverName, shareName), 0o755); err != nil {
 			return err
 		}
 		return n.update(func(s *state) { s.SMB = next })

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // SMBServerSpec is a file server that the node can reach.
@@ -81,7 +82,7 @@ func newSMBState(servers []SMBServerSpec, users []SMBUserSpec) smbState {
 }
 
 func (u SMBUserSpec) state() smbUserState {
-	user := smbUserState{Name: u.Name, Domains: u.Domains, Salt: []byte(newImageName())}
+	user := smbUserState{Name: u.Name, Domains: u.Domains, Salt: []byte(hostfiles.NewName())}
 	user.Verifier = user.verifier([]byte(u.Password))
 	return user
 }
@@ -90,14 +91,14 @@ func (u SMBUserSpec) state() smbUserState {
 func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
 	for i, server := range s.Servers {
-		if !isFileName(server.Name) || servers[smbKey(server.Name)] {
+		if !hostfiles.IsFileName(server.Name) || servers[smbKey(server.Name)] {
 			return at(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name),
 				"smbServers", i)
 		}
 		servers[smbKey(server.Name)] = true
 		shares := map[string]bool{}
 		for j, share := range server.Shares {
-			if !isFileName(share.Name) || isReserved(share.Name) || shares[smbKey(share.Name)] {
+			if !hostfiles.IsFileName(share.Name) || hostfiles.IsReserved(share.Name) || shares[smbKey(share.Name)] {
 				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name),
 					"smbServers", i, "shares", j)
 			}
@@ -114,7 +115,7 @@ func (s *smbState) check() error {
 		users[smbKey(user.Name)] = true
 	}
 	for _, m := range s.Mappings {
-		if !isFileName(m.Server) || !isFileName(m.Share) {
+		if !hostfiles.IsFileName(m.Server) || !hostfiles.IsFileName(m.Share) {
 			return fmt.Errorf(`mapping of \\%s\%s`, m.Server, m.Share)
 		}
 	}
@@ -135,7 +136,7 @@ func (s *smbState) checkUsers(names []string) error {
 func smbKey(name string) string { return strings.ToLower(name) }
 
 func sharePath(dir, server, share string) string {
-	return filepath.Join(dir, sharesDir, hostName(smbKey(server)), hostName(smbKey(share)))
+	return filepath.Join(dir, sharesDir, hostfiles.HostName(smbKey(server)), hostfiles.HostName(smbKey(share)))
 }
 
 // sharesDir is the folder of the shares' files.
@@ -200,10 +201,10 @@ func (u *smbUserState) verifier(password kernel.Secret) []byte {
 }
 
 // createShares makes the directories of the shares.
-func (h *host) createShares(dir string, s smbState) error {
+func createShares(h *hostfiles.Host, dir string, s smbState) error {
 	for _, server := range s.Servers {
 		for _, share := range server.Shares {
-			if err := h.mkdirAll(sharePath(dir, server.Name, share.Name), 0o755); err != nil {
+			if err := h.MkdirAll(sharePath(dir, server.Name, share.Name), 0o755); err != nil {
 				return err
 			}
 		}

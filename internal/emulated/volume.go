@@ -147,7 +147,7 @@ func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	switch {
 	case at.dir != nil && at.entry == nil:
 		return nil, win32.ERROR_FILE_NOT_FOUND
-	case at.dir != nil && !at.entry.isDir():
+	case at.dir != nil && !at.entry.IsDir():
 		return nil, win32.ERROR_DIRECTORY
 	}
 	return n.volumeOf(ntPath{volume: at.content.id})

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
@@ -60,21 +61,21 @@ func (n *Node) setMountPoint(path, name string) error {
 	if err != nil {
 		return err
 	}
-	if e.tag != 0 {
+	if e.Tag != 0 {
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
-	if err := checkEmpty(h.self); err != nil {
+	if err := hostfiles.CheckEmpty(h.self); err != nil {
 		return err
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
-	record := mountState{Volume: id, Host: h.content.id, Path: windowsNames(h.names)}
+	record := mountState{Volume: id, Host: h.content.id, Path: hostfiles.WindowsNames(h.names)}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
 	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
-	err = n.host.setReparse(h.self, r, 0)
+	err = n.host.SetReparse(h.self, r, 0)
 	if err != nil {
 		err = errors.Join(err, h.forgetMount())
 	}
@@ -89,7 +90,7 @@ func (s *state) dropMount(at mountState) {
 func (s *state) hasMount(at mountState) bool { return slices.ContainsFunc(s.Mounts, at.samePlace) }
 
 func (m mountState) samePlace(o mountState) bool {
-	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, sameName)
+	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, hostfiles.SameName)
 }
 
 func (n *Node) setLetter(p ntPath, id guid.GUID) error {
@@ -135,7 +136,7 @@ func (n *Node) deleteMountPoint(path string) error {
 	if _, err := h.changingReparse(); err != nil {
 		return err
 	}
-	if err := n.host.clearReparse(h.self); err != nil {
+	if err := n.host.ClearReparse(h.self); err != nil {
 		return err
 	}
 	return h.forgetMount()
@@ -143,7 +144,7 @@ func (n *Node) deleteMountPoint(path string) error {
 
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
-	record := mountState{Host: h.content.id, Path: windowsNames(h.names)}
+	record := mountState{Host: h.content.id, Path: hostfiles.WindowsNames(h.names)}
 	if !h.content.node.state.hasMount(record) {
 		return nil
 	}
@@ -285,10 +286,10 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	if err != nil {
 		return guid.GUID{}, err
 	}
-	if e.tag == 0 {
+	if e.Tag == 0 {
 		return guid.GUID{}, win32.ERROR_NOT_A_REPARSE_POINT
 	}
-	r, err := e.reparse()
+	r, err := e.Reparse()
 	if err != nil {
 		return guid.GUID{}, err
 	}
@@ -314,7 +315,7 @@ func (n *Node) isStale(m mountState) bool {
 
 // isNoMountPoint reports whether an error of looking for a mount point means that there is none.
 func isNoMountPoint(err error) bool {
-	switch code(err) {
+	switch hostfiles.Code(err) {
 	case win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_NOT_A_REPARSE_POINT,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE:
 		return true

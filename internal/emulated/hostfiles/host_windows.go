@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package hostfiles
 
 import (
 	"encoding/binary"
@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-func isHostDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
-func isHostNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
-func isHostNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
+func isDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
+func isNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
+func isNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
 // notThroughALink is 0: only administrators can make symbolic links here.
 const notThroughALink = 0
@@ -26,9 +26,9 @@ const withoutWaiting = 0
 // lockOffset is a byte past the end of the lock file, so that others can still read its text.
 const lockOffset = 1 << 30
 
-// lockFile takes a lock that ends with the process; held is true if another process has it.
+// LockFile takes a lock that ends with the process; held is true if another process has it.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-lockfileex
-func lockFile(f *os.File) (held bool, err error) {
+func LockFile(f *os.File) (held bool, err error) {
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, &windows.Overlapped{Offset: lockOffset})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
@@ -66,17 +66,17 @@ func renameAt(source *os.File, from string, target *os.File, to string) error {
 	return err
 }
 
-// markSparse declares that the file may have holes. A file system without sparse files refuses; the file then takes its
+// MarkSparse declares that the file may have holes. A file system without sparse files refuses; the file then takes its
 // whole size, which is not an error.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_set_sparse
-func markSparse(f *os.File) error {
+func MarkSparse(f *os.File) error {
 	var n uint32
 	_ = windows.DeviceIoControl(windows.Handle(f.Fd()), windows.FSCTL_SET_SPARSE, nil, 0, nil, 0, &n, nil)
 	return nil
 }
 
-// hostFileID returns the number of a file in the host's file system, zero if that is not available.
-func hostFileID(dir *os.Root, name string, _ os.FileInfo) (id [16]byte) {
+// FileID returns the number of a file in the host's file system, zero if that is not available.
+func FileID(dir *os.Root, name string, _ os.FileInfo) (id [16]byte) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return id

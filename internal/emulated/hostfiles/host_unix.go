@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package emulated
+package hostfiles
 
 import (
 	"encoding/binary"
@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func isHostDiskFull(err error) bool {
+func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
-func isHostNotEmpty(err error) bool {
+func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
 }
-func isHostNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+func isNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
 // notThroughALink makes an open fail where the name is a symbolic link.
 const notThroughALink = syscall.O_NOFOLLOW
@@ -27,8 +27,8 @@ const notThroughALink = syscall.O_NOFOLLOW
 // withoutWaiting makes an open return at once where the name is a named pipe without a writer.
 const withoutWaiting = syscall.O_NONBLOCK
 
-// lockFile takes a lock that ends with the process; held is true if another process has it.
-func lockFile(f *os.File) (held bool, err error) {
+// LockFile takes a lock that ends with the process; held is true if another process has it.
+func LockFile(f *os.File) (held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return true, nil
@@ -41,11 +41,11 @@ func renameAt(source *os.File, from string, target *os.File, to string) error {
 	return unix.Renameat(int(source.Fd()), from, int(target.Fd()), to)
 }
 
-// markSparse does nothing: files may have holes here without being declared sparse.
-func markSparse(*os.File) error { return nil }
+// MarkSparse does nothing: files may have holes here without being declared sparse.
+func MarkSparse(*os.File) error { return nil }
 
-// hostFileID returns the number of a file in the host's file system.
-func hostFileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
+// FileID returns the number of a file in the host's file system.
+func FileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		binary.LittleEndian.PutUint64(id[:], stat.Ino)
 	}

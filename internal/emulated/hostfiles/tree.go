@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package hostfiles
 
 import (
 	"bytes"
@@ -11,17 +11,17 @@ import (
 	"path/filepath"
 )
 
-// removeAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what
+// RemoveAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what
 // lies in a directory of it and has content is moved to its top.
-func (h *host) removeAll(name string) error {
-	err := h.inParent(name, h.removeAllIn)
+func (h *Host) RemoveAll(name string) error {
+	err := h.InParent(name, h.RemoveAllIn)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func (h *host) removeAllIn(dir *os.Root, name string) error {
+func (h *Host) RemoveAllIn(dir *os.Root, name string) error {
 	if err := h.step("removeAll", filepath.Join(dir.Name(), name)); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (h *host) removeAllIn(dir *os.Root, name string) error {
 	}
 	top, err := dir.OpenRoot(name)
 	if err != nil {
-		return h.noted(err)
+		return h.Noted(err)
 	}
 	for again := true; again && err == nil; {
 		again, err = flatten(top)
@@ -38,12 +38,12 @@ func (h *host) removeAllIn(dir *os.Root, name string) error {
 	if err = errors.Join(err, top.Close()); err == nil {
 		err = dir.Remove(name)
 	}
-	return h.noted(err)
+	return h.Noted(err)
 }
 
 // flatten removes what a directory holds, except what it moves up from below. It reports whether it found anything.
 func flatten(top *os.Root) (found bool, err error) {
-	err = everyName(top, func(name string) error {
+	err = EveryName(top, func(name string) error {
 		found = true
 		if top.Remove(name) == nil {
 			return nil
@@ -52,25 +52,25 @@ func flatten(top *os.Root) (found bool, err error) {
 		if err != nil {
 			return err
 		}
-		err = everyName(dir, func(below string) error {
+		err = EveryName(dir, func(below string) error {
 			if dir.Remove(below) == nil {
 				return nil
 			}
-			return renameBetween(dir, below, top, droppedPrefix+newImageName())
+			return renameBetween(dir, below, top, DroppedPrefix+NewName())
 		})
 		return errors.Join(err, dir.Close(), top.Remove(name))
 	})
 	return found, err
 }
 
-// copyDir copies a directory.
-func (h *host) copyDir(from, to string) error {
+// CopyDir copies a directory.
+func (h *Host) CopyDir(from, to string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if err := h.mkdirAll(to, 0o700); err != nil {
+	if err := h.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	target, err := os.OpenRoot(to)
@@ -80,13 +80,13 @@ func (h *host) copyDir(from, to string) error {
 	return errors.Join(h.copyTree(source, target), target.Close())
 }
 
-// fill copies a file, with holes where it has holes or zeros.
-func (h *host) fill(out, in *os.File) error {
+// Fill copies a file, with holes where it has holes or zeros.
+func (h *Host) Fill(out, in *os.File) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(markSparse(out), h.truncate(out, info.Size())); err != nil {
+	if err := errors.Join(MarkSparse(out), h.Truncate(out, info.Size())); err != nil {
 		return err
 	}
 	buffer := make([]byte, 1<<20)
@@ -106,7 +106,7 @@ func (h *host) fill(out, in *os.File) error {
 			if len(bytes.TrimLeft(part, "\x00")) == 0 {
 				continue
 			}
-			if err := h.writeAt(out, part, at); err != nil {
+			if err := h.WriteAt(out, part, at); err != nil {
 				return err
 			}
 		}
@@ -115,11 +115,11 @@ func (h *host) fill(out, in *os.File) error {
 
 // copyTree copies what a directory holds, without following links. Sockets, pipes and devices are left out: nothing
 // listens at a copy.
-func (h *host) copyTree(from, to *os.Root) error {
-	return everyName(from, func(name string) error { return h.copyName(from, to, name) })
+func (h *Host) copyTree(from, to *os.Root) error {
+	return EveryName(from, func(name string) error { return h.copyName(from, to, name) })
 }
 
-func (h *host) copyName(from, to *os.Root, name string) error {
+func (h *Host) copyName(from, to *os.Root, name string) error {
 	info, err := from.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a workload removed it
@@ -129,12 +129,12 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		below, err := openDir(from, entry{name: name, info: info})
+		below, err := OpenDir(from, Entry{Name: name, Info: info})
 		if err != nil {
 			return err
 		}
 		defer below.Close()
-		if err := h.mkdirIn(to, name); err != nil {
+		if err := h.MkdirIn(to, name); err != nil {
 			return err
 		}
 		copied, err := to.OpenRoot(name)
@@ -151,29 +151,42 @@ func (h *host) copyName(from, to *os.Root, name string) error {
 		if err != nil {
 			return err
 		}
-		return h.change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
+		return h.Change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
 	case mode.IsRegular():
-		return h.copyFile(from, to, name, info)
+		return h.CopyFile(from, to, name, info)
 	}
 	return nil
 }
 
-func (h *host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
+func (h *Host) CopyFile(from, to *os.Root, name string, info fs.FileInfo) error {
 	in, err := openFileIn(from, name, info)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	fill := func(out *os.File) error { return h.fill(out, in) }
-	if err := h.replaceIn(to, name, droppedPrefix+newImageName(), fill); err != nil {
+	fill := func(out *os.File) error { return h.Fill(out, in) }
+	if err := h.ReplaceIn(to, name, DroppedPrefix+NewName(), fill); err != nil {
 		return err
 	}
 	return h.sameAs(to, name, info)
 }
 
 // sameAs gives a copy the rights and the time of the original.
-func (h *host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
-	return h.change("chmod", filepath.Join(dir.Name(), name), func() error {
+func (h *Host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
+	return h.Change("chmod", filepath.Join(dir.Name(), name), func() error {
 		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
 	})
+}
+
+// ReplaceDir moves a directory to the place of another one, unless it is there already.
+func (h *Host) ReplaceDir(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return h.Noted(err)
+	}
+	if err := h.RemoveAll(to); err != nil {
+		return err
+	}
+	return h.Rename(from, to)
 }

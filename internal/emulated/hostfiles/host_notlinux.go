@@ -2,7 +2,7 @@
 
 //go:build unix && !linux
 
-package emulated
+package hostfiles
 
 import (
 	"os"

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostfiles
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
+// or the host's disk fail before any of them.
+type Host struct {
+	// Before is called with the kind of each change, and the path of what is changed, before it is made; if it fails, its
+	// error replaces the change. Nil outside tests.
+	Before func(change, path string) error
+
+	Failed bool // something failed that may have left a change half done, until its owner repairs that
+}
+
+// step is called before each change.
+func (h *Host) step(change, path string) error {
+	if h.Before == nil {
+		return nil
+	}
+	return h.Noted(h.Before(change, path))
+}
+
+// Noted remembers that the host failed, and returns the error.
+func (h *Host) Noted(err error) error {
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !isNotEmpty(err) &&
+		!isNameTooLong(err) {
+		h.Failed = true
+	}
+	return err
+}
+
+// WriteAt writes all of b. If before refuses the write, half of the bytes are written, as a real death may leave them.
+func (h *Host) WriteAt(f *os.File, b []byte, offset int64) error {
+	if err := h.step("write", f.Name()); err != nil {
+		_, _ = f.WriteAt(b[:len(b)/2], offset)
+		return err
+	}
+	_, err := f.WriteAt(b, offset)
+	return h.Noted(err)
+}
+
+// Truncate sets the size of a file.
+func (h *Host) Truncate(f *os.File, size int64) error {
+	if err := h.step("truncate", f.Name()); err != nil {
+		return err
+	}
+	return h.Noted(f.Truncate(size))
+}
+
+// Rename moves a file or directory.
+func (h *Host) Rename(from, to string) error {
+	return h.Change("rename", from, func() error { return os.Rename(from, to) })
+}
+
+// Mkdir makes a directory.
+func (h *Host) Mkdir(name string) error { return h.InParent(name, h.MkdirIn) }
+
+// MkdirAll makes a directory with its parents, unless they are there.
+func (h *Host) MkdirAll(name string, mode os.FileMode) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	if parent := filepath.Dir(name); parent != name {
+		if err := h.MkdirAll(parent, mode); err != nil {
+			return err
+		}
+	}
+	return h.InParent(name, func(dir *os.Root, base string) error {
+		return h.Change("mkdir", name, func() error { return dir.Mkdir(base, mode) })
+	})
+}
+
+// WriteFile replaces a file atomically: it has its old content or the new one, whatever happens.
+func (h *Host) WriteFile(name string, content []byte) error {
+	return h.InParent(name, func(dir *os.Root, name string) error {
+		return h.WriteFileIn(dir, name, name+".new", content)
+	})
+}
+
+// WriteJSON is WriteFile with the indented JSON of a value.
+func (h *Host) WriteJSON(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return h.WriteFile(name, append(text, '\n'))
+}
+
+// InParent calls do with a name and its open directory.
+func (h *Host) InParent(name string, do func(dir *os.Root, name string) error) error {
+	dir, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return h.Noted(err)
+	}
+	return errors.Join(do(dir, filepath.Base(name)), dir.Close())
+}
+
+// Change makes one change.
+func (h *Host) Change(change, path string, do func() error) error {
+	if err := h.step(change, path); err != nil {
+		return err
+	}
+	return h.Noted(do())
+}
+
+// The changes go through an open directory. Inside a volume it is never opened by a path from the top.
+
+// MkdirIn makes a directory in a directory.
+func (h *Host) MkdirIn(dir *os.Root, name string) error {
+	return h.Change("mkdir", filepath.Join(dir.Name(), name), func() error { return dir.Mkdir(name, 0o777) })
+}
+
+// CreateIn makes an empty file in a directory.
+func (h *Host) CreateIn(dir *os.Root, name string) error {
+	return h.Change("create", filepath.Join(dir.Name(), name), func() error {
+		f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+}
+
+func (h *Host) removeIn(dir *os.Root, name string) error {
+	return h.Change("remove", filepath.Join(dir.Name(), name), func() error { return dir.Remove(name) })
+}
+
+// RenameIn renames what is in a directory.
+func (h *Host) RenameIn(dir *os.Root, from, to string) error {
+	return h.Change("rename", filepath.Join(dir.Name(), from), func() error { return dir.Rename(from, to) })
+}
+
+// RenameBetween moves a name from one directory to another, where nothing has the new name.
+func (h *Host) RenameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	return h.Change("rename", filepath.Join(dir.Name(), from),
+		func() error { return renameBetween(dir, from, other, to) })
+}
+
+// RenameBetween is the rename alone.
+func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
+	source, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := other.Open(".")
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return renameAt(source, from, target, to)
+}
+
+// WriteFileIn replaces a file of the directory atomically, by way of a temporary name.
+func (h *Host) WriteFileIn(dir *os.Root, name, temporary string, content []byte) error {
+	return h.ReplaceIn(dir, name, temporary, func(f *os.File) error { return h.WriteAt(f, content, 0) })
+}
+
+// ReplaceIn replaces a file of the directory by one that fill fills.
+func (h *Host) ReplaceIn(dir *os.Root, name, temporary string, fill func(f *os.File) error) error {
+	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return h.Noted(err)
+	}
+	if err := h.step("create", filepath.Join(dir.Name(), temporary)); err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return h.Noted(err)
+	}
+	if err = errors.Join(fill(f), f.Close()); err != nil {
+		return err
+	}
+	return h.RenameIn(dir, temporary, name)
+}
+
+// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at
+// once: the node would wait for the other end.
+func openIn(dir *os.Root, name string) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = errNotOurs
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openFileIn opens the regular file of the directory that info, from Lstat, describes, and not what a link at its name
+// leads to.
+func openFileIn(dir *os.Root, name string, info os.FileInfo) (*os.File, error) {
+	if !info.Mode().IsRegular() {
+		return nil, errNotOurs
+	}
+	f, err := openIn(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && !os.SameFile(info, opened) {
+		err = errNotOurs
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadFileIn reads a small file by openFileIn.
+func ReadFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byte, error) {
+	if info.Size() > limit {
+		return nil, errNotOurs
+	}
+	f, err := openFileIn(dir, name, info)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// errNotOurs means that a reserved name is not a file that this package made.
+var errNotOurs = errors.New("not a file that the node made")
+
+// RemoveIfThere removes a file or an empty directory.
+func RemoveIfThere(name string) error {
+	err := os.Remove(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostfiles
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// LockDir locks the state directory for this process until the file is closed or the process dies. The file holds the
+// process's number.
+func LockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	held, err := LockFile(f)
+	if err != nil || held {
+		defer f.Close()
+		if err != nil {
+			return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+		text := make([]byte, 32)
+		n, _ := f.ReadAt(text, 0) // without the number the error is still right
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+		return nil, &InUseError{Dir: dir, PID: pid}
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	return f, nil
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostfiles
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNameUnits is how many UTF-16 units a file name may have on NTFS.
+const maxNameUnits = 255
+
+// IsFileName reports whether NTFS accepts a file name: streams and wildcards are not names.
+func IsFileName(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	units := 0
+	for _, r := range name {
+		if r < 0x20 || strings.ContainsRune(`<>:"/\|?*`, r) {
+			return false
+		}
+		if units++; r > 0xFFFF {
+			units++
+		}
+	}
+	return units <= maxNameUnits
+}
+
+// SameName compares names like NTFS: unit by unit in upper case.
+func SameName(a, b string) bool {
+	if a == b {
+		return true
+	}
+	for a != "" && b != "" {
+		ra, na := utf8.DecodeRuneInString(a)
+		rb, nb := utf8.DecodeRuneInString(b)
+		if Upper(ra) != Upper(rb) {
+			return false
+		}
+		a, b = a[na:], b[nb:]
+	}
+	return a == b
+}
+
+// Upper returns the upper-case form of one UTF-16 unit. On NTFS, characters of two units have none.
+func Upper(r rune) rune {
+	if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
+		return up
+	}
+	return r
+}
+
+// ReservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen,
+// opened or created through the kernel.
+const ReservedPrefix = ".csi-proxy-reparse"
+
+// IsReserved reports whether a name of the host is hidden from Windows.
+func IsReserved(name string) bool {
+	if runtime.GOOS == "windows" && !filepath.IsLocal(name) { // the host's own, such as CON
+		return true
+	}
+	return len(name) >= len(ReservedPrefix) && strings.EqualFold(name[:len(ReservedPrefix)], ReservedPrefix)
+}
+
+// Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
+// characters of the private use area, as in the Windows Subsystem for Linux, so that such a file can be seen and
+// deleted.
+const privateUse = 0xF000
+
+func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
+
+// WindowsName returns the Windows form of a host name.
+func WindowsName(host string) string {
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
+		return host
+	}
+	return strings.Map(func(r rune) rune {
+		if isForbidden(r) {
+			return r + privateUse
+		}
+		return r
+	}, host)
+}
+
+// HostName returns the host's form of a Windows name.
+func HostName(name string) string {
+	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
+	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if mapped(r) {
+			return r - privateUse
+		}
+		return r
+	}, name)
+}
+
+// WindowsNames maps the names of a path.
+func WindowsNames(host []string) []string {
+	names := make([]string, len(host))
+	for i, name := range host {
+		names[i] = WindowsName(name)
+	}
+	return names
+}
+
+// NewName returns a name that nothing has: 16 lower-case hexadecimal digits.
+func NewName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// DroppedPrefix begins the names of directories and files that are being deleted or made.
+const DroppedPrefix = "dropped-"
+
+// IsName reports whether a name has the form of NewName: lower-case hexadecimal digits.
+func IsName(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8 && strings.ToLower(name) == name
+}
