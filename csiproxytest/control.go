@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // A Disk describes a disk to attach.
@@ -53,9 +54,9 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 		return n.attachReal(machine, d)
 	}
 	spec := emulated.DiskSpec{
-		SizeBytes: emulated.Size(d.SizeBytes), SerialNumber: d.SerialNumber,
+		SizeBytes: setting.Size(d.SizeBytes), SerialNumber: d.SerialNumber,
 		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline,
-		ReadOnly: d.ReadOnly, Formatted: emulated.Formatted(d.Formatted), ImagePath: d.ImagePath, BundlePath: d.BundlePath,
+		ReadOnly: d.ReadOnly, Formatted: setting.Formatted(d.Formatted), ImagePath: d.ImagePath, BundlePath: d.BundlePath,
 	}
 	if d.NVMe {
 		spec.BusType = win32.BusTypeNvme

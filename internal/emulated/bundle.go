@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // Every disk of a node is a directory. One that says of itself what it is, as all that were detached do, is a bundle: a
@@ -41,14 +42,14 @@ const maxBundleFile = 1 << 20
 
 // bundleInfo is the content of disk.json.
 type bundleInfo struct {
-	Format   int  `json:"format"`
-	Size     Size `json:"sizeBytes"` // the image has at least as many bytes
-	DiskSpec      // its address is that of the last node
+	Format   int          `json:"format"`
+	Size     setting.Size `json:"sizeBytes"` // the image has at least as many bytes
+	DiskSpec              // its address is that of the last node
 }
 
 // writeBundleInfo makes the directory of a disk a bundle.
 func writeBundleInfo(h *hostfiles.Host, home string, r *diskState, sizeBytes int64) error {
-	return h.WriteJSON(filepath.Join(home, bundleFile), bundleInfo{bundleFormat, Size(sizeBytes), r.DiskSpec})
+	return h.WriteJSON(filepath.Join(home, bundleFile), bundleInfo{bundleFormat, setting.Size(sizeBytes), r.DiskSpec})
 }
 
 // readBundleInfo reads disk.json. If it is missing, the error is os.ErrNotExist.
@@ -84,7 +85,7 @@ func (info *bundleInfo) complete(spec *DiskSpec, home string) error {
 	if err != nil {
 		return err
 	}
-	size, problem := Size(image.Size()), ""
+	size, problem := setting.Size(image.Size()), ""
 	switch {
 	case !image.Mode().IsRegular():
 		problem = "it is not a regular file"

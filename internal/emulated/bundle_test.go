@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // written attaches a small disk to a node, formats it and writes a file to it. It returns the disk's number and its
@@ -21,7 +22,7 @@ func written(t *testing.T, n *Node, text string) (number uint32, volume string) 
 	t.Helper()
 	number, err := n.AttachDisk(DiskSpec{
 		SizeBytes: 32 << 20, SerialNumber: "vol-1", SectorSize: 4096, LUNAuto: true, BusType: win32.BusTypeNvme,
-		Identifiers: Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+		Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
 			Identifier: []byte("EMULATED vol-1")}},
 	})
 	must(t, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // userImage returns the path of an image that belongs to the user of the node.
@@ -26,7 +27,7 @@ func makeUserImage(t *testing.T, n *Node) {
 }
 
 // attachUserImage writes to the image, which the user does not make durable, and attaches it.
-func attachUserImage(n *Node, size Size) error {
+func attachUserImage(n *Node, size setting.Size) error {
 	f, err := os.OpenFile(userImage(n), os.O_RDWR, 0)
 	if err != nil {
 		return err

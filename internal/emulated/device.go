@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // DiskInterfaces implements kernel.Devices.
@@ -220,8 +221,8 @@ func parsed[T any](v T, err error) (T, error) {
 
 // AdapterSpec is a storage adapter in a scenario. The adapters of disks need not be listed.
 type AdapterSpec struct {
-	Number  uint8   `yaml:"adapter" json:"adapter"`
-	BusType BusType `yaml:"busType" json:"busType"` // 0 is SCSI
+	Number  uint8           `yaml:"adapter" json:"adapter"`
+	BusType setting.BusType `yaml:"busType" json:"busType"` // 0 is SCSI
 }
 
 // adapters returns the storage adapters by number: those of the scenario, and those that disks are attached to.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
@@ -72,7 +74,7 @@ func (s *DiskSpec) completeFromImage() error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%w: %s is not a regular file", ErrInvalidSpec, s.ImagePath)
 	case s.SizeBytes == 0:
-		s.SizeBytes = Size(info.Size())
+		s.SizeBytes = setting.Size(info.Size())
 	case int64(s.SizeBytes) < info.Size():
 		return fmt.Errorf("%w: %s has more than %d bytes", ErrInvalidSpec, s.ImagePath, s.SizeBytes)
 	}
@@ -86,7 +88,7 @@ func (n *Node) GrowDisk(number uint32, sizeBytes int64) error {
 		case sizeBytes < d.image.size:
 			return fmt.Errorf("%w: disk %d has %d bytes, more than %d; a disk does not shrink", ErrInvalidSpec, number,
 				d.image.size, sizeBytes)
-		case sizeBytes > maxDiskBytes || sizeBytes%d.sectorSize() != 0:
+		case sizeBytes > setting.MaxSize || sizeBytes%d.sectorSize() != 0:
 			return fmt.Errorf("%w: a size of %d bytes is not whole sectors up to 16 TiB", ErrInvalidSpec, sizeBytes)
 		}
 		if err := d.image.grow(sizeBytes); err != nil {

@@ -10,20 +10,21 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
 type DiskSpec struct {
 	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
-	SizeBytes    Size        `yaml:"size" json:"-"`
-	SerialNumber string      `yaml:"serial" json:"serial"`         // printable ASCII
-	Model        string      `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 printable ASCII characters
-	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
-	BusType      BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
-	Adapter      uint8       `yaml:"adapter" json:"adapter"`
-	Bus          uint8       `yaml:"bus" json:"bus"`
-	Target       uint8       `yaml:"target" json:"target"`
-	LUN          uint8       `yaml:"lun" json:"lun"`
+	SizeBytes    setting.Size        `yaml:"size" json:"-"`
+	SerialNumber string              `yaml:"serial" json:"serial"`         // printable ASCII
+	Model        string              `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 printable ASCII characters
+	Identifiers  setting.Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
+	BusType      setting.BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
+	Adapter      uint8               `yaml:"adapter" json:"adapter"`
+	Bus          uint8               `yaml:"bus" json:"bus"`
+	Target       uint8               `yaml:"target" json:"target"`
+	LUN          uint8               `yaml:"lun" json:"lun"`
 	// take the lowest free LUN of the adapter, bus and target
 	LUNAuto    bool   `yaml:"-" json:"-"`
 	SectorSize uint32 `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
@@ -33,11 +34,11 @@ type DiskSpec struct {
 	Protected bool `yaml:"protected" json:"protected,omitempty"`
 
 	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
-	Formatted  Formatted  `yaml:"content" json:"-"`
-	FileSystem FileSystem `yaml:"fileSystem" json:"-"` // of that volume
+	Formatted  setting.Formatted  `yaml:"content" json:"-"`
+	FileSystem setting.FileSystem `yaml:"fileSystem" json:"-"` // of that volume
 
 	// Table is the partition table of the system disk or of a formatted one. An MBR has no reserved partition.
-	Table Table `yaml:"table" json:"-"`
+	Table setting.Table `yaml:"table" json:"-"`
 	// Boot gives a formatted disk a partition to start from before the volume: an EFI system partition, or with an MBR
 	// an active one. Windows boots from the first disk of the scenario that has one, else from the system disk.
 	Boot   bool   `yaml:"boot" json:"-"`
@@ -64,10 +65,8 @@ type diskState struct {
 	DiskSpec
 }
 
-const (
-	minDiskBytes = 4 << 20
-	maxDiskBytes = 16 << 40 // the limit of NTFS with clusters of 4 KiB
-)
+// minDiskBytes is the size of the smallest disk.
+const minDiskBytes = 4 << 20
 
 // record returns the record of a disk that is added to others, with the lowest free number.
 func (s DiskSpec) record(others []diskState, switches Switches) (diskState, error) {
@@ -109,7 +108,7 @@ func (s *DiskSpec) check() error {
 	switch {
 	case s.SectorSize != 512 && s.SectorSize != 4096:
 		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
-	case s.SizeBytes < minDiskBytes || s.SizeBytes > maxDiskBytes || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
+	case s.SizeBytes < minDiskBytes || s.SizeBytes > setting.MaxSize || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
 		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
 	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < minFormattedBytes):
 		return errors.New("only a new disk of at least 64 MiB can be formatted")
@@ -117,7 +116,7 @@ func (s *DiskSpec) check() error {
 		return errors.New("a disk to boot from needs at least 256 MiB")
 	case len(s.Letter) > 1 || s.Letter != "" && (!bool(s.Formatted) || s.Letter < "D" || s.Letter > "Z"):
 		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
-	case (s.Boot || s.FileSystem != fileSystemNTFS) && !bool(s.Formatted):
+	case (s.Boot || s.FileSystem != setting.FileSystemNTFS) && !bool(s.Formatted):
 		return errors.New("a disk to boot from, and one with a fileSystem, needs content: formatted")
 	case len(s.SerialNumber) > 255 ||
 		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):

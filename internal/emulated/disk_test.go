@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // ask sends a control code without input and returns the output.
@@ -380,7 +381,7 @@ func TestLayouts(t *testing.T) {
 
 func TestMBR(t *testing.T) {
 	s := smallScenario()
-	s.Disks[0].Formatted, s.Disks[0].Table, s.Disks[0].SizeBytes = true, tableMBR, 256<<20
+	s.Disks[0].Formatted, s.Disks[0].Table, s.Disks[0].SizeBytes = true, setting.TableMBR, 256<<20
 	n := openNode(t, t.TempDir(), Options{Scenario: s})
 	d := openDevice(t, n, oneDrive, readWrite)
 	l := diskLayout(t, d)

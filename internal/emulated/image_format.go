@@ -9,6 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // minVolumeBytes is the smallest volume that is formatted.
@@ -16,7 +17,7 @@ const minVolumeBytes = 1 << 20
 
 // newFileSystem returns the blocks of an empty file system of a new disk.
 func (r diskState) newFileSystem(offset, length int64) []gpt.Block {
-	if r.FileSystem == fileSystemExFAT {
+	if r.FileSystem == setting.FileSystemExFAT {
 		return []gpt.Block{{Offset: offset, Data: ondisk.NewExFAT(int64(r.SectorSize), offset, length)}}
 	}
 	return ondisk.NewNTFS(int64(r.SectorSize), offset, length)
@@ -55,7 +56,7 @@ func createFormattedDisk(h *hostfiles.Host, home string, record diskState) (guid
 		return guid.GUID{}, err
 	}
 	defer im.file.Close()
-	if record.Table == tableMBR {
+	if record.Table == setting.TableMBR {
 		return createMBR(im, record)
 	}
 	return createGPT(im, record)

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // ISCSIPortalSpec is a portal of a storage system that the node can reach.
@@ -47,11 +49,11 @@ type ISCSITargetSpec struct {
 
 // ISCSILUNSpec is a logical unit of a target. It is blank at first, and keeps its content from session to session.
 type ISCSILUNSpec struct {
-	LUN          uint8       `yaml:"lun" json:"lun"`
-	Image        string      `yaml:"-" json:"image"` // in detached while there is no session
-	SizeBytes    Size        `yaml:"size" json:"sizeBytes"`
-	SerialNumber string      `yaml:"serial" json:"serial"`
-	Identifiers  Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
+	LUN          uint8               `yaml:"lun" json:"lun"`
+	Image        string              `yaml:"-" json:"image"` // in detached while there is no session
+	SizeBytes    setting.Size        `yaml:"size" json:"sizeBytes"`
+	SerialNumber string              `yaml:"serial" json:"serial"`
+	Identifiers  setting.Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 }
 
 // disk returns the disk of a logical unit in a session. At a new address it arrives offline and read-only, according to
@@ -187,13 +189,13 @@ func (s iscsiSession) id() win32.ISCSIUniqueID {
 func checkPortals(portals []ISCSIPortalSpec) error {
 	for i, p := range portals {
 		if p.At.Address == "" || strings.ContainsAny(p.At.Address, " \t") || p.At.Port == 0 {
-			return at(fmt.Errorf("%q port %d is not an address", p.At.Address, p.At.Port), "iscsiPortals", i)
+			return strictyaml.At(fmt.Errorf("%q port %d is not an address", p.At.Address, p.At.Port), "iscsiPortals", i)
 		}
 		if strings.ContainsAny(p.Advertises, " \t") {
-			return at(fmt.Errorf("%q is not an address", p.Advertises), "iscsiPortals", i)
+			return strictyaml.At(fmt.Errorf("%q is not an address", p.Advertises), "iscsiPortals", i)
 		}
 		if slices.ContainsFunc(portals[:i], func(o ISCSIPortalSpec) bool { return o.At.same(p.At) }) {
-			return at(fmt.Errorf("portal %s port %d appears twice", p.At.Address, p.At.Port), "iscsiPortals", i)
+			return strictyaml.At(fmt.Errorf("portal %s port %d appears twice", p.At.Address, p.At.Port), "iscsiPortals", i)
 		}
 		for j, t := range p.Targets {
 			err := t.check()
@@ -201,7 +203,7 @@ func checkPortals(portals []ISCSIPortalSpec) error {
 				err = fmt.Errorf("target %s appears twice", t.Name)
 			}
 			if err != nil {
-				return at(err, "iscsiPortals", i, "targets", j)
+				return strictyaml.At(err, "iscsiPortals", i, "targets", j)
 			}
 			for k, l := range t.LUNs {
 				_, err := l.disk(0).record(nil, Switches{})
@@ -209,7 +211,7 @@ func checkPortals(portals []ISCSIPortalSpec) error {
 					err = fmt.Errorf("LUN %d appears twice", l.LUN)
 				}
 				if err != nil {
-					return at(err, "iscsiPortals", i, "targets", j, "luns", k)
+					return strictyaml.At(err, "iscsiPortals", i, "targets", j, "luns", k)
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // The answers to MSR: when the Microsoft reserved partition appears after IOCTL_DISK_CREATE_DISK with a GPT.
@@ -70,9 +71,9 @@ func (s *Switches) UnmarshalYAML(decode func(any) error) error {
 			continue
 		}
 		words := one.words()
-		i, err := wordOf(one.Value, words...)
+		i, err := setting.WordIndex(one.Value, words...)
 		if err != nil {
-			return at(err, one.Name)
+			return strictyaml.At(err, one.Name)
 		}
 		field.SetString(words[i])
 	}

@@ -31,26 +31,23 @@ type Scenario struct {
 	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
 }
 
-// at adds the place to an error; nil stays nil.
-func at(err error, path ...any) error { return strictyaml.At(err, path...) }
-
 // Check refuses a scenario of which no node can be made.
 func (s *Scenario) Check() error {
 	if err := s.Switches.check(); err != nil {
-		return at(err, "switches")
+		return strictyaml.At(err, "switches")
 	}
 	if d := s.SystemDisk; d.Offline || d.ReadOnly || d.Protected || bool(d.Formatted) || d.Boot || d.Letter != "" {
-		return at(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the system disk"),
+		return strictyaml.At(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the system disk"),
 			"systemDisk")
 	}
 	for i, path := range s.PageFiles {
 		if _, err := parseWin32(path); err != nil {
-			return at(fmt.Errorf("%q is not a Windows path", path), "pageFiles", i)
+			return strictyaml.At(fmt.Errorf("%q is not a Windows path", path), "pageFiles", i)
 		}
 	}
 	if s.DumpFile != "" {
 		if _, err := parseWin32(s.DumpFile); err != nil {
-			return at(fmt.Errorf("%q is not a Windows path", s.DumpFile), "dumpFile")
+			return strictyaml.At(fmt.Errorf("%q is not a Windows path", s.DumpFile), "dumpFile")
 		}
 	}
 	if _, err := s.disks(); err != nil {
@@ -58,7 +55,7 @@ func (s *Scenario) Check() error {
 	}
 	for i, path := range s.Directories {
 		if _, err := directoryOnC(path); err != nil {
-			return at(err, "directories", i)
+			return strictyaml.At(err, "directories", i)
 		}
 	}
 	if err := serviceStates(s.Services).check(); err != nil {
@@ -71,7 +68,7 @@ func (s *Scenario) Check() error {
 	for i, server := range s.SMBServers {
 		for j, share := range server.Shares {
 			if err := smb.checkUsers(share.Users); err != nil {
-				return at(err, "smbServers", i, "shares", j)
+				return strictyaml.At(err, "smbServers", i, "shares", j)
 			}
 		}
 	}
@@ -82,13 +79,13 @@ func (s *Scenario) Check() error {
 func (s *Scenario) disks() (made []diskState, err error) {
 	record, err := s.SystemDisk.record(nil, s.Switches)
 	if err != nil {
-		return nil, at(err, "systemDisk")
+		return nil, strictyaml.At(err, "systemDisk")
 	}
 	record.System = true
 	made = append(made, record)
 	for i, spec := range s.Disks {
 		if record, err = spec.record(made, s.Switches); err != nil {
-			return nil, at(err, "disks", i)
+			return nil, strictyaml.At(err, "disks", i)
 		}
 		made = append(made, record)
 	}

@@ -4,8 +4,6 @@ package emulated
 
 import (
 	"errors"
-	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // everyKey has each key of a scenario file, with a value other than the default.
@@ -135,14 +134,14 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			{SizeBytes: 3 << 29},
 			{
 				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
-				SectorSize: 512, Offline: true, ReadOnly: true, Protected: true, Formatted: true, FileSystem: fileSystemExFAT,
+				SectorSize: 512, Offline: true, ReadOnly: true, Protected: true, Formatted: true, FileSystem: setting.FileSystemExFAT,
 				Identifiers: []win32.StorageIdentifier{
 					{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
 						Identifier: []byte{0x60, 0, 0xC2, 0x9A}},
 					{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId, Identifier: []byte("Google  disk")},
 				},
 			},
-			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: tableMBR, Boot: true, Letter: "E"},
+			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: setting.TableMBR, Boot: true, Letter: "E"},
 		},
 		Adapters:    []AdapterSpec{{9, win32.BusTypeSas}},
 		PageFiles:   []string{`E:\pagefile.sys`},
@@ -210,7 +209,7 @@ func fileKeys() map[string][]string {
 	}
 	collect(reflect.TypeFor[Scenario]())
 	collect(reflect.TypeFor[serviceFile]())
-	collect(reflect.TypeFor[identifierFile]())
+	collect(reflect.TypeFor[setting.Identifier]())
 	return all
 }
 
@@ -427,40 +426,6 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 			t.Errorf("%s does not have the profile %s", page, name)
 		}
 	}
-}
-
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1B": 1, "10GiB": 10 << 30, "10 GiB": 10 << 30, "10Gi": 10 << 30, "1.5KiB": 1536, "16TiB": 16 << 40, "512Mi": 512 << 20,
-		"": 0, "1": 0, "GiB": 0, ".5GiB": 0, "-1GiB": 0, "1GB": 0, "1gib": 0, "16.1TiB": 0, "17TiB": 0, "0GiB": 0, "1.1B": 0, "1..5GiB": 0,
-		"1  GiB": 0, "10000000000000000000000000B": 0, "99999999999999999999TiB": 0, "1e3MiB": 0, "1/2GiB": 0, "1GiB ": 0,
-	} {
-		if got, ok := parseSize(text); got != want || ok != (want > 0) {
-			t.Errorf("%q: got %d, %v, want %d", text, got, ok, want)
-		}
-	}
-}
-
-func FuzzParseSize(f *testing.F) {
-	for _, text := range []string{"1.5GiB", "10 Mi", "16TiB", "4096B", "1..5GiB", "0.0000000001TiB"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		n, ok := parseSize(text)
-		if !ok {
-			return
-		}
-		if n < 1 || n > maxDiskBytes {
-			t.Errorf("%q is %d bytes", text, n)
-		}
-		if again, ok := parseSize(fmt.Sprintf("%dB", n)); !ok || again != n {
-			t.Errorf("%q is %d bytes, which are read as %d, %v", text, n, again, ok)
-		}
-		digits := text[:strings.LastIndexAny(text, "0123456789.")+1]
-		if _, ok := new(big.Rat).SetString(digits); !ok {
-			t.Errorf("%q is taken for a number", digits)
-		}
-	})
 }
 
 func FuzzParseScenario(f *testing.F) {

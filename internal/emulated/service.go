@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // mostQueries is how many queries can find a service or a login pending: a caller that waits gives up long before.
@@ -122,7 +124,7 @@ func (all services) dependents(s *NodeService) []*NodeService {
 func (all services) check() error {
 	for i := range all {
 		if err := all.checkOne(&all[i]); err != nil {
-			return at(err, "services", i)
+			return strictyaml.At(err, "services", i)
 		}
 	}
 	return nil
@@ -153,4 +155,30 @@ func (all services) checkOne(s *NodeService) error {
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
 func isServiceName(name string) bool {
 	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
+}
+
+// serviceFile is a service in a file, where the start type is a name.
+type serviceFile struct {
+	Rest  plainService `yaml:",inline"`
+	Start startType    `yaml:"start"`
+}
+
+type (
+	plainService ServiceSpec
+	startType    uint32
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
+	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
+	err := decode(&file)
+	*s = ServiceSpec(file.Rest)
+	s.StartType = uint32(file.Start)
+	return err
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *startType) UnmarshalYAML(decode func(any) error) error {
+	// SERVICE_BOOT_START and so on, from 0
+	return setting.DecodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
 }

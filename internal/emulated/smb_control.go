@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // Network returns the file servers, the portals of storage systems, and which of those are cut off.
@@ -207,7 +208,7 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 // keeps no file from being written. ErrInvalidSMB: more than 16 TiB, or less than nothing.
 func (n *Node) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
 	what := fmt.Sprintf(`share \\%s\%s`, serverName, shareName)
-	wanted := SMBShareSpec{Name: shareName, SizeBytes: Size(size), QuotaBytes: Size(quota)}
+	wanted := SMBShareSpec{Name: shareName, SizeBytes: setting.Size(size), QuotaBytes: setting.Size(quota)}
 	if err := wanted.checkSpace(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -226,8 +227,8 @@ func (n *Node) SetSMBShareSpace(serverName, shareName string, size, quota int64)
 
 // checkSpace refuses impossible sizes. ErrInvalidSMB.
 func (s *SMBShareSpec) checkSpace() error {
-	for name, bytes := range map[string]Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
-		if bytes < 0 || bytes > maxDiskBytes {
+	for name, bytes := range map[string]setting.Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
+		if bytes < 0 || bytes > setting.MaxSize {
 			return fmt.Errorf("%w: share %q has the %s %d; it must be at most 16 TiB", ErrInvalidSMB, s.Name, name, bytes)
 		}
 	}

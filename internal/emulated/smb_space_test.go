@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // TestSpaceOfShares: a server reports the size of a share in units, and what is left of an account's quota as the
@@ -58,7 +59,7 @@ func TestSpaceOfShares(t *testing.T) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
-	if err := n.SetSMBShareSpace("fs.emulated", "share", 0, maxDiskBytes+1); !errors.Is(err, ErrInvalidSMB) {
+	if err := n.SetSMBShareSpace("fs.emulated", "share", 0, setting.MaxSize+1); !errors.Is(err, ErrInvalidSMB) {
 		t.Errorf("got %v", err)
 	}
 }

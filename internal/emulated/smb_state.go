@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // SMBServerSpec is a file server that the node can reach.
@@ -30,9 +32,9 @@ type SMBShareSpec struct {
 	// that may use it, by SMBUserSpec.Name; none: all accounts
 	Users []string `yaml:"users" json:"users,omitempty"`
 	// its root directory denies access, its folders do not
-	ClosedRoot bool `yaml:"closedRoot" json:"closedRoot,omitempty"`
-	SizeBytes  Size `yaml:"size" json:"size,omitempty"`   // 0: 1 TiB
-	QuotaBytes Size `yaml:"quota" json:"quota,omitempty"` // of each account; 0: none
+	ClosedRoot bool         `yaml:"closedRoot" json:"closedRoot,omitempty"`
+	SizeBytes  setting.Size `yaml:"size" json:"size,omitempty"`   // 0: 1 TiB
+	QuotaBytes setting.Size `yaml:"quota" json:"quota,omitempty"` // of each account; 0: none
 }
 
 // SMBUserSpec is an account on all file servers.
@@ -92,25 +94,25 @@ func (s *smbState) check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
 	for i, server := range s.Servers {
 		if !hostfiles.IsFileName(server.Name) || servers[smbKey(server.Name)] {
-			return at(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name),
+			return strictyaml.At(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalidSMB, server.Name),
 				"smbServers", i)
 		}
 		servers[smbKey(server.Name)] = true
 		shares := map[string]bool{}
 		for j, share := range server.Shares {
 			if !hostfiles.IsFileName(share.Name) || hostfiles.IsReserved(share.Name) || shares[smbKey(share.Name)] {
-				return at(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name),
+				return strictyaml.At(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalidSMB, share.Name),
 					"smbServers", i, "shares", j)
 			}
 			if err := share.checkSpace(); err != nil {
-				return at(err, "smbServers", i, "shares", j)
+				return strictyaml.At(err, "smbServers", i, "shares", j)
 			}
 			shares[smbKey(share.Name)] = true
 		}
 	}
 	for i, user := range s.Users {
 		if user.Name == "" || users[smbKey(user.Name)] {
-			return at(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalidSMB, user.Name), "smbUsers", i)
+			return strictyaml.At(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalidSMB, user.Name), "smbUsers", i)
 		}
 		users[smbKey(user.Name)] = true
 	}

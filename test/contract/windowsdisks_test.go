@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -145,7 +146,7 @@ func TestRecoveryPartition(t *testing.T) {
 
 // TestVolumesThatMachinesStartFrom: a disk from which another machine starts may be used for its data.
 func TestVolumesThatMachinesStartFrom(t *testing.T) {
-	for name, table := range map[string]emulated.Table{"EFI system partition": tableGPT, "active partition": tableMBR} {
+	for name, table := range map[string]setting.Table{"EFI system partition": tableGPT, "active partition": tableMBR} {
 		t.Run(name, func(t *testing.T) {
 			n := caller.Start(t, testnode.Options{})
 			number := n.Attach(emulated.DiskSpec{Formatted: true, Boot: true, Table: table})
@@ -165,7 +166,7 @@ func TestVolumesThatMachinesStartFrom(t *testing.T) {
 
 // TestLUNsByBusAndAdapter: which disks have a LUN, and on which adapters.
 func TestLUNsByBusAndAdapter(t *testing.T) {
-	on := func(adapter uint8, busType emulated.BusType) emulated.DiskSpec {
+	on := func(adapter uint8, busType setting.BusType) emulated.DiskSpec {
 		return emulated.DiskSpec{SizeBytes: 1 << 30, Adapter: adapter, BusType: busType, LUN: 5}
 	}
 	for name, test := range map[string]struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
@@ -132,11 +133,11 @@ func TestAmbiguousMatches(t *testing.T) {
 func TestMatchAzure(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
-	attach := func(adapter uint8, bus emulated.BusType, kind uint32, hexadecimal string) uint32 {
+	attach := func(adapter uint8, bus setting.BusType, kind uint32, hexadecimal string) uint32 {
 		id, err := hex.DecodeString(hexadecimal)
 		check(t, "reading an identifier", err)
 		number, err := n.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, LUN: 5, Adapter: adapter, BusType: bus,
-			Identifiers: emulated.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind,
+			Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind,
 				Association: win32.StorageIdAssocDevice, Identifier: id}}})
 		check(t, "attaching a disk", err)
 		return number

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -43,7 +44,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
 		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
-			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: emulated.Size(bytes),
+			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: setting.Size(bytes),
 				SectorSize: sectorSize, LUNAuto: true}}
 			return d, d.Attach()
 		},

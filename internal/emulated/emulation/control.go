@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // answer returns a method of the node's control.
@@ -93,9 +94,9 @@ func diskMethods(n *emulated.Node) []server.Method {
 // diskSpec returns the disk that a request describes.
 func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
 	spec := emulated.DiskSpec{
-		SizeBytes: emulated.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
+		SizeBytes: setting.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
-		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: emulated.Formatted(r.GetFormatted()),
+		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: setting.Formatted(r.GetFormatted()),
 	}
 	if r.GetBusType() != "" {
 		if err := spec.BusType.Parse(r.GetBusType()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 const mountedAt = csiproxytest.KubeletDir + `\mounted`
@@ -27,7 +28,7 @@ type guardedNode struct {
 func (n guardedNode) attach(formatted bool) (number uint32) {
 	n.t.Helper()
 	number, err := n.node.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, LUNAuto: true,
-		Formatted: emulated.Formatted(formatted)})
+		Formatted: setting.Formatted(formatted)})
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package setting
 
 import (
 	"cmp"
@@ -12,10 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// The types of values that a scenario file writes differently from Go.
 
 // Size is a number of bytes, in a file a number or a text with a unit.
 type Size int64
@@ -51,14 +50,14 @@ func parseSize(text string) (int64, bool) {
 	}
 	number, err := strconv.ParseFloat(text[:end], 64)
 	bytes := math.Ldexp(number, shift) // exact
-	if err != nil || bytes != math.Trunc(bytes) || bytes <= 0 || bytes > maxDiskBytes {
+	if err != nil || bytes != math.Trunc(bytes) || bytes <= 0 || bytes > MaxSize {
 		return 0, false
 	}
 	return int64(bytes), true
 }
 
-// wordOf returns the index of a word, in any case, among the allowed ones.
-func wordOf(word string, allowed ...string) (int, error) {
+// WordIndex returns the index of a word, in any case, among the allowed ones.
+func WordIndex(word string, allowed ...string) (int, error) {
 	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
 	if i < 0 {
 		return 0, fmt.Errorf("it is %q; it must be one of %s", word, strings.Join(allowed, ", "))
@@ -66,13 +65,13 @@ func wordOf(word string, allowed ...string) (int, error) {
 	return i, nil
 }
 
-// decodeWord reads a word, in any case, whose index among the allowed ones is the value.
-func decodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...string) error {
+// DecodeWord reads a word, in any case, whose index among the allowed ones is the value.
+func DecodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...string) error {
 	var word string
 	if err := decode(&word); err != nil {
 		return err
 	}
-	i, err := wordOf(word, allowed...)
+	i, err := WordIndex(word, allowed...)
 	*to = T(i)
 	return err
 }
@@ -82,13 +81,13 @@ type BusType uint32
 
 // Parse sets the bus type from a name, in any case and without the prefix BusType.
 func (b *BusType) Parse(name string) error {
-	return at(b.UnmarshalYAML(func(into any) error { *into.(*string) = name; return nil }), "busType")
+	return strictyaml.At(b.UnmarshalYAML(func(into any) error { *into.(*string) = name; return nil }), "busType")
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (b *BusType) UnmarshalYAML(decode func(any) error) error {
 	var i uint8
-	err := decodeWord(&i, decode, "scsi", "ata", "fibre", "usb", "raid", "iscsi", "sas", "sata", "virtual",
+	err := DecodeWord(&i, decode, "scsi", "ata", "fibre", "usb", "raid", "iscsi", "sas", "sata", "virtual",
 		"filebackedvirtual", "spaces", "nvme")
 	*b = []BusType{win32.BusTypeScsi, win32.BusTypeAta, win32.BusTypeFibre, win32.BusTypeUsb, win32.BusTypeRAID,
 		win32.BusTypeiScsi, win32.BusTypeSas, win32.BusTypeSata, win32.BusTypeVirtual, win32.BusTypeFileBackedVirtual,
@@ -102,7 +101,7 @@ type Formatted bool
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
 	var i uint8
-	err := decodeWord(&i, decode, "raw", "formatted")
+	err := DecodeWord(&i, decode, "raw", "formatted")
 	*f = i == 1
 	return err
 }
@@ -111,13 +110,13 @@ func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
 type FileSystem uint8
 
 const (
-	fileSystemNTFS FileSystem = iota
-	fileSystemExFAT
+	FileSystemNTFS FileSystem = iota
+	FileSystemExFAT
 )
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (f *FileSystem) UnmarshalYAML(decode func(any) error) error {
-	return decodeWord(f, decode, "NTFS", "exFAT")
+	return DecodeWord(f, decode, "NTFS", "exFAT")
 }
 
 // Table is the partition table of a disk that is made with partitions: gpt or mbr.
@@ -125,45 +124,19 @@ type Table uint8
 
 const (
 	tableGPT Table = iota
-	tableMBR
+	TableMBR
 )
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (t *Table) UnmarshalYAML(decode func(any) error) error {
-	return decodeWord(t, decode, "gpt", "mbr")
-}
-
-// serviceFile is a service in a file, where the start type is a name.
-type serviceFile struct {
-	Rest  plainService `yaml:",inline"`
-	Start startType    `yaml:"start"`
-}
-
-type (
-	plainService ServiceSpec
-	startType    uint32
-)
-
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
-	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
-	err := decode(&file)
-	*s = ServiceSpec(file.Rest)
-	s.StartType = uint32(file.Start)
-	return err
-}
-
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *startType) UnmarshalYAML(decode func(any) error) error {
-	// SERVICE_BOOT_START and so on, from 0
-	return decodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
+	return DecodeWord(t, decode, "gpt", "mbr")
 }
 
 // Identifiers are the device identifiers of a disk (SCSI VPD page 83h), in the order in which it reports them.
 type Identifiers []win32.StorageIdentifier
 
-// identifierFile is an identifier in a file, with its bytes in one of three forms.
-type identifierFile struct {
+// Identifier is an identifier in a file, with its bytes in one of three forms.
+type Identifier struct {
 	Type        string `yaml:"type"`
 	Association string `yaml:"association"`
 	ASCII       string `yaml:"ascii"`
@@ -173,28 +146,28 @@ type identifierFile struct {
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (ids *Identifiers) UnmarshalYAML(decode func(any) error) error {
-	var file []identifierFile
+	var file []Identifier
 	if err := decode(&file); err != nil {
 		return err
 	}
 	*ids = make(Identifiers, len(file))
 	for i, one := range file {
 		if err := one.read(&(*ids)[i]); err != nil {
-			return at(err, i)
+			return strictyaml.At(err, i)
 		}
 	}
 	return nil
 }
 
-func (f *identifierFile) read(id *win32.StorageIdentifier) (err error) {
+func (f *Identifier) read(id *win32.StorageIdentifier) (err error) {
 	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
-	kind, err := wordOf(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
+	kind, err := WordIndex(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
 	if err != nil {
-		return at(err, "type")
+		return strictyaml.At(err, "type")
 	}
-	association, err := wordOf(cmp.Or(f.Association, "device"), "device", "port", "target")
+	association, err := WordIndex(cmp.Or(f.Association, "device"), "device", "port", "target")
 	if err != nil {
-		return at(err, "association")
+		return strictyaml.At(err, "association")
 	}
 	id.Type, id.Association = uint32(kind), uint32(association) // indices
 	given := 0
@@ -223,3 +196,6 @@ func (f *identifierFile) read(id *win32.StorageIdentifier) (err error) {
 	}
 	return nil
 }
+
+// MaxSize is the limit of NTFS with clusters of 4 KiB.
+const MaxSize = 16 << 40
