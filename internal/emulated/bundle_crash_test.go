@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process
@@ -45,11 +47,11 @@ func bundleCrashCases() []crashCase {
 	inBundle := func(t *testing.T, n *Node) {
 		t.Helper()
 		home := theBundle(t, n)
-		inside(t, contentPath(home, id))
-		if info, err := readBundleInfo(home); err != nil || info.SerialNumber != "one" {
+		inside(t, bundle.FilesPath(home, id))
+		if info, err := bundle.ReadInfo(home); err != nil || info.SerialNumber != "one" {
 			t.Errorf("%+v, %v", info, err)
 		}
-		if image, err := os.Stat(filepath.Join(home, bundleImage)); err != nil || image.Size() != 64<<20 {
+		if image, err := os.Stat(filepath.Join(home, bundle.ImageFile)); err != nil || image.Size() != 64<<20 {
 			t.Errorf("its image: %v, %v", image, err)
 		}
 	}
@@ -57,7 +59,7 @@ func bundleCrashCases() []crashCase {
 	there := func(t *testing.T, n *Node) bool {
 		t.Helper()
 		if v, ok := n.volume(id); ok {
-			inside(t, v.disk.image.files(id))
+			inside(t, v.disk.image.Files(id))
 			return true
 		}
 		inBundle(t, n)
@@ -67,7 +69,7 @@ func bundleCrashCases() []crashCase {
 	attach := func(n *Node) error {
 		bundles, err := n.DetachedDisks()
 		if err == nil {
-			_, err = n.AttachDisk(DiskSpec{BundlePath: bundles[0].Bundle, LUNAuto: true})
+			_, err = n.AttachDisk(bundle.Spec{BundlePath: bundles[0].Bundle, LUNAuto: true})
 		}
 		return err
 	}
@@ -89,14 +91,14 @@ func bundleCrashCases() []crashCase {
 		{
 			"attach a new bundle", func(*testing.T, *Node) {},
 			func(n *Node) error {
-				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20,
-					BundlePath: filepath.Join(n.dir, disksDir, "new"+bundleSuffix), LUNAuto: true})
+				_, err := n.AttachDisk(bundle.Spec{SizeBytes: 8 << 20,
+					BundlePath: filepath.Join(n.dir, bundle.DisksDir, "new"+bundle.Suffix), LUNAuto: true})
 				return err
 			},
 			func(t *testing.T, n *Node) string {
-				home := filepath.Join(n.dir, disksDir, "new"+bundleSuffix)
+				home := filepath.Join(n.dir, bundle.DisksDir, "new"+bundle.Suffix)
 				if _, err := os.Stat(home); err == nil && len(n.diskList()) == 3 { // it is whole, and a retry attaches it
-					detached(t, n, attachedAs(t, n, DiskSpec{BundlePath: home}))
+					detached(t, n, attachedAs(t, n, bundle.Spec{BundlePath: home}))
 				}
 				return oldOrNew(len(n.diskList()) == 4)
 			},
@@ -123,7 +125,7 @@ func bundleCrashCases() []crashCase {
 			},
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
-				got, err := os.ReadFile(filepath.Join(v.disk.image.files(v.id), "file"))
+				got, err := os.ReadFile(filepath.Join(v.disk.image.Files(v.id), "file"))
 				must(t, err)
 				if isNew := string(got) == text; isNew != (n.state.Switches.MSR == MSRImmediate) {
 					t.Errorf("the file of one node, %q, and the state of another", got)
@@ -136,16 +138,16 @@ func bundleCrashCases() []crashCase {
 			func(t *testing.T, n *Node) {
 				pulled(t, n)
 				home := theBundle(t, n)
-				clone := filepath.Join(n.dir, disksDir, "clone")
+				clone := filepath.Join(n.dir, bundle.DisksDir, "clone")
 				must(t, n.host.CopyDir(home, clone))
 				must(t, attach(n))
-				disk = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: true})
+				disk = attachedAs(t, n, bundle.Spec{BundlePath: clone, Offline: true})
 			},
 			func(n *Node) error { return n.SetDiskOnline(disk, true) },
 			func(t *testing.T, n *Node) string {
 				d := n.disks[disk]
 				own := d.layout.VolumePartitions()[0].ID
-				inside(t, d.image.files(own))
+				inside(t, d.image.Files(own))
 				if !d.record.Offline && own == id {
 					t.Error("two volumes with one identity are online")
 				}

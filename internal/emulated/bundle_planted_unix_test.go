@@ -14,6 +14,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -49,9 +50,9 @@ func TestPlantedBundles(t *testing.T) {
 		"a long file": long,
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
-		for _, file := range []string{bundleFile, bundleHolder, stateFile, bundleImage, volumesDir} {
-			if name == "a long file" && (file == bundleImage || file == bundleHolder) ||
-				file == volumesDir && name == "a directory" {
+		for _, file := range []string{bundle.InfoFile, bundle.HolderFile, stateFile, bundle.ImageFile, bundle.VolumesDir} {
+			if name == "a long file" && (file == bundle.ImageFile || file == bundle.HolderFile) ||
+				file == bundle.VolumesDir && name == "a directory" {
 				continue // they may be that
 			}
 			t.Run(name+" as "+file, func(t *testing.T) {
@@ -61,15 +62,15 @@ func TestPlantedBundles(t *testing.T) {
 				if file == stateFile {
 					other := t.TempDir()
 					at = filepath.Join(other, file)
-					must(t, os.WriteFile(filepath.Join(home, bundleHolder), []byte(other+"\n"), 0o600))
+					must(t, os.WriteFile(filepath.Join(home, bundle.HolderFile), []byte(other+"\n"), 0o600))
 				}
 				replaced(t, at, plant)
-				_, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true})
+				_, err := n.AttachDisk(bundle.Spec{BundlePath: home, LUNAuto: true})
 				damaged := new(*hostfiles.DamagedError)
-				if !errors.As(err, damaged) && !errors.Is(err, ErrInvalidSpec) || !strings.Contains(err.Error(), at+": it ") {
+				if !errors.As(err, damaged) && !errors.Is(err, bundle.ErrInvalid) || !strings.Contains(err.Error(), at+": it ") {
 					t.Errorf("got %v, want that %s is refused", err, at)
 				}
-				attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20})
+				attachedAs(t, n, bundle.Spec{SizeBytes: 32 << 20})
 				must(t, n.Close())
 			})
 		}
@@ -83,7 +84,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	home, volume := bundled(t, n)
 	id, err := guid.FromString(strings.TrimSuffix(strings.TrimPrefix(volume, `\\?\Volume{`), `}\`))
 	must(t, err)
-	volumes, detached, outside := filepath.Join(home, volumesDir), filepath.Join(home, "aside"), t.TempDir()
+	volumes, detached, outside := filepath.Join(home, bundle.VolumesDir), filepath.Join(home, "aside"), t.TempDir()
 	precious := filepath.Join(outside, id.String(), "precious")
 	dropped := filepath.Join(outside, hostfiles.DroppedPrefix+"not")
 	must(t, errors.Join(os.MkdirAll(precious, 0o700), os.Mkdir(dropped, 0o700)))
@@ -92,12 +93,12 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	damaged := new(*hostfiles.DamagedError)
 
 	swap()
-	if _, err := n.AttachDisk(DiskSpec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) ||
+	if _, err := n.AttachDisk(bundle.Spec{BundlePath: home, LUNAuto: true}); !errors.As(err, damaged) ||
 		(*damaged).File != volumes {
 		t.Errorf("an attach: %v", err)
 	}
 	back()
-	number := attachedAs(t, n, DiskSpec{BundlePath: home})
+	number := attachedAs(t, n, bundle.Spec{BundlePath: home})
 	must(t, n.Close())
 	swap()
 	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != volumes {
@@ -105,7 +106,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 		t.Errorf("a start: %v", err)
 	}
 	back()
-	own := filepath.Join(n.state.Disks[0].home(n.dir), volumesDir)
+	own := filepath.Join(n.state.Disks[0].Home(n.dir), bundle.VolumesDir)
 	must(t, errors.Join(os.Rename(own, own+"-aside"), os.Symlink(outside, own)))
 	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != own {
 		_ = other.Close()
@@ -118,7 +119,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 		t.Errorf("a path leads to %s", path)
 	}
 	// As a format does.
-	if err := n.withDisk(number, func(d *disk) error { return d.commit(change{Empty: []guid.GUID{id}}) }); !errors.As(err,
+	if err := n.withDisk(number, func(d *disk) error { return d.commit(bundle.Change{Empty: []guid.GUID{id}}) }); !errors.As(err,
 		damaged) {
 		t.Errorf("emptied: %v", err)
 	}
@@ -152,19 +153,19 @@ func TestWaitingAttachBlocksNothing(t *testing.T) {
 	var lock *os.File
 	made := make(chan struct{})
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) (err error) {
-		if change == "rename" && path == home+newSuffix { // the bundle gets its name
-			lock, err = awaitLock(filepath.Join(path, bundleHolder))
+		if change == "rename" && path == home+bundle.NewSuffix { // the bundle gets its name
+			lock, err = bundle.AwaitLock(filepath.Join(path, bundle.HolderFile))
 			close(made)
 		}
 		return err
 	}})
 	attached := make(chan error)
 	go func() {
-		_, err := n.AttachDisk(DiskSpec{BundlePath: home, SizeBytes: 32 << 20, LUNAuto: true})
+		_, err := n.AttachDisk(bundle.Spec{BundlePath: home, SizeBytes: 32 << 20, LUNAuto: true})
 		attached <- err
 	}()
 	<-made
-	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20})
+	attachedAs(t, n, bundle.Spec{SizeBytes: 32 << 20})
 	must(t, lock.Close())
 	must(t, <-attached)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -20,7 +21,7 @@ import (
 // volume.
 func written(t *testing.T, n *Node, text string) (number uint32, volume string) {
 	t.Helper()
-	number, err := n.AttachDisk(DiskSpec{
+	number, err := n.AttachDisk(bundle.Spec{
 		SizeBytes: 32 << 20, SerialNumber: "vol-1", SectorSize: 4096, LUNAuto: true, BusType: win32.BusTypeNvme,
 		Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
 			Identifier: []byte("EMULATED vol-1")}},
@@ -46,7 +47,7 @@ func wantOn(t *testing.T, n *Node, volume, want string) {
 	}
 }
 
-func attachedAs(t *testing.T, n *Node, spec DiskSpec) uint32 {
+func attachedAs(t *testing.T, n *Node, spec bundle.Spec) uint32 {
 	t.Helper()
 	spec.LUNAuto = true
 	number, err := n.AttachDisk(spec)
@@ -68,7 +69,7 @@ func TestDiskMovesBetweenNodes(t *testing.T) {
 	identifiers := a.disks[number].record.Identifiers
 	image := detached(t, a, number)
 	for range 2 {
-		number = attachedAs(t, b, DiskSpec{ImagePath: image})
+		number = attachedAs(t, b, bundle.Spec{ImagePath: image})
 		wantOn(t, b, v, "of a")
 		if r := b.disks[number].record; r.SerialNumber != "vol-1" || r.SectorSize != 4096 || r.BusType != win32.BusTypeNvme ||
 			!reflect.DeepEqual(r.Identifiers, identifiers) {
@@ -76,7 +77,7 @@ func TestDiskMovesBetweenNodes(t *testing.T) {
 		}
 		writeOn(t, b, v, "of b")
 		image = detached(t, b, number)
-		number = attachedAs(t, a, DiskSpec{ImagePath: filepath.Dir(image)}) // by its bundle
+		number = attachedAs(t, a, bundle.Spec{ImagePath: filepath.Dir(image)}) // by its bundle
 		wantOn(t, a, v, "of b")
 		writeOn(t, a, v, "of a")
 		must(t, a.Close())
@@ -89,28 +90,28 @@ func TestDiskMovesBetweenNodes(t *testing.T) {
 // A bundle is attached to one node at a time, even while its agent is stopped.
 func TestBundleIsAttachedToOneNode(t *testing.T) {
 	a, b := newNode(t, nil), newNode(t, nil)
-	bundle := filepath.Join(t.TempDir(), "vol-1")
-	number := attachedAs(t, a, DiskSpec{SizeBytes: 32 << 20, SerialNumber: "vol-1", BundlePath: bundle})
+	home := filepath.Join(t.TempDir(), "vol-1")
+	number := attachedAs(t, a, bundle.Spec{SizeBytes: 32 << 20, SerialNumber: "vol-1", BundlePath: home})
 	v := formatted(t, a, devicePath(number))
 	refused := func(n *Node, why string, want error) {
 		t.Helper()
-		if _, err := n.AttachDisk(DiskSpec{BundlePath: bundle, LUNAuto: true}); !errors.Is(err, want) {
+		if _, err := n.AttachDisk(bundle.Spec{BundlePath: home, LUNAuto: true}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", why, err, want)
 		}
 	}
-	refused(b, "attached to a", ErrAttachedElsewhere)
-	refused(a, "a second time", ErrInvalidSpec)
+	refused(b, "attached to a", bundle.ErrAttachedElsewhere)
+	refused(a, "a second time", bundle.ErrInvalid)
 	must(t, a.Close())
-	refused(b, "a is not running", ErrAttachedElsewhere)
+	refused(b, "a is not running", bundle.ErrAttachedElsewhere)
 	a = openNode(t, a.dir, Options{})
 	writeOn(t, a, v, "of a")
 	detached(t, a, number)
-	attachedAs(t, b, DiskSpec{BundlePath: bundle})
+	attachedAs(t, b, bundle.Spec{BundlePath: home})
 	wantOn(t, b, v, "of a")
-	refused(a, "attached to b", ErrAttachedElsewhere)
+	refused(a, "attached to b", bundle.ErrAttachedElsewhere)
 	must(t, b.Close())
 	must(t, os.RemoveAll(b.dir)) // a node that is gone holds nothing
-	attachedAs(t, a, DiskSpec{BundlePath: bundle})
+	attachedAs(t, a, bundle.Spec{BundlePath: home})
 	wantOn(t, a, v, "of a")
 }
 
@@ -126,8 +127,8 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 			home := filepath.Dir(detached(t, n, number))
 			clone := filepath.Join(t.TempDir(), "clone")
 			must(t, os.CopyFS(clone, os.DirFS(home)))
-			attachedAs(t, n, DiskSpec{BundlePath: home})
-			number = attachedAs(t, n, DiskSpec{BundlePath: clone, Offline: test.offline})
+			attachedAs(t, n, bundle.Spec{BundlePath: home})
+			number = attachedAs(t, n, bundle.Spec{BundlePath: clone, Offline: test.offline})
 			must(t, n.SetDiskReadOnly(number, false))
 			must(t, n.SetDiskOnline(number, true))
 			own := n.disks[number].volumes[0].name()
@@ -146,11 +147,11 @@ func TestACloneKeepsItsFiles(t *testing.T) {
 func TestCopiedImageHasNoFiles(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "original")
-	content, err := os.ReadFile(n.disks[number].image.path)
+	content, err := os.ReadFile(n.disks[number].image.Path)
 	must(t, err)
 	copied := filepath.Join(n.dir, "copied")
 	must(t, os.WriteFile(copied, content, 0o600))
-	detached(t, n, attachedAs(t, n, DiskSpec{ImagePath: copied, Offline: true, SectorSize: 4096}))
+	detached(t, n, attachedAs(t, n, bundle.Spec{ImagePath: copied, Offline: true, SectorSize: 4096}))
 	wantOn(t, n, v, "original")
 }
 
@@ -159,7 +160,7 @@ func TestDamagedBundleIsRefused(t *testing.T) {
 	n := newNode(t, nil)
 	number, v := written(t, n, "kept")
 	image := detached(t, n, number)
-	attachedAs(t, n, DiskSpec{ImagePath: image})
+	attachedAs(t, n, bundle.Spec{ImagePath: image})
 	must(t, n.Close())
 	moved := filepath.Join(t.TempDir(), "moved")
 	must(t, os.Rename(n.dir, moved))
@@ -167,14 +168,14 @@ func TestDamagedBundleIsRefused(t *testing.T) {
 	wantOn(t, n, v, "kept")
 	image = detached(t, n, number)
 	must(t, os.Truncate(image, 16<<20))
-	if _, err := n.AttachDisk(DiskSpec{ImagePath: image}); !errors.Is(err, ErrInvalidSpec) ||
+	if _, err := n.AttachDisk(bundle.Spec{ImagePath: image}); !errors.Is(err, bundle.ErrInvalid) ||
 		!strings.Contains(err.Error(), "cut off") {
 		t.Errorf("a shorter image: %v", err)
 	}
-	if _, err := n.AttachDisk(DiskSpec{BundlePath: filepath.Join(moved, "none")}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := n.AttachDisk(bundle.Spec{BundlePath: filepath.Join(moved, "none")}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no bundle: %v", err)
 	}
-	if _, err := n.AttachDisk(DiskSpec{BundlePath: moved}); !errors.Is(err, ErrInvalidSpec) {
+	if _, err := n.AttachDisk(bundle.Spec{BundlePath: moved}); !errors.Is(err, bundle.ErrInvalid) {
 		t.Errorf("not a bundle: %v", err)
 	}
 }
@@ -182,13 +183,13 @@ func TestDamagedBundleIsRefused(t *testing.T) {
 // A saved node has copies of its bundles, which it attaches when it starts, and names none outside its directory.
 func TestBundlesOfASavedNode(t *testing.T) {
 	n := newNode(t, nil)
-	attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: filepath.Join(t.TempDir(), "vol-1")})
+	attachedAs(t, n, bundle.Spec{SizeBytes: 32 << 20, BundlePath: filepath.Join(t.TempDir(), "vol-1")})
 	saved := filepath.Join(t.TempDir(), "saved")
 	must(t, n.Save(saved, false))
 	s, err := loadState(saved)
 	must(t, err)
 	record := s.Disks[len(s.Disks)-1]
-	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: record.home(saved)})
+	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), bundle.Spec{BundlePath: record.Home(saved)})
 	if number != 3 {
 		t.Errorf("the copy is disk %d", number)
 	}

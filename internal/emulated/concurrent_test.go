@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
 
 // Everything at once, under the race detector; afterwards the node is intact. The result of each call depends on the
@@ -24,7 +26,7 @@ func TestConcurrentUse(t *testing.T) {
 	for worker := range 3 {
 		wg.Go(func() {
 			for round := range 15 {
-				number, err := n.AttachDisk(DiskSpec{SizeBytes: 64 << 20, LUNAuto: true})
+				number, err := n.AttachDisk(bundle.Spec{SizeBytes: 64 << 20, LUNAuto: true})
 				if err != nil {
 					t.Error(err)
 					return
@@ -35,7 +37,7 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				l := win32.DriveLayout{Style: 1,
 					Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20,
-						Type: win32.PartitionBasicData, ID: newGUID()}}}
+						Type: win32.PartitionBasicData, ID: gpt.NewGUID()}}}
 				if err := ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()); err != nil {
 					t.Error(err)
 				}

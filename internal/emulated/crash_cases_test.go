@@ -15,6 +15,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -95,7 +97,7 @@ func checkNTFS(t *testing.T, v *volume) {
 	record := make([]byte, len(mft))
 	for b, at := range map[*[]byte]int64{&boot: 0, &backup: int64(v.boot.Sectors) * sector,
 		&record: int64(v.boot.MFTCluster) * ondisk.ClusterSize} {
-		_, err := v.disk.image.file.ReadAt(*b, v.offset+at)
+		_, err := v.disk.image.File.ReadAt(*b, v.offset+at)
 		must(t, err)
 	}
 	if !bytes.Equal(boot, backup) || !bytes.Equal(record, mft) {
@@ -167,7 +169,7 @@ func storageCases() []crashCase {
 			},
 			func(n *Node) error {
 				d := n.disks[1]
-				l, _, err := win32.PlanDataPartition(d.layout.DriveLayout(), 0, func() (guid.GUID, error) { return newGUID(), nil })
+				l, _, err := win32.PlanDataPartition(d.layout.DriveLayout(), 0, func() (guid.GUID, error) { return gpt.NewGUID(), nil })
 				return errors.Join(err, ioctl(n, oneDrive, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()))
 			},
 			func(t *testing.T, n *Node) string { return oldOrNew(len(layoutOf(t, n, 1).Partitions) == 2) },
@@ -205,7 +207,7 @@ func storageCases() []crashCase {
 			func(n *Node) error { return n.FormatVolume(firstData(n).name(), "NTFS") },
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
-				_, err := os.Stat(filepath.Join(v.disk.image.files(v.id), "file"))
+				_, err := os.Stat(filepath.Join(v.disk.image.Files(v.id), "file"))
 				checkNTFS(t, v)
 				if isOld := v.boot.Serial == serial; isOld != (err == nil) || !v.formatted() {
 					t.Errorf("old file system: %v, its file: %v", isOld, err)
@@ -351,7 +353,7 @@ func storageCases() []crashCase {
 		{
 			"attach", nothing,
 			func(n *Node) error {
-				_, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true})
+				_, err := n.AttachDisk(bundle.Spec{SizeBytes: 8 << 20, LUNAuto: true})
 				return err
 			},
 			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
@@ -380,7 +382,7 @@ func storageCases() []crashCase {
 				partition(t, n, oneDrive)
 				clone := filepath.Join(t.TempDir(), "clone")
 				d := n.disks[1]
-				bytes, err := os.ReadFile(d.image.path)
+				bytes, err := os.ReadFile(d.image.Path)
 				must(t, err)
 				f, err := os.Create(clone)
 				must(t, err)
@@ -389,7 +391,7 @@ func storageCases() []crashCase {
 					must(t, err)
 				}
 				must(t, f.Close())
-				_, err = n.AttachDisk(DiskSpec{ImagePath: clone, LUNAuto: true, Offline: true})
+				_, err = n.AttachDisk(bundle.Spec{ImagePath: clone, LUNAuto: true, Offline: true})
 				must(t, err)
 			},
 			func(n *Node) error { return n.SetDiskOnline(3, true) },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -36,7 +37,7 @@ func attachUserImage(n *Node, size setting.Size) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = n.AttachDisk(DiskSpec{ImagePath: userImage(n), SizeBytes: size, LUNAuto: true})
+	_, err = n.AttachDisk(bundle.Spec{ImagePath: userImage(n), SizeBytes: size, LUNAuto: true})
 	return err
 }
 
@@ -49,7 +50,7 @@ func checkUserImage(t *testing.T, n *Node, size int64) string {
 		t.Errorf("the image itself: %v, %v", info, err)
 	}
 	if attached {
-		path, want = d.image.path, size
+		path, want = d.image.Path, size
 	}
 	info, err := os.Stat(path)
 	must(t, err)
@@ -87,7 +88,7 @@ func hostCases() []crashCase {
 		{
 			"grow a disk", nothing,
 			func(n *Node) error { return n.GrowDisk(1, 128<<20) },
-			func(_ *testing.T, n *Node) string { return oldOrNew(n.disks[1].image.size == 128<<20) },
+			func(_ *testing.T, n *Node) string { return oldOrNew(n.disks[1].image.Size == 128<<20) },
 		},
 		{
 			"take a disk offline", nothing,

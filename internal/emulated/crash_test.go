@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -30,7 +31,7 @@ func (m *mortal) before(string, string) error {
 func smallScenario() *Scenario {
 	s := DefaultScenario()
 	s.SystemDisk.SizeBytes = 256 << 20
-	s.Disks = []DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
+	s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
 		{SizeBytes: 32 << 20, SerialNumber: "two", LUN: 2, Offline: true}}
 	return &s
 }
@@ -134,19 +135,19 @@ func checkTidy(t *testing.T, n *Node) {
 	left, err := os.ReadDir(n.dir)
 	must(t, err)
 	for _, f := range left {
-		if name := f.Name(); strings.HasSuffix(name, newSuffix) || name == creatingFile {
+		if name := f.Name(); strings.HasSuffix(name, bundle.NewSuffix) || name == creatingFile {
 			t.Errorf("left over: %s", name)
 		}
 	}
-	homes, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*"))
+	homes, err := filepath.Glob(filepath.Join(n.dir, bundle.DisksDir, "*"))
 	must(t, err)
 	for _, home := range homes {
-		image := strings.TrimSuffix(filepath.Base(home), bundleSuffix)
-		_, detached := os.Lstat(filepath.Join(home, bundleFile))
+		image := strings.TrimSuffix(filepath.Base(home), bundle.Suffix)
+		_, detached := os.Lstat(filepath.Join(home, bundle.InfoFile))
 		if n.state.disk(image) == nil && !n.state.ISCSI.hasLUN(image) && detached != nil {
 			t.Errorf("left over: %s", home)
 		}
-		for _, pattern := range []string{"*" + newSuffix, volumesDir + "/" + hostfiles.DroppedPrefix + "*"} {
+		for _, pattern := range []string{"*" + bundle.NewSuffix, bundle.VolumesDir + "/" + hostfiles.DroppedPrefix + "*"} {
 			if found, err := filepath.Glob(filepath.Join(home, pattern)); len(found) > 0 || err != nil {
 				t.Errorf("left over: %q, %v", found, err)
 			}
@@ -182,7 +183,7 @@ func checkImages(t *testing.T, n *Node) {
 			if d.layout.GPT.FromBackup {
 				t.Errorf("disk %d has no primary table", d.number)
 			}
-			sgdisk(t, d.image.path)
+			sgdisk(t, d.image.Path)
 		}
 	}
 }

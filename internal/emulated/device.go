@@ -195,7 +195,7 @@ func (h *device) read(p []byte, offset int64, find func() (span, error)) (int, e
 		case offset >= part.size:
 			return 0, nil
 		}
-		return part.disk.image.readAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
+		return part.disk.image.ReadAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
 	})
 	if err == nil && n < len(p) {
 		err = io.EOF

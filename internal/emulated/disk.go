@@ -12,6 +12,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
@@ -21,8 +23,8 @@ type disk struct {
 	node   *Node
 	number uint32
 
-	image     *image
-	record    diskState     // as in node.json
+	image     *bundle.Image
+	record    bundle.Record // as in node.json
 	layout    ondisk.Layout // read from the image, again after each change of it
 	volumes   []*volume     // of the layout, while the disk is online, those that arrive, too; never changed in place
 	knownSize int64         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
@@ -42,25 +44,25 @@ type volumeOpens struct {
 }
 
 // newDisk opens the image of a disk and reads its layout.
-func (n *Node) newDisk(record diskState) (*disk, error) {
-	im, err := openImage(n.host, record.home(n.dir))
+func (n *Node) newDisk(record bundle.Record) (*disk, error) {
+	im, err := bundle.Open(n.host, record.Home(n.dir))
 	if err != nil {
 		return nil, err
 	}
-	if err := tidyDisk(n.host, im.home); err != nil {
-		return nil, errors.Join(err, im.file.Close())
+	if err := bundle.Tidy(n.host, im.Home); err != nil {
+		return nil, errors.Join(err, im.File.Close())
 	}
-	if im.size < record.ImageBytes {
-		problem := fmt.Sprintf("it has %d bytes, and had %d", im.size, record.ImageBytes)
-		return nil, errors.Join(hostfiles.Damaged(im.path, problem, restoreImage), im.file.Close())
+	if im.Size < record.ImageBytes {
+		problem := fmt.Sprintf("it has %d bytes, and had %d", im.Size, record.ImageBytes)
+		return nil, errors.Join(hostfiles.Damaged(im.Path, problem, bundle.RestoreImage), im.File.Close())
 	}
-	record.ImageBytes = im.size
+	record.ImageBytes = im.Size
 	d := &disk{
-		node: n, number: record.Number, image: im, record: record, knownSize: im.size,
+		node: n, number: record.Number, image: im, record: record, knownSize: im.Size,
 		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
 	}
 	if err := d.refresh(); err != nil {
-		return nil, errors.Join(err, im.file.Close())
+		return nil, errors.Join(err, im.File.Close())
 	}
 	return d, nil
 }
@@ -69,7 +71,7 @@ func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
 // refresh reads the layout and the volumes from the image.
 func (d *disk) refresh() error {
-	l, err := ondisk.ReadLayout(d.image.file, d.image.size, int(d.record.SectorSize),
+	l, err := ondisk.ReadLayout(d.image.File, d.image.Size, int(d.record.SectorSize),
 		d.node.state.Switches.ZeroedDiskIsMBR)
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (d *disk) refresh() error {
 		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length,
 			efi: p.Type == win32.PartitionEFISystem}
 		sector := make([]byte, d.record.SectorSize)
-		if _, err := d.image.file.ReadAt(sector, p.StartingOffset); err != nil {
+		if _, err := d.image.File.ReadAt(sector, p.StartingOffset); err != nil {
 			return err
 		}
 		v.boot, _ = ondisk.ParseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
@@ -134,7 +136,7 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
 		return nil
 	}
-	var changes []change
+	var changes []bundle.Change
 	if d.record.Offline && !offline {
 		changes = d.leaveIdentities()
 		if len(changes) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
@@ -170,22 +172,22 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 }
 
 // leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
-func (d *disk) leaveIdentities() []change {
+func (d *disk) leaveIdentities() []bundle.Change {
 	others := d.node.identities(d)
 	if !slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] }) {
 		return nil
 	}
 	t := *d.layout.GPT
-	t.DiskID = newGUID()
+	t.DiskID = gpt.NewGUID()
 	t.Partitions = t.Sorted()
-	var renamed []renamedVolume
+	var renamed []bundle.RenamedVolume
 	for i := range t.Partitions {
 		if old := t.Partitions[i].ID; others[old] {
-			t.Partitions[i].ID = newGUID()
-			renamed = append(renamed, renamedVolume{old, t.Partitions[i].ID})
+			t.Partitions[i].ID = gpt.NewGUID()
+			renamed = append(renamed, bundle.RenamedVolume{From: old, To: t.Partitions[i].ID})
 		}
 	}
-	return []change{{Image: d.record.Image, Blocks: t.Encode(), Renamed: renamed}}
+	return []bundle.Change{{Image: d.record.Image, Blocks: t.Encode(), Renamed: renamed}}
 }
 
 // interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
@@ -259,4 +261,40 @@ func (n *Node) installed(number uint32) (*disk, error) {
 		return d, nil
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
+// commit makes an atomic change of the disk, and reads it again.
+func (d *disk) commit(c bundle.Change) error {
+	for _, b := range c.Blocks {
+		if b.Offset < 0 || b.Offset > d.image.Size-int64(len(b.Data)) {
+			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, d.image.Size)
+		}
+	}
+	c.Image = d.record.Image
+	if err := d.node.update(func(s *state) { s.Changes = append(s.Changes, c) }); err != nil {
+		return err
+	}
+	return d.node.finishChanges()
+}
+
+// finishChanges makes the changes of disks that node.json has. From the moment when it has one, the change is made,
+// whatever ends the process: before the next call, or at the next start.
+func (n *Node) finishChanges() error {
+	if len(n.state.Changes) == 0 {
+		return nil
+	}
+	for _, d := range n.disks {
+		for _, c := range n.state.Changes {
+			if c.Image == d.record.Image {
+				if err := d.image.Make(c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	err := n.follow(func(s *state) { s.Changes = nil })
+	for _, d := range n.disks {
+		err = errors.Join(err, d.refresh())
+	}
+	return err
 }

@@ -3,31 +3,34 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
 // otherwise. A clone of an online disk arrives offline and read-only, or with a new identity: see ClonesNeedWritable.
-func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
+func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 	b, err := n.findBundle(&spec)
 	if err != nil {
 		return 0, err
 	}
 	if b != nil {
-		defer b.lock.Close()
+		defer b.Lock.Close()
 	}
 	err = n.control(func() error {
 		record, err := n.placeDisk(spec, b)
 		if err != nil {
 			return err
 		}
-		if err := n.addDisks([]diskState{record}, func(*state) {}); err != nil {
+		if err := n.addDisks([]bundle.Record{record}, func(*state) {}); err != nil {
 			return err
 		}
 		number = record.Number
@@ -40,58 +43,40 @@ func (n *Node) AttachDisk(spec DiskSpec) (number uint32, err error) {
 }
 
 // placeDisk returns the record of a disk that is about to be attached: a bundle, where it lies, or one that it makes.
-func (n *Node) placeDisk(spec DiskSpec, b *lockedBundle) (record diskState, err error) {
+func (n *Node) placeDisk(spec bundle.Spec, b *bundle.Locked) (record bundle.Record, err error) {
 	if b != nil {
-		if r := n.state.bundle(n.dir, b.home); r != nil {
-			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", ErrInvalidSpec, b.home, r.Number)
+		if r := n.state.bundle(n.dir, b.Home); r != nil {
+			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, b.Home, r.Number)
 		}
-		err = b.info.complete(&spec, b.home)
+		err = b.Info.Complete(&spec, b.Home)
 	} else if spec.ImagePath != "" {
-		err = spec.completeFromImage()
+		err = spec.CompleteFromImage()
 	}
 	if err != nil {
 		return record, err
 	}
-	if record, err = spec.record(n.state.Disks, n.state.Switches); err != nil {
+	if record, err = spec.Record(n.state.Disks, n.state.Switches.OfflineDisksReadOnly); err != nil {
 		return record, err
 	}
 	if b != nil {
-		record.Bundle = n.bundleName(b.home)
-		return record, n.claim(b)
+		record.Bundle = n.bundleName(b.Home)
+		return record, b.Claim(n.host, n.dir)
 	}
-	_, err = makeDisk(n.host, record.home(n.dir), record, false)
+	_, err = bundle.Make(n.host, record.Home(n.dir), record, false)
 	return record, err
-}
-
-// completeFromImage fills in the size of a disk that is a copy of an image.
-func (s *DiskSpec) completeFromImage() error {
-	info, err := os.Lstat(s.ImagePath)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the image %s: %w", s.ImagePath, os.ErrNotExist)
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is not a regular file", ErrInvalidSpec, s.ImagePath)
-	case s.SizeBytes == 0:
-		s.SizeBytes = setting.Size(info.Size())
-	case int64(s.SizeBytes) < info.Size():
-		return fmt.Errorf("%w: %s has more than %d bytes", ErrInvalidSpec, s.ImagePath, s.SizeBytes)
-	}
-	return nil
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
 func (n *Node) GrowDisk(number uint32, sizeBytes int64) error {
 	return n.withDisk(number, func(d *disk) error {
 		switch {
-		case sizeBytes < d.image.size:
-			return fmt.Errorf("%w: disk %d has %d bytes, more than %d; a disk does not shrink", ErrInvalidSpec, number,
-				d.image.size, sizeBytes)
+		case sizeBytes < d.image.Size:
+			return fmt.Errorf("%w: disk %d has %d bytes, more than %d; a disk does not shrink", bundle.ErrInvalid, number,
+				d.image.Size, sizeBytes)
 		case sizeBytes > setting.MaxSize || sizeBytes%d.sectorSize() != 0:
-			return fmt.Errorf("%w: a size of %d bytes is not whole sectors up to 16 TiB", ErrInvalidSpec, sizeBytes)
+			return fmt.Errorf("%w: a size of %d bytes is not whole sectors up to 16 TiB", bundle.ErrInvalid, sizeBytes)
 		}
-		if err := d.image.grow(sizeBytes); err != nil {
+		if err := d.image.Grow(sizeBytes); err != nil {
 			return err
 		}
 		d.record.ImageBytes = sizeBytes
@@ -122,16 +107,16 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 // DiskImage returns the host path of a disk's image.
 func (n *Node) DiskImage(number uint32) (path string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
-		path = d.image.path
+		path = d.image.Path
 		return nil
 	})
 	return path, err
 }
 
 // addDisks opens disks and adds them to node.json, in one update with another change.
-func (n *Node) addDisks(records []diskState, also func(*state)) error {
+func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 	var disks []*disk
-	var changes []change
+	var changes []bundle.Change
 	err := func() error {
 		for _, r := range records {
 			d, err := n.newDisk(r)
@@ -161,7 +146,7 @@ func (n *Node) addDisks(records []diskState, also func(*state)) error {
 		if err == nil {
 			n.disks[d.number] = d
 		} else {
-			_ = d.image.file.Close() // the disks were never visible
+			_ = d.image.File.Close() // the disks were never visible
 		}
 	}
 	if err != nil {
@@ -183,11 +168,11 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
 		}
 		if !n.state.ISCSI.hasLUN(d.record.Image) {
-			if err := writeBundleInfo(n.host, d.image.home, &d.record, d.image.size); err != nil {
+			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {
 				return err
 			}
 		}
-		image = d.image.path
+		image = d.image.Path
 		return n.pull([]*disk{d}, func(*state) {})
 	})
 	if err != nil {
@@ -199,7 +184,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 // pull removes disks from the node and, in one update with another change, from node.json.
 func (n *Node) pull(disks []*disk, change func(*state)) error {
 	err := n.update(func(s *state) {
-		s.Disks = slices.DeleteFunc(s.Disks, func(r diskState) bool {
+		s.Disks = slices.DeleteFunc(s.Disks, func(r bundle.Record) bool {
 			return slices.ContainsFunc(disks, func(d *disk) bool { return d.record.Image == r.Image })
 		})
 		change(s)
@@ -212,7 +197,7 @@ func (n *Node) pull(disks []*disk, change func(*state)) error {
 	}
 	n.retireGone() // before another node gets the files
 	for _, d := range disks {
-		_ = d.image.file.Close() // its changes are made
+		_ = d.image.File.Close() // its changes are made
 	}
 	return nil
 }
@@ -229,12 +214,12 @@ type DetachedDisk struct {
 func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	bundles, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*"+bundleSuffix))
+	bundles, err := filepath.Glob(filepath.Join(n.dir, bundle.DisksDir, "*"+bundle.Suffix))
 	for _, home := range bundles {
-		if slices.ContainsFunc(n.state.Disks, func(r diskState) bool { return r.home(n.dir) == home }) {
+		if slices.ContainsFunc(n.state.Disks, func(r bundle.Record) bool { return r.Home(n.dir) == home }) {
 			continue
 		}
-		info, readErr := readBundleInfo(home)
+		info, readErr := bundle.ReadInfo(home)
 		if errors.Is(readErr, os.ErrNotExist) { // a logical unit's
 			continue
 		} else if readErr != nil {
@@ -256,4 +241,96 @@ func (s iscsiState) hasLUN(image string) bool {
 		}
 	}
 	return false
+}
+
+// bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
+func (s *state) bundle(stateDir, home string) *bundle.Record {
+	return find(s.Disks, func(r *bundle.Record) bool { return hostfiles.SameDir(r.Home(stateDir), home) })
+}
+
+// hasBundle reports whether the node of a state directory, if there is one, has a bundle attached.
+func hasBundle(stateDir, home string) (bool, error) {
+	s, err := loadState(stateDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && s.bundle(stateDir, home) != nil, err
+}
+
+// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no
+// lock of the node.
+func (n *Node) findBundle(spec *bundle.Spec) (*bundle.Locked, error) {
+	home, ok := bundle.At(spec.ImagePath)
+	if !ok && spec.BundlePath == "" {
+		return nil, nil
+	}
+	home, err := n.bundleHome(cmp.Or(spec.BundlePath, home), spec)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bundle.Lock(home, n.dir, hasBundle)
+	if err != nil {
+		return nil, err
+	}
+	if b.Info, err = bundle.ReadInfo(home); err != nil {
+		return nil, errors.Join(err, b.Lock.Close())
+	}
+	return b, nil
+}
+
+// bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
+func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
+	home, ok := bundle.At(path)
+	if !ok {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%w: %s is not a bundle: it has no %s", bundle.ErrInvalid, path, bundle.InfoFile)
+		}
+		if spec.SizeBytes == 0 {
+			return "", &os.PathError{Op: "attach", Path: path, Err: os.ErrNotExist}
+		}
+		if home = path; !filepath.IsAbs(home) {
+			return "", fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, path)
+		}
+		r, err := spec.Record(nil, false)
+		if err != nil {
+			return "", err
+		}
+		err = n.control(func() error {
+			_, err := bundle.Make(n.host, home, r, true)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(home)
+}
+
+// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can
+// be moved.
+func (n *Node) bundleName(home string) string {
+	if rest, ok := below(n.dir, home); ok {
+		return rest
+	}
+	return home
+}
+
+// startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.
+func (n *Node) startDisk(record bundle.Record) (*disk, error) {
+	if record.Bundle == "" {
+		return n.newDisk(record)
+	}
+	home := record.Home(n.dir)
+	b, err := bundle.Lock(home, n.dir, hasBundle)
+	if damaged := new(*hostfiles.DamagedError); err != nil && !errors.As(err, damaged) {
+		err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer b.Lock.Close()
+	if err := b.Claim(n.host, n.dir); err != nil {
+		return nil, err
+	}
+	return n.newDisk(record)
 }

@@ -74,12 +74,12 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	case win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX:
 		return d.getLayout(out)
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
-		return put(out, cstruct.Encode(d.image.size))
+		return put(out, cstruct.Encode(d.image.Size))
 	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
 		g := d.geometry()
 		whole := cstruct.Encode(win32.DiskGeometryEx{
 			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
-			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.size,
+			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.Size,
 		})
 		const withoutData = 32 // the partition and detection information after it may be left out
 		if len(out) < len(whole) {
@@ -118,7 +118,7 @@ func (d *disk) attributes() (bits uint64) {
 func (d *disk) geometry() deviceside.DiskGeometry {
 	const heads, track = 255, 63
 	return deviceside.DiskGeometry{
-		Cylinders: d.image.size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
+		Cylinders: d.image.Size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
 		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
 	}
 }
@@ -198,7 +198,7 @@ func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
 		if !h.disk.attached() {
 			return span{}, errVolumeGone
 		}
-		return span{h.disk, 0, h.disk.image.size}, nil
+		return span{h.disk, 0, h.disk.image.Size}, nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
@@ -34,7 +35,7 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	case win32.PARTITION_STYLE_MBR:
 		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
 	default:
-		return 0, d.commit(change{Blocks: d.clearTables()})
+		return 0, d.commit(bundle.Change{Blocks: d.clearTables()})
 	}
 }
 
@@ -46,20 +47,17 @@ func (d *disk) replaceable() error {
 	return d.writable()
 }
 
-// The Microsoft reserved partition as Windows makes it on small disks: from the table up to 16 MiB.
-const (
-	msrEnd  = 16 << 20
-	msrName = "Microsoft reserved partition"
-)
+// msrEnd ends the Microsoft reserved partition as Windows makes it on small disks, from the table on.
+const msrEnd = 16 << 20
 
 func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error {
 	if want.DiskID == (guid.GUID{}) {
-		want.DiskID = newGUID()
+		want.DiskID = gpt.NewGUID()
 	}
 	if others[want.DiskID] || want.MaxPartitionCount > 128 {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	t, err := gpt.New(want.DiskID, int(d.record.SectorSize), d.image.size)
+	t, err := gpt.New(want.DiskID, int(d.record.SectorSize), d.image.Size)
 	if err != nil {
 		return win32.ERROR_INVALID_PARAMETER
 	}
@@ -67,7 +65,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if s.MSR == MSRImmediate {
 		t = d.withMSR(t)
 	}
-	if err := d.commit(change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
+	if err := d.commit(bundle.Change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
 		return err
 	}
 	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
@@ -81,8 +79,8 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	next := *t
 	next.Partitions = append(t.Sorted(), gpt.Partition{
-		Slot: freeSlot(t.Partitions), Type: win32.PartitionMSR, ID: newGUID(),
-		First: t.FirstUsable, Last: msrEnd/uint64(d.sectorSize()) - 1, Name: msrName,
+		Slot: freeSlot(t.Partitions), Type: win32.PartitionMSR, ID: gpt.NewGUID(),
+		First: t.FirstUsable, Last: msrEnd/uint64(d.sectorSize()) - 1, Name: bundle.MSRName,
 	})
 	isMSR := func(p gpt.Partition) bool { return p.Type == win32.PartitionMSR }
 	if slices.ContainsFunc(t.Partitions, isMSR) || next.Check() != nil {
@@ -115,7 +113,7 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn, d.msrLate = 0, false
-	return 0, d.commit(change{Blocks: d.clearTables()})
+	return 0, d.commit(bundle.Change{Blocks: d.clearTables()})
 }
 
 // getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.
@@ -123,7 +121,7 @@ func (d *disk) getLayout(out []byte) (int, error) {
 	if d.msrIn > 0 {
 		d.msrIn--
 		if d.msrIn == 0 && d.layout.GPT != nil && d.writable() == nil {
-			if err := d.commit(change{Blocks: d.withMSR(d.layout.GPT).Encode()}); err != nil {
+			if err := d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()}); err != nil {
 				return 0, err
 			}
 		}
@@ -146,7 +144,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	if d.msrLate {
 		d.msrLate = false
-		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(change{Blocks: d.withMSR(d.layout.GPT).Encode()}))
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()}))
 	}
 	var blocks []gpt.Block
 	switch want.Style {
@@ -161,7 +159,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn = 0
-	return 0, d.commit(change{Blocks: blocks})
+	return 0, d.commit(bundle.Change{Blocks: blocks})
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
@@ -175,7 +173,7 @@ func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]g
 			continue
 		}
 		if p.ID == (guid.GUID{}) {
-			p.ID = newGUID()
+			p.ID = gpt.NewGUID()
 		}
 		if !d.aligned(p) || used[p.ID] || others[p.ID] {
 			return nil, win32.ERROR_INVALID_PARAMETER
@@ -210,7 +208,7 @@ func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]g
 // aligned checks that a partition covers whole sectors of the disk.
 func (d *disk) aligned(p win32.Partition) bool {
 	return p.StartingOffset >= 0 && p.Length > 0 && p.StartingOffset%d.sectorSize() == 0 &&
-		p.Length%d.sectorSize() == 0 && p.Length <= d.image.size-p.StartingOffset
+		p.Length%d.sectorSize() == 0 && p.Length <= d.image.Size-p.StartingOffset
 }
 
 func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
@@ -232,7 +230,7 @@ func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 		m.Partitions = append(m.Partitions, made)
 	}
 	sector := make([]byte, d.record.SectorSize)
-	if _, err := d.image.file.ReadAt(sector, 0); err != nil {
+	if _, err := d.image.File.ReadAt(sector, 0); err != nil {
 		return nil, err
 	}
 	return []gpt.Block{{Offset: 0, Data: m.Encode(sector)}}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
@@ -36,7 +37,7 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 	n, err := put(out, cstruct.Encode(d.geometry()))
 	if err == nil {
-		d.knownSize = d.image.size
+		d.knownSize = d.image.Size
 	}
 	return n, err
 }
@@ -71,7 +72,7 @@ func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error 
 			return err
 		}
 	}
-	return d.commit(change{Blocks: append(blocks, t.Encode()...)})
+	return d.commit(bundle.Change{Blocks: append(blocks, t.Encode()...)})
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
@@ -83,7 +84,7 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 	if err := d.writable(); err != nil {
 		return 0, err
 	}
-	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.size {
+	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.Size {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	before := slices.Clone(d.volumes)
@@ -113,11 +114,11 @@ func (d *disk) growBy(want win32.GrowPartition) error {
 		if err != nil {
 			return err
 		}
-		return d.commit(change{Blocks: blocks})
+		return d.commit(bundle.Change{Blocks: blocks})
 	}
 	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {
-		size = d.image.size
+		size = d.image.Size
 	}
 	return d.refreshTable(size, func(t *gpt.Table) error {
 		for i := range t.Partitions {
@@ -141,7 +142,7 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 		if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
 			return win32.ERROR_INVALID_PARAMETER
 		}
-		if err := d.refreshTable(d.image.size, nil); err != nil {
+		if err := d.refreshTable(d.image.Size, nil); err != nil {
 			return err
 		}
 		return d.resize(p.Number, sizeBytes-p.Length)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -270,7 +272,7 @@ func TestPulledDisk(t *testing.T) {
 	wantCode(t, "read", err, win32.ERROR_NO_SUCH_DEVICE)
 	_, err = volume.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, make([]byte, 32))
 	wantCode(t, "volume", err, win32.ERROR_NO_SUCH_DEVICE)
-	number, err := n.AttachDisk(DiskSpec{SizeBytes: 1 << 30, LUNAuto: true})
+	number, err := n.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, LUNAuto: true})
 	if err != nil || number != 1 {
 		t.Errorf("next disk: %d, %v, want the number that is free", number, err)
 	}
@@ -279,20 +281,20 @@ func TestPulledDisk(t *testing.T) {
 
 func TestAttachedDisks(t *testing.T) {
 	n := newNode(t, nil)
-	for _, spec := range []DiskSpec{
+	for _, spec := range []bundle.Spec{
 		{SizeBytes: 1 << 20}, {SizeBytes: 5<<20 + 1, LUN: 9}, {SizeBytes: 5 << 20, LUN: 1},
 		{SizeBytes: 5 << 20, LUN: 9, SectorSize: 520},
 		{SizeBytes: 5 << 20, LUN: 9, SerialNumber: "a\nb"}, {SizeBytes: 1 << 60, LUN: 9},
 	} {
-		if _, err := n.AttachDisk(spec); !errors.Is(err, ErrInvalidSpec) {
+		if _, err := n.AttachDisk(spec); !errors.Is(err, bundle.ErrInvalid) {
 			t.Errorf("%+v: %v", spec, err)
 		}
 	}
-	number, err := n.AttachDisk(DiskSpec{SizeBytes: 8 << 20, LUNAuto: true, SectorSize: 4096})
+	number, err := n.AttachDisk(bundle.Spec{SizeBytes: 8 << 20, LUNAuto: true, SectorSize: 4096})
 	if d, ok := n.disks[number]; err != nil || !ok || number != 3 || d.record.LUN != 0 {
 		t.Errorf("disk %d, %v", number, err)
 	}
-	if err := n.GrowDisk(3, 4<<20); !errors.Is(err, ErrInvalidSpec) {
+	if err := n.GrowDisk(3, 4<<20); !errors.Is(err, bundle.ErrInvalid) {
 		t.Errorf("shrunk: %v", err)
 	}
 	must(t, n.GrowDisk(3, 16<<20))
@@ -308,7 +310,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 	v := partition(t, n, oneDrive)
 	image, err := n.DiskImage(1)
 	must(t, err)
-	attachedAs(t, n, DiskSpec{ImagePath: image})
+	attachedAs(t, n, bundle.Spec{ImagePath: image})
 	if c := n.disks[3].record; !c.Offline || !c.ReadOnly {
 		t.Error("the clone did not arrive offline and read-only")
 	}
@@ -334,7 +336,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	n := newNode(t, func(s *Switches) { s.MSR = MSRNever })
 	d := openDevice(t, n, oneDrive, readWrite)
-	id := newGUID()
+	id := gpt.NewGUID()
 	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: id, MaxPartitionCount: 128}.Bytes())
 	l := diskLayout(t, d)
 	want := win32.DriveLayout{Style: 1, DiskID: id, StartingUsableOffset: 34 * 512, UsableLength: 10<<30 - 67*512,
@@ -344,7 +346,7 @@ func TestLayouts(t *testing.T) {
 	}
 	part := func(start, length int64) win32.Partition {
 		return win32.Partition{Style: 1, StartingOffset: start << 20, Length: length << 20, Type: win32.PartitionBasicData,
-			ID: newGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
+			ID: gpt.NewGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
 	}
 	set := func(parts ...win32.Partition) error {
 		next := l

@@ -8,8 +8,12 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
+
+// DiskSpec describes a disk, in a scenario and to AttachDisk.
+type DiskSpec = bundle.Spec
 
 // ErrNoSuchDisk means that no disk has the number.
 var ErrNoSuchDisk = errors.New("no such disk")
@@ -19,9 +23,6 @@ var ErrSystemDisk = errors.New("disk 0 is the system disk")
 
 // ErrOnlineDisk means that the cloud does not detach a disk that is online.
 var ErrOnlineDisk = errors.New("the cloud does not detach it while it is online; take it offline first")
-
-// ErrInvalidSpec means that a DiskSpec is not valid.
-var ErrInvalidSpec = errors.New("invalid disk")
 
 // The errors of handles whose object is gone. The names give the reason.
 const (

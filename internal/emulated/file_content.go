@@ -38,7 +38,7 @@ func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if opens := v.disk.open[v.id]; opens != nil && opens.locked != nil && opens.locked != owner {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	return n.mount(content{id: v.id, path: v.disk.image.files(v.id)})
+	return n.mount(content{id: v.id, path: v.disk.image.Files(v.id)})
 }
 
 // mount returns the content of a directory. The first time it opens the directory, and makes it if needed.
@@ -76,7 +76,7 @@ func (c *content) retire(why error) {
 
 // filesOpen reports whether any file of the volume is open.
 func (n *Node) filesOpen(v *volume) bool {
-	c := n.contents[v.disk.image.files(v.id)]
+	c := n.contents[v.disk.image.Files(v.id)]
 	return c != nil && len(c.opens) > 0
 }
 
@@ -85,7 +85,7 @@ func (n *Node) pages(v *volume) bool {
 	if !v.formatted() {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(v.disk.image.files(v.id), "pagefile.sys"))
+	_, err := os.Lstat(filepath.Join(v.disk.image.Files(v.id), "pagefile.sys"))
 	return err == nil
 }
 
@@ -148,7 +148,7 @@ type keptFile struct {
 // keepWritten copies the files that are open for writing on a volume that is flushed. If the disk goes offline before
 // they are closed, the copies take their places: what was written later is lost. A Windows host replaces no open file.
 func (n *Node) keepWritten(v *volume) error {
-	c := n.contents[v.disk.image.files(v.id)]
+	c := n.contents[v.disk.image.Files(v.id)]
 	if c == nil || runtime.GOOS == "windows" {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (h *fileHandle) keep() error {
 func (d *disk) loseUnflushed() error {
 	var errs []error
 	for _, v := range d.volumes {
-		c := d.node.contents[d.image.files(v.id)]
+		c := d.node.contents[d.image.Files(v.id)]
 		if c == nil {
 			continue
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 func FuzzDecodeState(f *testing.F) {
 	text, err := encodeState(state{Switches: DefaultSwitches(),
-		Disks: []diskState{{Image: hostfiles.NewName(), DiskSpec: DiskSpec{SectorSize: 512}}}})
+		Disks: []bundle.Record{{Image: hostfiles.NewName(), Spec: bundle.Spec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)
 	}

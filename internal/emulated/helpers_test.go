@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
 
 // openNode opens a node that is closed when the test ends.
@@ -90,10 +91,10 @@ func diskLayout(t *testing.T, h kernel.Handle) win32.DriveLayout {
 func partition(t *testing.T, n *Node, disk string) string {
 	t.Helper()
 	h := openDevice(t, n, disk, readWrite)
-	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: newGUID(),
+	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: gpt.NewGUID(),
 		MaxPartitionCount: 128}.Bytes())
 	planned, data, err := win32.PlanDataPartition(diskLayout(t, h), 16<<20,
-		func() (guid.GUID, error) { return newGUID(), nil })
+		func() (guid.GUID, error) { return gpt.NewGUID(), nil })
 	must(t, err)
 	control(t, h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes())
 	return volumeName(data.ID)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -46,7 +47,7 @@ func TestFormatOfADeepTree(t *testing.T) {
 		t.Errorf("asking for its space: %v", err)
 	}
 	must(t, n.FormatVolume(v, "NTFS"))
-	if left, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*", volumesDir, hostfiles.DroppedPrefix+"*")); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(filepath.Join(n.dir, bundle.DisksDir, "*", bundle.VolumesDir, hostfiles.DroppedPrefix+"*")); len(left) > 0 || err != nil {
 		t.Errorf("left: %q, %v", left, err)
 	}
 	if left, err := os.ReadDir(top); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

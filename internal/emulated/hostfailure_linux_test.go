@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -36,8 +37,8 @@ func isWrite(suffix string) func(change, path string) bool {
 // change, and the next look after the cause has gone finds all of it.
 func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 	for name, o := range map[string]outage{
-		"full":      {isWrite(bundleImage), syscall.ENOSPC},
-		"read-only": {isWrite(bundleImage), syscall.EROFS},
+		"full":      {isWrite(bundle.ImageFile), syscall.ENOSPC},
+		"read-only": {isWrite(bundle.ImageFile), syscall.EROFS},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var host outage
@@ -162,7 +163,7 @@ func TestFailedAttachLeavesImage(t *testing.T) {
 	n := openNode(t, filepath.Join(t.TempDir(), "node"), Options{Scenario: smallScenario(), Before: host.before})
 	makeUserImage(t, n)
 	host = outage{func(change, path string) bool {
-		return strings.HasSuffix(path, stateFile+newSuffix) && change == "rename"
+		return strings.HasSuffix(path, stateFile+bundle.NewSuffix) && change == "rename"
 	}, syscall.EIO}
 	if err := attachUserImage(n, 16<<20); err == nil {
 		t.Error("the image is attached")

@@ -42,7 +42,7 @@ func partitionFile(t *testing.T, v *volume) string {
 	mft := int64(v.boot.MFTCluster) * int64(v.boot.ClusterBytes)
 	for _, at := range []int64{0, mft, v.length - mib} {
 		b := make([]byte, min(mib, v.length-at))
-		_, err := v.disk.image.file.ReadAt(b, v.offset+at)
+		_, err := v.disk.image.File.ReadAt(b, v.offset+at)
 		must(t, err)
 		_, err = f.WriteAt(b, at)
 		must(t, err)
@@ -73,7 +73,7 @@ func TestToolsKnowTheNTFS(t *testing.T) {
 			for at, want := range map[int64]string{
 				0: "an NTFS file system", v.length - int64(sectorSize): "the backup boot sector of an NTFS file system",
 			} {
-				_, err := v.disk.image.file.ReadAt(sector, v.offset+at)
+				_, err := v.disk.image.File.ReadAt(sector, v.offset+at)
 				must(t, err)
 				if got := signature.Describe(sector, at); got != want {
 					t.Errorf("the agent takes the sector at %d for %q", at, got)
@@ -86,7 +86,7 @@ func TestToolsKnowTheNTFS(t *testing.T) {
 // growDisk makes disk 1, its data partition and, if it can, the file system there larger.
 func growDisk(t *testing.T, n *Node, bytes int64) error {
 	t.Helper()
-	must(t, n.GrowDisk(1, n.disks[1].image.size+bytes))
+	must(t, n.GrowDisk(1, n.disks[1].image.Size+bytes))
 	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil))
 	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
 	must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION,
@@ -108,7 +108,7 @@ func TestForeignNTFSIsReadAndNotExtended(t *testing.T) {
 	tool(t, "ntfs-3g", "mkntfs", "-q", "-F", "-Q", theirs)
 	content, err := os.ReadFile(theirs)
 	must(t, err)
-	_, err = v.disk.image.file.WriteAt(content, v.offset)
+	_, err = v.disk.image.File.WriteAt(content, v.offset)
 	must(t, err)
 	must(t, v.disk.refresh())
 	got := firstData(n).boot

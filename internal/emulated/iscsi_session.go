@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // iscsiPort is the number of the adapter that the disks of all sessions are on; each session is another target of it.
@@ -21,7 +22,7 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 	all := slices.Clone(n.state.Disks)
 	address := freeTarget(all)
 	for _, lun := range t.LUNs {
-		record, err := lun.disk(address).record(all, n.state.Switches)
+		record, err := lun.disk(address).Record(all, n.state.Switches.OfflineDisksReadOnly)
 		if err != nil {
 			return iscsiSession{}, err
 		}
@@ -29,8 +30,8 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 		if was := n.state.ISCSI.remembered(address, lun.LUN); was != nil {
 			record.Offline, record.ReadOnly = was.Offline, was.ReadOnly
 		}
-		if _, err := os.Lstat(record.home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
-			if _, err := makeDisk(n.host, record.home(n.dir), record, false); err != nil {
+		if _, err := os.Lstat(record.Home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
+			if _, err := bundle.Make(n.host, record.Home(n.dir), record, false); err != nil {
 				return iscsiSession{}, err
 			}
 		}
@@ -52,9 +53,9 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 }
 
 // freeTarget returns the lowest free target number of the adapter.
-func freeTarget(disks []diskState) (target uint8) {
+func freeTarget(disks []bundle.Record) (target uint8) {
 	for target < 255 && slices.ContainsFunc(disks,
-		func(d diskState) bool { return d.Adapter == iscsiPort && d.Target == target }) {
+		func(d bundle.Record) bool { return d.Adapter == iscsiPort && d.Target == target }) {
 		target++
 	}
 	return target
@@ -71,7 +72,7 @@ func (n *Node) endSession(session iscsiSession, change func(*state)) error {
 	return n.pull(disks, func(s *state) {
 		change(s)
 		for _, d := range disks {
-			at := d.record.DiskSpec
+			at := d.record.Spec
 			s.ISCSI.Places = slices.DeleteFunc(s.ISCSI.Places, func(p iscsiPlace) bool { return p.is(at.Target, at.LUN) })
 			s.ISCSI.Places = append(s.ISCSI.Places, iscsiPlace{at.Target, at.LUN, at.Offline, at.ReadOnly})
 		}

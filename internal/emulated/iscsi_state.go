@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -58,8 +59,8 @@ type ISCSILUNSpec struct {
 
 // disk returns the disk of a logical unit in a session. At a new address it arrives offline and read-only, according to
 // Windows' SAN policy.
-func (l ISCSILUNSpec) disk(target uint8) DiskSpec {
-	return DiskSpec{
+func (l ISCSILUNSpec) disk(target uint8) bundle.Spec {
+	return bundle.Spec{
 		SizeBytes: l.SizeBytes, SerialNumber: l.SerialNumber, Identifiers: l.Identifiers, BusType: win32.BusTypeiScsi,
 		Adapter: iscsiPort, Target: target, LUN: l.LUN, Offline: true, ReadOnly: true,
 	}
@@ -206,7 +207,7 @@ func checkPortals(portals []ISCSIPortalSpec) error {
 				return strictyaml.At(err, "iscsiPortals", i, "targets", j)
 			}
 			for k, l := range t.LUNs {
-				_, err := l.disk(0).record(nil, Switches{})
+				_, err := l.disk(0).Record(nil, false)
 				if slices.ContainsFunc(t.LUNs[:k], func(o ISCSILUNSpec) bool { return o.LUN == l.LUN }) {
 					err = fmt.Errorf("LUN %d appears twice", l.LUN)
 				}

@@ -77,8 +77,8 @@ func sessionAndDisk(t *testing.T, n *Node) bool {
 	if attached != (len(sessions) == 1) {
 		t.Errorf("%d sessions, disk: %v", len(sessions), attached)
 	}
-	if attached && (!d.record.Offline || d.record.BusType != win32.BusTypeiScsi || d.image.size != 5<<30) {
-		t.Errorf("disk %+v of %d bytes", d.record, d.image.size)
+	if attached && (!d.record.Offline || d.record.BusType != win32.BusTypeiScsi || d.image.Size != 5<<30) {
+		t.Errorf("disk %+v of %d bytes", d.record, d.image.Size)
 	}
 	return attached
 }
@@ -172,7 +172,7 @@ func TestISCSITwoSessionsHaveTwoAddresses(t *testing.T) {
 	logIn(t, n, chapLogin("chap-secret-123"))
 	a := n.disks[3]
 	b := n.disks[4]
-	if a == nil || b == nil || a.record.sameAddress(b.record) || a.record.LUN != 0 || b.record.LUN != 0 {
+	if a == nil || b == nil || a.address() == b.address() || a.record.LUN != 0 || b.record.LUN != 0 {
 		t.Errorf("disks %+v and %+v", a, b)
 	}
 }
@@ -259,7 +259,7 @@ func TestISCSIPulledDisk(t *testing.T) {
 	}
 	must(t, n.LogoutISCSITarget(id))
 	logIn(t, n, openLogin())
-	if d, ok := n.disks[3]; !ok || d.image.size != 6<<30 {
+	if d, ok := n.disks[3]; !ok || d.image.Size != 6<<30 {
 		t.Error("the disk did not come back as it was")
 	}
 }

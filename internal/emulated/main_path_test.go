@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // A driver's work with a disk, from blank to detached, across a restart of the agent.
@@ -43,7 +44,7 @@ func TestDiskLifecycle(t *testing.T) {
 	}
 	again, err := n.HostPath(target + `\DATA.TXT`)
 	must(t, err)
-	if again != host || filepath.Dir(filepath.Dir(host)) != filepath.Join(n.disks[1].image.home, volumesDir) {
+	if again != host || filepath.Dir(filepath.Dir(host)) != filepath.Join(n.disks[1].image.Home, bundle.VolumesDir) {
 		t.Errorf("host path: got %s, want %s", again, host)
 	}
 	name, err := n.VolumeNameForMountPoint(target + `\`)
@@ -64,7 +65,7 @@ func TestDiskLifecycle(t *testing.T) {
 	_, err = n.HostPath(target + `\x`)
 	wantCode(t, "path below a volume that is gone", err, win32.ERROR_PATH_NOT_FOUND)
 
-	number, err := n.AttachDisk(DiskSpec{ImagePath: image, LUNAuto: true})
+	number, err := n.AttachDisk(bundle.Spec{ImagePath: image, LUNAuto: true})
 	must(t, err)
 	if number != 1 {
 		t.Errorf("number: got %d, want 1", number)

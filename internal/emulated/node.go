@@ -55,7 +55,7 @@ func (n *Node) putDown() error {
 	n.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
 	for _, d := range n.disks {
-		errs = append(errs, d.image.file.Close())
+		errs = append(errs, d.image.File.Close())
 	}
 	n.disks = nil
 	return errors.Join(errs...)
@@ -177,7 +177,7 @@ func (n *Node) Reboot() error {
 			clear(d.open)
 			clear(d.lengths)
 			clear(d.arrivals)
-			d.knownSize, d.installing = d.image.size, installed
+			d.knownSize, d.installing = d.image.Size, installed
 			if err := d.refresh(); err != nil {
 				return err
 			}

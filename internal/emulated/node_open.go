@@ -11,6 +11,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -33,7 +34,7 @@ func Exists(stateDir string) bool {
 		_, err := os.Lstat(filepath.Join(stateDir, name))
 		return errors.Is(err, os.ErrNotExist)
 	}
-	return missing(creatingFile) && !(missing(stateFile) && missing(disksDir))
+	return missing(creatingFile) && !(missing(stateFile) && missing(bundle.DisksDir))
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
@@ -140,24 +141,24 @@ func (n *Node) repair() error {
 // tidy removes leftovers: temporary files that were not renamed, disks that were never in node.json, and volume
 // contents that were being deleted.
 func (n *Node) tidy() error {
-	for _, name := range []string{creatingFile, creatingFile + newSuffix, stateFile + newSuffix} {
+	for _, name := range []string{creatingFile, creatingFile + bundle.NewSuffix, stateFile + bundle.NewSuffix} {
 		if err := hostfiles.RemoveIfThere(filepath.Join(n.dir, name)); err != nil {
 			return n.host.Noted(err)
 		}
 	}
-	homes, err := os.ReadDir(filepath.Join(n.dir, disksDir))
+	homes, err := os.ReadDir(filepath.Join(n.dir, bundle.DisksDir))
 	if err != nil {
 		return n.host.Noted(err)
 	}
 	for _, home := range homes {
-		if path := filepath.Join(n.dir, disksDir, home.Name()); n.isLeftover(path) {
+		if path := filepath.Join(n.dir, bundle.DisksDir, home.Name()); n.isLeftover(path) {
 			if err := n.host.RemoveAll(path); err != nil {
 				return err
 			}
 		}
 	}
 	for _, d := range n.disks {
-		if err := tidyDisk(n.host, d.image.home); err != nil {
+		if err := bundle.Tidy(n.host, d.image.Home); err != nil {
 			return err
 		}
 	}
@@ -166,28 +167,10 @@ func (n *Node) tidy() error {
 
 // isLeftover reports whether a disk's directory in the state directory is of no use: its attach ended early.
 func (n *Node) isLeftover(home string) bool {
-	image, ok := strings.CutSuffix(filepath.Base(home), bundleSuffix)
+	image, ok := strings.CutSuffix(filepath.Base(home), bundle.Suffix)
 	if !ok || n.state.disk(image) != nil || n.state.ISCSI.hasLUN(image) {
-		return strings.HasSuffix(home, newSuffix)
+		return strings.HasSuffix(home, bundle.NewSuffix)
 	}
-	_, err := os.Lstat(filepath.Join(home, bundleFile)) // which it has if it was detached
+	_, err := os.Lstat(filepath.Join(home, bundle.InfoFile)) // which it has if it was detached
 	return errors.Is(err, os.ErrNotExist)
-}
-
-// tidyDisk removes leftovers in the directory of a disk.
-func tidyDisk(h *hostfiles.Host, home string) error {
-	if err := hostfiles.RemoveIfThere(filepath.Join(home, bundleFile+newSuffix)); err != nil {
-		return h.Noted(err)
-	}
-	volumes, err := hostfiles.OpenRoot(filepath.Join(home, volumesDir))
-	if err != nil {
-		return h.Noted(err)
-	}
-	defer volumes.Close()
-	return h.Noted(hostfiles.EveryName(volumes, func(name string) error {
-		if strings.HasPrefix(name, hostfiles.DroppedPrefix) {
-			return h.RemoveAllIn(volumes, name)
-		}
-		return nil
-	}))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
@@ -28,13 +29,13 @@ func (n *Node) Save(to string, clone bool) error {
 
 func (n *Node) save(to string, clone bool) error {
 	if !filepath.IsAbs(to) {
-		return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, to)
+		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, to)
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%s is there already; name a new directory", to), err)
 	}
 	if _, ok := below(n.dir, to); ok {
-		return fmt.Errorf("%w: %s is in the state directory of the node itself", ErrInvalidSpec, to)
+		return fmt.Errorf("%w: %s is in the state directory of the node itself", bundle.ErrInvalid, to)
 	}
 	saved := n.state.clone()
 	if clone {
@@ -70,7 +71,7 @@ func newSystemSerial() string {
 // below returns the part of a path below a directory, if it is in there, or would be.
 func below(dir, path string) (rest string, ok bool) {
 	for up := filepath.Dir(path); ; up = filepath.Dir(up) {
-		if sameDir(dir, up) {
+		if hostfiles.SameDir(dir, up) {
 			rest, err := filepath.Rel(up, path)
 			return rest, err == nil
 		}
@@ -84,10 +85,10 @@ func below(dir, path string) (rest string, ok bool) {
 const RecordsDir = "records"
 
 // stateDirs returns the directories that make up a node together with node.json.
-func stateDirs() []string { return []string{disksDir, sharesDir, RecordsDir} }
+func stateDirs() []string { return []string{bundle.DisksDir, sharesDir, RecordsDir} }
 
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
-func (n *Node) copyState(to string, disks []diskState) error {
+func (n *Node) copyState(to string, disks []bundle.Record) error {
 	for _, name := range stateDirs() {
 		err := n.host.CopyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
 		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // no agent has run it
@@ -99,7 +100,7 @@ func (n *Node) copyState(to string, disks []diskState) error {
 	}
 	for i, r := range disks {
 		if filepath.IsAbs(r.Bundle) {
-			disks[i].Bundle = diskHome(r.Image)
+			disks[i].Bundle = bundle.DiskHome(r.Image)
 			if err := n.host.CopyDir(r.Bundle, filepath.Join(to, disks[i].Bundle)); err != nil {
 				return err
 			}
@@ -117,16 +118,16 @@ const restoringDir = "restoring"
 func (n *Node) PrepareRestore(from string) error {
 	return n.control(func() error {
 		if !filepath.IsAbs(from) {
-			return fmt.Errorf("%w: %s is not an absolute path", ErrInvalidSpec, from)
+			return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, from)
 		}
-		if sameDir(from, n.dir) {
-			return fmt.Errorf("%w: %s is the state directory of the node itself", ErrInvalidSpec, from)
+		if hostfiles.SameDir(from, n.dir) {
+			return fmt.Errorf("%w: %s is the state directory of the node itself", bundle.ErrInvalid, from)
 		}
 		if _, err := os.Lstat(from); err != nil {
 			return fmt.Errorf("no saved node is there, as csi-proxyctl node save makes them: %w", err)
 		}
 		if !Exists(from) {
-			return fmt.Errorf("%w: %s is not a saved node", ErrInvalidSpec, from)
+			return fmt.Errorf("%w: %s is not a saved node", bundle.ErrInvalid, from)
 		}
 		lock, err := hostfiles.LockDir(from) // it may be the state directory of a node that runs
 		if err != nil {

@@ -10,29 +10,31 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // busyNode is a node with a disk of its own, a bundle that lies elsewhere and a detached one, each with a file.
-func busyNode(t *testing.T) (n *Node, own, elsewhere, bundle string) {
+func busyNode(t *testing.T) (n *Node, own, elsewhere, home string) {
 	t.Helper()
 	n = openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	number, _ := written(t, n, "detached")
 	detached(t, n, number)
 	own = formatted(t, n, oneDrive)
 	writeOn(t, n, own, "own")
-	bundle = filepath.Join(t.TempDir(), "vol-1")
-	number = attachedAs(t, n, DiskSpec{SizeBytes: 32 << 20, BundlePath: bundle})
+	home = filepath.Join(t.TempDir(), "vol-1")
+	number = attachedAs(t, n, bundle.Spec{SizeBytes: 32 << 20, BundlePath: home})
 	elsewhere = formatted(t, n, devicePath(number))
 	writeOn(t, n, elsewhere, "elsewhere")
 	mkdir(t, n, crashDir)
 	must(t, n.SetVolumeMountPoint(crashDir+`\`, own))
-	return n, own, elsewhere, bundle
+	return n, own, elsewhere, home
 }
 
 // A copy that does not open as a node is refused while the node goes on.
 func TestRestoreOfABrokenCopy(t *testing.T) {
 	n, own, elsewhere, _ := busyNode(t)
-	image := n.disks[1].image.file.Name()
+	image := n.disks[1].image.File.Name()
 	name := func(saved string) string { return filepath.Join(saved, strings.TrimPrefix(image, n.dir)) }
 	for what, spoil := range map[string]func(saved string) error{
 		"a truncated disk": func(saved string) error { return os.Truncate(name(saved), 1<<20) },
@@ -42,7 +44,7 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 			return errors.Join(os.Remove(name(saved)), os.Mkdir(name(saved), 0o700))
 		},
 		"no files of a disk": func(saved string) error { return os.RemoveAll(filepath.Dir(name(saved))) },
-		"no disks":           func(saved string) error { return os.RemoveAll(filepath.Join(saved, disksDir)) },
+		"no disks":           func(saved string) error { return os.RemoveAll(filepath.Join(saved, bundle.DisksDir)) },
 		"no shares":          func(saved string) error { return os.RemoveAll(filepath.Join(saved, sharesDir)) },
 		"half a node.json":   func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
 	} {
@@ -67,7 +69,7 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 
 // A node is saved while it runs; the copy goes on as it was, whatever happens to the original.
 func TestSavedNode(t *testing.T) {
-	n, own, elsewhere, bundle := busyNode(t)
+	n, own, elsewhere, home := busyNode(t)
 	planted := filepath.Join(hostPath(t, n, own), "planted")
 	// where users may not, and Wine has none
 	if err := os.Symlink("/nowhere", planted); err != nil && runtime.GOOS != "windows" {
@@ -84,7 +86,7 @@ func TestSavedNode(t *testing.T) {
 	if err := n.Save(saved, false); err == nil {
 		t.Error("saved over a saved node")
 	}
-	if err := n.Save(filepath.Join(n.dir, disksDir, "saved"), false); !errors.Is(err, ErrInvalidSpec) {
+	if err := n.Save(filepath.Join(n.dir, bundle.DisksDir, "saved"), false); !errors.Is(err, bundle.ErrInvalid) {
 		t.Errorf("saved into itself: %v", err)
 	}
 	writeOn(t, n, own, "changed")
@@ -116,7 +118,7 @@ func TestSavedNode(t *testing.T) {
 	wantOn(t, n, own, "own")
 	wantOn(t, n, elsewhere, "elsewhere")
 	// the restored node has its clone
-	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), DiskSpec{BundlePath: bundle})
+	number := attachedAs(t, openNode(t, t.TempDir(), Options{}), bundle.Spec{BundlePath: home})
 	if number != 3 {
 		t.Errorf("disk %d", number)
 	}
@@ -137,7 +139,7 @@ func TestClonedNode(t *testing.T) {
 	wantOn(t, clone, own, "own") // by the same id
 	// When the twins meet, one gets another identity, and keeps its files.
 	writeOn(t, clone, own, "of the clone")
-	twin := attachedAs(t, n, DiskSpec{ImagePath: detached(t, clone, 1)})
+	twin := attachedAs(t, n, bundle.Spec{ImagePath: detached(t, clone, 1)})
 	must(t, n.SetDiskReadOnly(twin, false))
 	must(t, n.SetDiskOnline(twin, true))
 	other := n.disks[twin].volumes[0].name()
@@ -151,8 +153,8 @@ func TestClonedNode(t *testing.T) {
 func TestInvalidSavedNodeIsRefused(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 	missing := filepath.Join(t.TempDir(), "nowhere")
-	for name, want := range map[string]error{t.TempDir(): ErrInvalidSpec, n.dir: ErrInvalidSpec,
-		"relative": ErrInvalidSpec, missing: fs.ErrNotExist} {
+	for name, want := range map[string]error{t.TempDir(): bundle.ErrInvalid, n.dir: bundle.ErrInvalid,
+		"relative": bundle.ErrInvalid, missing: fs.ErrNotExist} {
 		if err := n.PrepareRestore(name); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -25,16 +26,16 @@ const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
-	Switches     Switches      `json:"switches"`
-	SystemSerial string        `json:"systemSerial"` // of the SMBIOS system information
-	Disks        []diskState   `json:"disks"`
-	Letters      []letterState `json:"letters"`
-	Mounts       []mountState  `json:"mounts"`
-	Services     services      `json:"services"`
-	SMB          smbState      `json:"smb"`
-	ISCSI        iscsiState    `json:"iscsi"`
-	Clock        clockState    `json:"clock,omitzero"`
-	Changes      []change      `json:"changes,omitempty"` // of disks, that are due
+	Switches     Switches        `json:"switches"`
+	SystemSerial string          `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []bundle.Record `json:"disks"`
+	Letters      []letterState   `json:"letters"`
+	Mounts       []mountState    `json:"mounts"`
+	Services     services        `json:"services"`
+	SMB          smbState        `json:"smb"`
+	ISCSI        iscsiState      `json:"iscsi"`
+	Clock        clockState      `json:"clock,omitzero"`
+	Changes      []bundle.Change `json:"changes,omitempty"` // of disks, that are due
 
 	Adapters  []AdapterSpec `json:"adapters,omitempty"`
 	PageFiles []string      `json:"pageFiles,omitempty"`
@@ -74,8 +75,8 @@ func cloneLists(v reflect.Value) {
 }
 
 // disk returns the record of the disk that has the image, nil if there is none.
-func (s *state) disk(image string) *diskState {
-	return find(s.Disks, func(r *diskState) bool { return r.Image == image })
+func (s *state) disk(image string) *bundle.Record {
+	return find(s.Disks, func(r *bundle.Record) bool { return r.Image == image })
 }
 
 // letter returns the drive letter of a name in any case, nil if no volume has it.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -112,7 +113,7 @@ func fileList(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		text := ""
-		if !strings.HasSuffix(path, bundleImage) {
+		if !strings.HasSuffix(path, bundle.ImageFile) {
 			b, err := os.ReadFile(path)
 			must(t, err)
 			text = string(b)

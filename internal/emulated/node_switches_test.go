@@ -111,7 +111,7 @@ func TestGrownDisk(t *testing.T) {
 			t.Errorf("grow refreshes: %v: %+v", growRefreshes, l)
 		}
 		d := n.disks[1]
-		sgdisk(t, d.image.path)
+		sgdisk(t, d.image.Path)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -19,8 +20,8 @@ import (
 type Scenario struct {
 	SystemSerial string            `yaml:"smbiosSerial"` // of the SMBIOS system information
 	Switches     Switches          `yaml:"switches"`
-	SystemDisk   DiskSpec          `yaml:"systemDisk"`  // disk 0; always online and writable
-	Disks        []DiskSpec        `yaml:"disks"`       // disks 1, 2 and so on
+	SystemDisk   bundle.Spec       `yaml:"systemDisk"`  // disk 0; always online and writable
+	Disks        []bundle.Spec     `yaml:"disks"`       // disks 1, 2 and so on
 	Adapters     []AdapterSpec     `yaml:"adapters"`    // adapters without a disk
 	PageFiles    []string          `yaml:"pageFiles"`   // Windows paths; the files themselves are not made
 	DumpFile     string            `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
@@ -76,15 +77,15 @@ func (s *Scenario) Check() error {
 }
 
 // disks returns the records of the disks, the system disk first.
-func (s *Scenario) disks() (made []diskState, err error) {
-	record, err := s.SystemDisk.record(nil, s.Switches)
+func (s *Scenario) disks() (made []bundle.Record, err error) {
+	record, err := s.SystemDisk.Record(nil, s.Switches.OfflineDisksReadOnly)
 	if err != nil {
 		return nil, strictyaml.At(err, "systemDisk")
 	}
 	record.System = true
 	made = append(made, record)
 	for i, spec := range s.Disks {
-		if record, err = spec.record(made, s.Switches); err != nil {
+		if record, err = spec.Record(made, s.Switches.OfflineDisksReadOnly); err != nil {
 			return nil, strictyaml.At(err, "disks", i)
 		}
 		made = append(made, record)
@@ -140,7 +141,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 		if err != nil {
 			return state{}, err
 		}
-		host := filepath.Join(append([]string{contentPath(made.Disks[0].home(dir), c)}, names...)...)
+		host := filepath.Join(append([]string{bundle.FilesPath(made.Disks[0].Home(dir), c)}, names...)...)
 		if err := h.MkdirAll(host, 0o755); err != nil {
 			return state{}, err
 		}
@@ -154,7 +155,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 // makeDisks makes the disks, and gives their volumes letters.
 func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 	for _, record := range made.Disks {
-		id, err := makeDisk(h, record.home(dir), record, false)
+		id, err := bundle.Make(h, record.Home(dir), record, false)
 		if err != nil {
 			return fmt.Errorf("disk %d: %w", record.Number, err)
 		}
@@ -166,7 +167,7 @@ func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 			made.Letters = append(made.Letters, letterState{Letter: letter, Volume: id})
 		}
 	}
-	if i := slices.IndexFunc(made.Disks, func(d diskState) bool { return d.Boot }); i >= 0 {
+	if i := slices.IndexFunc(made.Disks, func(d bundle.Record) bool { return d.Boot }); i >= 0 {
 		made.BootImage = made.Disks[i].Image
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -122,7 +123,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			LacksPrivileges: "SeLoadDriverPrivilege", MountPointCallsDelete: true,
 			Timing: TimingWindows,
 		},
-		SystemDisk: DiskSpec{
+		SystemDisk: bundle.Spec{
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,
 			Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
 			Identifiers: []win32.StorageIdentifier{{
@@ -130,7 +131,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 				Association: win32.StorageIdAssocTarget, Identifier: []byte("ä"),
 			}},
 		},
-		Disks: []DiskSpec{
+		Disks: []bundle.Spec{
 			{SizeBytes: 3 << 29},
 			{
 				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
@@ -373,7 +374,7 @@ func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
 func TestAttachFormattedDisk(t *testing.T) {
 	n := newNode(t, nil)
 	for _, sector := range []uint32{512, 4096} {
-		number, err := n.AttachDisk(DiskSpec{SizeBytes: minFormattedBytes, SectorSize: sector, LUNAuto: true, Formatted: true})
+		number, err := n.AttachDisk(bundle.Spec{SizeBytes: bundle.MinFormattedBytes, SectorSize: sector, LUNAuto: true, Formatted: true})
 		must(t, err)
 		d := n.disks[number]
 		list := d.volumes
@@ -384,7 +385,7 @@ func TestAttachFormattedDisk(t *testing.T) {
 			t.Errorf("sectors of %d bytes: the volume is not mounted: %v", sector, err)
 		}
 	}
-	if _, err := n.AttachDisk(DiskSpec{ImagePath: os.DevNull, SizeBytes: 1 << 30, Formatted: true}); !errors.Is(err, ErrInvalidSpec) {
+	if _, err := n.AttachDisk(bundle.Spec{ImagePath: os.DevNull, SizeBytes: 1 << 30, Formatted: true}); !errors.Is(err, bundle.ErrInvalid) {
 		t.Errorf("an image to be formatted: got %v", err)
 	}
 }

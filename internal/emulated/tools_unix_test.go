@@ -35,14 +35,14 @@ func TestToolsAgree(t *testing.T) {
 		formatted(t, n, oneDrive)
 		v := firstData(n)
 		if sectorSize == 512 { // sgdisk assumes sectors of 512 bytes in image files
-			sgdisk(t, v.disk.image.path)
+			sgdisk(t, v.disk.image.Path)
 			system := n.disks[0]
-			sgdisk(t, system.image.path)
+			sgdisk(t, system.image.Path)
 		}
 		part := filepath.Join(t.TempDir(), "partition")
 		f, err := os.Create(part)
 		must(t, err)
-		_, err = io.Copy(f, io.NewSectionReader(v.disk.image.file, v.offset, 1<<20))
+		_, err = io.Copy(f, io.NewSectionReader(v.disk.image.File, v.offset, 1<<20))
 		must(t, err)
 		must(t, f.Close())
 		tool, err := exec.LookPath("file")

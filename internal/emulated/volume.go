@@ -9,7 +9,9 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -171,6 +173,9 @@ func (n *Node) FormatVolume(volumeName, fileSystem string) error {
 	return n.call("MSFT_Volume.Format", volumeName, func() error { return n.format(volumeName, fileSystem) })
 }
 
+// minVolumeBytes is the smallest volume that is formatted.
+const minVolumeBytes = 1 << 20
+
 func (n *Node) format(name, fileSystem string) error {
 	if !strings.EqualFold(fileSystem, "NTFS") {
 		return win32.ERROR_INVALID_PARAMETER
@@ -197,7 +202,7 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return d.commit(change{Blocks: ondisk.NewNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
+	return d.commit(bundle.Change{Blocks: ondisk.NewNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
@@ -240,5 +245,18 @@ func (v *volume) extendTo(sectors int64) error {
 	if err != nil {
 		return err
 	}
-	return d.commit(change{Blocks: blocks})
+	return d.commit(bundle.Change{Blocks: blocks})
+}
+
+// grownNTFS returns the blocks by which the NTFS of the volume gets a number of sectors.
+func (v *volume) grownNTFS(sectors int64) ([]gpt.Block, error) {
+	boot := make([]byte, v.disk.sectorSize())
+	if _, err := v.disk.image.ReadAt(boot, v.offset); err != nil {
+		return nil, err
+	}
+	blocks, ok := ondisk.GrowNTFS(boot, v.offset, sectors)
+	if !ok {
+		return nil, win32.ERROR_NOT_SUPPORTED
+	}
+	return blocks, nil
 }

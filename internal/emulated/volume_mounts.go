@@ -35,7 +35,7 @@ func (n *Node) setMountPoint(path, name string) error {
 		return err
 	}
 	if v.mounted() == nil { // the host has the directory of what is mounted
-		if _, err := n.mount(content{id: v.id, path: v.disk.image.files(v.id)}); err != nil {
+		if _, err := n.mount(content{id: v.id, path: v.disk.image.Files(v.id)}); err != nil {
 			return err
 		}
 	}

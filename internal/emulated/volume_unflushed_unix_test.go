@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -60,7 +61,7 @@ func TestWritesAfterTheFlush(t *testing.T) {
 			if string(got) != c.want {
 				t.Errorf("the file has %q, want %q", got, c.want)
 			}
-			left, err := filepath.Glob(filepath.Join(n.dir, disksDir, "*", volumesDir, hostfiles.DroppedPrefix+"*"))
+			left, err := filepath.Glob(filepath.Join(n.dir, bundle.DisksDir, "*", bundle.VolumesDir, hostfiles.DroppedPrefix+"*"))
 			must(t, err)
 			if len(left) > 0 {
 				t.Errorf("copies are left: %q", left)

@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -92,8 +93,8 @@ func diskMethods(n *emulated.Node) []server.Method {
 }
 
 // diskSpec returns the disk that a request describes.
-func diskSpec(r *api.AttachDiskRequest) (emulated.DiskSpec, error) {
-	spec := emulated.DiskSpec{
+func diskSpec(r *api.AttachDiskRequest) (bundle.Spec, error) {
+	spec := bundle.Spec{
 		SizeBytes: setting.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
 		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
 		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: setting.Formatted(r.GetFormatted()),
@@ -272,7 +273,7 @@ func controlError(err error) error {
 		emulated.ErrNoSuchSwitch,
 		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = errdefs.NotFound, "NOT_FOUND"
-	case isAny(err, emulated.ErrInvalidSpec, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
+	case isAny(err, bundle.ErrInvalid, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
 		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"

@@ -80,6 +80,12 @@ func (t *Table) arraySectors() uint64 {
 	return uint64((t.Slots*entrySize + t.SectorSize - 1) / t.SectorSize)
 }
 
+// NewGUID returns a random GUID, as of a new disk or partition.
+func NewGUID() guid.GUID {
+	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
+	return id
+}
+
 // Sorted returns the partitions by slot.
 func (t *Table) Sorted() []Partition {
 	return slices.SortedFunc(slices.Values(t.Partitions), func(a, b Partition) int { return a.Slot - b.Slot })

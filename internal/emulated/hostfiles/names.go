@@ -5,6 +5,7 @@ package hostfiles
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -125,4 +126,11 @@ const DroppedPrefix = "dropped-"
 func IsName(name string) bool {
 	b, err := hex.DecodeString(name)
 	return err == nil && len(b) == 8 && strings.ToLower(name) == name
+}
+
+// SameDir reports whether two paths lead to one directory.
+func SameDir(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }

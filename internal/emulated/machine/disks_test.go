@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -27,7 +28,7 @@ type guardedNode struct {
 
 func (n guardedNode) attach(formatted bool) (number uint32) {
 	n.t.Helper()
-	number, err := n.node.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, LUNAuto: true,
+	number, err := n.node.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, LUNAuto: true,
 		Formatted: setting.Formatted(formatted)})
 	if err != nil {
 		n.t.Fatal(err)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package bundle
 
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
-// DiskSpec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
-type DiskSpec struct {
+// Spec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
+type Spec struct {
 	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
 	SizeBytes    setting.Size        `yaml:"size" json:"-"`
 	SerialNumber string              `yaml:"serial" json:"serial"`         // printable ASCII
@@ -52,8 +53,8 @@ type DiskSpec struct {
 	BundlePath string `yaml:"-" json:"-"`
 }
 
-// diskState is a disk of the node. It does not keep from what the disk was made: size, content and image path.
-type diskState struct {
+// Record is a disk of the node. It does not keep from what the disk was made: size, content and image path.
+type Record struct {
 	Image  string `json:"image"` // name of the image, without directory and suffix
 	Number uint32 `json:"number"`
 	System bool   `json:"system,omitempty"`
@@ -62,15 +63,16 @@ type diskState struct {
 
 	// ImageBytes is the size of the image: a shorter one, as an interrupted copy leaves it, has lost data.
 	ImageBytes int64 `json:"imageBytes"`
-	DiskSpec
+	Spec
 }
 
 // minDiskBytes is the size of the smallest disk.
 const minDiskBytes = 4 << 20
 
-// record returns the record of a disk that is added to others, with the lowest free number.
-func (s DiskSpec) record(others []diskState, switches Switches) (diskState, error) {
-	r := diskState{Image: hostfiles.NewName(), DiskSpec: s}
+// Record returns the record of a disk that is added to others, with the lowest free number. One that arrives offline
+// may be read-only besides.
+func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
+	r := Record{Image: hostfiles.NewName(), Spec: s}
 	r.Identifiers = slices.Clone(s.Identifiers)
 	if r.BusType == 0 {
 		r.BusType = win32.BusTypeScsi
@@ -78,9 +80,9 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	if r.SectorSize == 0 {
 		r.SectorSize = 512
 	}
-	r.ReadOnly = s.ReadOnly || r.Offline && switches.OfflineDisksReadOnly
+	r.ReadOnly = s.ReadOnly || r.Offline && offlineReadOnly
 	if err := r.check(); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrInvalidSpec, err)
+		return r, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	r.ImageBytes = int64(r.SizeBytes)
 	numbers := make(map[uint32]bool, len(others))
@@ -95,7 +97,7 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 	}
 	for slices.ContainsFunc(others, r.sameAddress) {
 		if !s.LUNAuto || r.LUN == 255 {
-			return r, fmt.Errorf("%w: adapter %d, bus %d, target %d, LUN %d is taken", ErrInvalidSpec, r.Adapter,
+			return r, fmt.Errorf("%w: adapter %d, bus %d, target %d, LUN %d is taken", ErrInvalid, r.Adapter,
 				r.Bus, r.Target, r.LUN)
 		}
 		r.LUN++
@@ -104,13 +106,13 @@ func (s DiskSpec) record(others []diskState, switches Switches) (diskState, erro
 }
 
 // check refuses a disk that cannot be made.
-func (s *DiskSpec) check() error {
+func (s *Spec) check() error {
 	switch {
 	case s.SectorSize != 512 && s.SectorSize != 4096:
 		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
 	case s.SizeBytes < minDiskBytes || s.SizeBytes > setting.MaxSize || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
 		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
-	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < minFormattedBytes):
+	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < MinFormattedBytes):
 		return errors.New("only a new disk of at least 64 MiB can be formatted")
 	case s.Boot && s.SizeBytes < minBootBytes:
 		return errors.New("a disk to boot from needs at least 256 MiB")
@@ -134,6 +136,28 @@ func (s *DiskSpec) check() error {
 	return nil
 }
 
-func (r diskState) sameAddress(o diskState) bool {
+// sameAddress reports whether two disks cannot be attached together.
+func (r Record) sameAddress(o Record) bool {
 	return r.Adapter == o.Adapter && r.Bus == o.Bus && r.Target == o.Target && r.LUN == o.LUN
+}
+
+// ErrInvalid means that a DiskSpec is not valid.
+var ErrInvalid = errors.New("invalid disk")
+
+// CompleteFromImage fills in the size of a disk that is a copy of an image.
+func (s *Spec) CompleteFromImage() error {
+	info, err := os.Lstat(s.ImagePath)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the image %s: %w", s.ImagePath, os.ErrNotExist)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is not a regular file", ErrInvalid, s.ImagePath)
+	case s.SizeBytes == 0:
+		s.SizeBytes = setting.Size(info.Size())
+	case int64(s.SizeBytes) < info.Size():
+		return fmt.Errorf("%w: %s has more than %d bytes", ErrInvalid, s.ImagePath, s.SizeBytes)
+	}
+	return nil
 }

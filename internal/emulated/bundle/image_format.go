@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package bundle
 
 import (
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -12,28 +12,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
-// minVolumeBytes is the smallest volume that is formatted.
-const minVolumeBytes = 1 << 20
-
 // newFileSystem returns the blocks of an empty file system of a new disk.
-func (r diskState) newFileSystem(offset, length int64) []gpt.Block {
+func (r Record) newFileSystem(offset, length int64) []gpt.Block {
 	if r.FileSystem == setting.FileSystemExFAT {
 		return []gpt.Block{{Offset: offset, Data: ondisk.NewExFAT(int64(r.SectorSize), offset, length)}}
 	}
 	return ondisk.NewNTFS(int64(r.SectorSize), offset, length)
-}
-
-// grownNTFS returns the blocks by which the NTFS of the volume gets a number of sectors.
-func (v *volume) grownNTFS(sectors int64) ([]gpt.Block, error) {
-	boot := make([]byte, v.disk.sectorSize())
-	if _, err := v.disk.image.readAt(boot, v.offset); err != nil {
-		return nil, err
-	}
-	blocks, ok := ondisk.GrowNTFS(boot, v.offset, sectors)
-	if !ok {
-		return nil, win32.ERROR_NOT_SUPPORTED
-	}
-	return blocks, nil
 }
 
 // extent is the place of a new partition, in bytes.
@@ -43,43 +27,47 @@ type extent struct {
 	from, to uint64
 }
 
+// The sizes of the smallest disks.
 const (
-	minFormattedBytes = 64 << 20  // leaves room for a volume after the reserved partition
+	MinFormattedBytes = 64 << 20  // leaves room for a volume after the reserved partition
 	minBootBytes      = 256 << 20 // and after the partition to boot from
 )
 
 // createFormattedDisk writes the tables of a disk that has been in use, or of disk 0 as Windows Setup makes them, and
 // an empty file system in the data partition at the end. It returns that partition's volume.
-func createFormattedDisk(h *hostfiles.Host, home string, record diskState) (guid.GUID, error) {
-	im, err := openImage(h, home)
+func createFormattedDisk(h *hostfiles.Host, home string, record Record) (guid.GUID, error) {
+	im, err := Open(h, home)
 	if err != nil {
 		return guid.GUID{}, err
 	}
-	defer im.file.Close()
+	defer im.File.Close()
 	if record.Table == setting.TableMBR {
 		return createMBR(im, record)
 	}
 	return createGPT(im, record)
 }
 
+// MSRName is the name of the Microsoft reserved partition.
+const MSRName = "Microsoft reserved partition"
+
 // createGPT makes the reserved partitions and, after them, a basic data partition.
-func createGPT(im *image, record diskState) (guid.GUID, error) {
+func createGPT(im *Image, record Record) (guid.GUID, error) {
 	const mib = 1 << 20
-	reserved := []extent{{win32.PartitionMSR, msrName, mib, 16 * mib}}
+	reserved := []extent{{win32.PartitionMSR, MSRName, mib, 16 * mib}}
 	if record.System || record.Boot {
 		reserved = []extent{
 			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
-			{win32.PartitionMSR, msrName, 101 * mib, 117 * mib},
+			{win32.PartitionMSR, MSRName, 101 * mib, 117 * mib},
 		}
 	}
 	sector := uint64(record.SectorSize)
-	t, err := gpt.New(newGUID(), int(sector), im.size)
+	t, err := gpt.New(gpt.NewGUID(), int(sector), im.Size)
 	if err != nil {
 		return guid.GUID{}, err
 	}
 	add := func(p extent, attributes uint64) {
 		t.Partitions = append(t.Partitions, gpt.Partition{
-			Slot: len(t.Partitions), Type: p.kind, ID: newGUID(), Name: p.name, Attributes: attributes,
+			Slot: len(t.Partitions), Type: p.kind, ID: gpt.NewGUID(), Name: p.name, Attributes: attributes,
 			First: p.from / sector, Last: p.to/sector - 1,
 		})
 	}
@@ -99,7 +87,7 @@ func createGPT(im *image, record diskState) (guid.GUID, error) {
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
 // for data.
-func createMBR(im *image, record diskState) (guid.GUID, error) {
+func createMBR(im *Image, record Record) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
 	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none
@@ -117,13 +105,8 @@ func createMBR(im *image, record diskState) (guid.GUID, error) {
 		add(mib, 101*mib, true, ondisk.NewNTFS(sector, mib, 100*mib))
 		from = 101 * mib
 	}
-	to := min(im.size/mib, 2<<20) * mib // an MBR ends at 2 TiB
+	to := min(im.Size/mib, 2<<20) * mib // an MBR ends at 2 TiB
 	id := add(from, to, false, record.newFileSystem(from, to-from))
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
 	return id, im.write(blocks)
-}
-
-func newGUID() guid.GUID {
-	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
-	return id
 }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+)
+
+// The directories of disks, in a state directory, and of the files of volumes, in that of a disk.
+const (
+	DisksDir   = "disks"
+	VolumesDir = "volumes"
+	NewSuffix  = ".new" // of a file or directory that is being made
+)
+
+// Image is the file that holds a disk's bytes.
+type Image struct {
+	host *hostfiles.Host
+	Home string // the directory of the disk
+	Path string
+	File *os.File
+	Size int64
+}
+
+// Files returns the directory of a volume's files.
+func (im *Image) Files(id guid.GUID) string { return FilesPath(im.Home, id) }
+
+// Change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get
+// other names and keep their files.
+type Change struct {
+	Image   string          `json:"image"` // of the disk
+	Blocks  []gpt.Block     `json:"blocks"`
+	Empty   []guid.GUID     `json:"empty,omitempty"`
+	Renamed []RenamedVolume `json:"renamed,omitempty"`
+}
+
+// RenamedVolume is a volume of a clone that gets an identity of its own.
+type RenamedVolume struct {
+	From guid.GUID `json:"from"`
+	To   guid.GUID `json:"to"`
+}
+
+// Make makes a change, parts of which may have been made before.
+func (im *Image) Make(c Change) error {
+	if err := im.write(c.Blocks); err != nil {
+		return err
+	}
+	for _, id := range c.Empty {
+		if err := emptyFiles(im.host, im.Files(id)); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Renamed {
+		if err := im.rename(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *Image) write(blocks []gpt.Block) error {
+	for _, b := range blocks {
+		if err := im.host.WriteAt(im.File, b.Data, b.Offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename gives the files of a volume of a clone their new place. After a death it may have happened already.
+func (im *Image) rename(r RenamedVolume) error {
+	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.Files(r.From)))
+	if err != nil {
+		return im.host.Noted(err)
+	}
+	defer volumes.Close()
+	err = im.host.RenameIn(volumes, r.From.String(), r.To.String())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Grow makes the image longer.
+func (im *Image) Grow(sizeBytes int64) error {
+	if err := im.host.Truncate(im.File, sizeBytes); err != nil {
+		return err
+	}
+	im.Size = sizeBytes
+	return nil
+}
+
+// FilesPath returns the directory of a volume's files in that of its disk.
+func FilesPath(home string, id guid.GUID) string {
+	return filepath.Join(home, VolumesDir, id.String())
+}
+
+// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. The directory
+// is there afterwards, for the processes that use a volume which is formatted while it is mounted.
+func emptyFiles(h *hostfiles.Host, path string) error {
+	volumes, err := hostfiles.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return h.Noted(err)
+	}
+	defer volumes.Close()
+	dropped := hostfiles.DroppedPrefix + hostfiles.NewName()
+	err = h.RenameIn(volumes, filepath.Base(path), dropped)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := h.MkdirIn(volumes, filepath.Base(path)); err != nil {
+		return err
+	}
+	return h.RemoveAllIn(volumes, dropped)
+}
+
+// hole returns how many bytes from an offset on were never written, as far as the host knows.
+func (im *Image) hole(offset int64) int64 {
+	data, _, err := hostfiles.NextData(im.File, offset, im.Size)
+	if err != nil {
+		return 0
+	}
+	return max(data-offset, 0)
+}
+
+// ReadAt reads from the disk. The host is not asked for ranges that were never written: it would make room for zeros in
+// its memory, and checks of 64 blank disks at once read a gigabyte.
+func (im *Image) ReadAt(p []byte, offset int64) (int, error) {
+	end := offset + int64(len(p))
+	if im.hole(offset) >= int64(len(p)) && end <= im.Size {
+		clear(p)
+		return len(p), nil
+	}
+	return im.File.ReadAt(p, offset)
+}
+
+// createImage makes the image of a new disk: empty and sparse, or a copy of another file.
+func createImage(h *hostfiles.Host, path string, r Record) error {
+	return h.InParent(path, func(dir *os.Root, name string) error {
+		return h.ReplaceIn(dir, name, name+NewSuffix, func(f *os.File) error {
+			if r.ImagePath != "" {
+				in, err := plainfile.Open(r.ImagePath, os.O_RDONLY)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(h.Fill(f, in), in.Close()); err != nil {
+					return err
+				}
+			}
+			return errors.Join(hostfiles.MarkSparse(f), h.Truncate(f, int64(r.SizeBytes)))
+		})
+	})
+}
+
+// RestoreImage is advice.
+const RestoreImage = "restore the image, or start with an empty state directory"
+
+// Open opens the image of a disk.
+func Open(h *hostfiles.Host, home string) (*Image, error) {
+	im := &Image{host: h, Home: home, Path: filepath.Join(home, ImageFile)}
+	file, err := plainfile.Open(im.Path, os.O_RDWR)
+	switch {
+	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
+		return nil, hostfiles.Damaged(im.Path, err.Error(), RestoreImage)
+	case err != nil: // the host's trouble, with an image that is there
+		return nil, h.Noted(err)
+	}
+	im.File = file
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(h.Noted(err), file.Close())
+	}
+	im.Size = info.Size()
+	return im, nil
+}
