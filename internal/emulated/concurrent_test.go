@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // Everything at once, under the race detector; afterwards the node is intact. The result of each call depends on the
@@ -41,7 +42,7 @@ func TestConcurrentUse(t *testing.T) {
 				if err := ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()); err != nil {
 					t.Error(err)
 				}
-				v := volumeName(l.Partitions[0].ID)
+				v := ntpath.VolumeName(l.Partitions[0].ID)
 				mount := fmt.Sprintf(`C:\w%d\`, worker)
 				if err := n.FormatVolume(v, "NTFS"); err != nil {
 					t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -73,7 +74,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
 	if !strings.HasSuffix(path, `\`) {
-		if id, ok := parseVolumeName(path + `\`); ok {
+		if id, ok := ntpath.ParseVolumeName(path + `\`); ok {
 			return n.openVolume(base, id)
 		}
 	}
@@ -93,13 +94,6 @@ func cutNumber(s, prefix string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(s, prefix)
 	number, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(number), ok && err == nil
-}
-
-// cutAround returns what is between a prefix and a suffix.
-func cutAround(s, prefix, suffix string) (string, bool) {
-	rest, begun := strings.CutPrefix(s, prefix)
-	rest, ended := strings.CutSuffix(rest, suffix)
-	return rest, begun && ended
 }
 
 // device is the common part of all handles on devices. Its methods answer like Windows for a device that lacks the

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -324,7 +325,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 		one.Partitions[1].Length != clone.Partitions[1].Length {
 		t.Errorf("clone: %+v", clone)
 	}
-	if volumeName(one.Partitions[1].ID) != v {
+	if ntpath.VolumeName(one.Partitions[1].ID) != v {
 		t.Error("the original changed its identity")
 	}
 	must(t, n.SetDiskOnline(2, true))

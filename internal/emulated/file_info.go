@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -179,13 +180,13 @@ func (h *fileHandle) finalPath(form uint32) (string, error) {
 	}
 	switch form {
 	case win32.VOLUME_NAME_GUID:
-		return volumeName(h.content.id) + below, nil
+		return ntpath.VolumeName(h.content.id) + below, nil
 	case win32.VOLUME_NAME_DOS:
 		roots := h.content.node.state.pathNames(h.content.id, nil)
 		if len(roots) == 0 {
 			return "", win32.ERROR_PATH_NOT_FOUND
 		}
-		final := verbatimPrefix + roots[0] + below
+		final := ntpath.VerbatimPrefix + roots[0] + below
 		if below == "" && len(roots[0]) > len(`C:\`) {
 			final = strings.TrimSuffix(final, `\`)
 		}

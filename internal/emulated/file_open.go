@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // SystemWindowsDirectory implements kernel.Files.
@@ -38,7 +39,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	}
 	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
 	if dir == nil {
-		p, err := parseVerbatim(name)
+		p, err := ntpath.ParseVerbatim(name)
 		if err != nil {
 			return nil, err
 		}
@@ -46,11 +47,11 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		if p.slash && at.entry != nil && !at.entry.IsDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
+		if p.Slash && at.entry != nil && !at.entry.IsDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
 			at.close()
 			return nil, win32.ERROR_INVALID_NAME // a separator after the name of a file: STATUS_OBJECT_NAME_INVALID
 		}
-		if p.slash {
+		if p.Slash {
 			how.Options |= win32.FILE_DIRECTORY_FILE
 		}
 		return at.open(name, how)
@@ -62,7 +63,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	if !hostfiles.IsFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.below(ntPath{volume: parent.content.id, names: []string{name}}, follow)
+	at, next, err := parent.below(ntpath.Path{Volume: parent.content.id, Names: []string{name}}, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 }
 
 // below returns the place of a path below an open directory, or as next the path to which a link leads.
-func (h *fileHandle) below(p ntPath, follow bool) (at *location, next *ntPath, err error) {
+func (h *fileHandle) below(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.server, c.share.share)

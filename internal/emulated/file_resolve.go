@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // maxReparse is how many links and mount points Windows follows in one path.
@@ -52,7 +53,7 @@ func (p *location) hostPath() string {
 
 // resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
 // last name is not an error; a missing name before it is ERROR_PATH_NOT_FOUND.
-func (n *Node) resolve(p ntPath, follow bool) (*location, error) {
+func (n *Node) resolve(p ntpath.Path, follow bool) (*location, error) {
 	for followed := 0; ; followed++ {
 		if followed > maxReparse {
 			return nil, win32.ERROR_CANT_RESOLVE_FILENAME
@@ -67,12 +68,12 @@ func (n *Node) resolve(p ntPath, follow bool) (*location, error) {
 
 // walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
 // instead.
-func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err error) {
+func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
 	c, p, err := n.fileSystemOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(p.names) == 0 {
+	if len(p.Names) == 0 {
 		return &location{content: c}, nil, nil
 	}
 	dir, err := c.root.OpenRoot(".")
@@ -88,9 +89,9 @@ func (n *Node) walk(p ntPath, follow bool) (at *location, next *ntPath, err erro
 }
 
 // descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
-func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
-	for i, name := range path.names {
-		last := i == len(path.names)-1
+func (p *location) descend(path ntpath.Path, follow bool) (next *ntpath.Path, err error) {
+	for i, name := range path.Names {
+		last := i == len(path.Names)-1
 		e, err := hostfiles.Lookup(p.dir, name)
 		if errors.Is(err, fs.ErrNotExist) && last {
 			p.name = name
@@ -121,7 +122,7 @@ func (p *location) descend(path ntPath, follow bool) (next *ntPath, err error) {
 }
 
 // follow returns the path to which a reparse point, the i-th name of p, leads.
-func (c *content) follow(at *location, e hostfiles.Entry, p ntPath, i int) (*ntPath, error) {
+func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) (*ntpath.Path, error) {
 	if c.isShare() {
 		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
@@ -129,53 +130,31 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntPath, i int) (*ntP
 	if err != nil {
 		return nil, err
 	}
-	var target ntPath
+	var target ntpath.Path
 	switch {
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
 		return nil, win32.ERROR_CANT_ACCESS_FILE
 	case r.Relative:
-		target, err = relativeTarget(ntPath{volume: c.id, names: hostfiles.WindowsNames(at.above)}, r.SubstituteName)
+		target, err = ntpath.RelativeTarget(ntpath.Path{Volume: c.id, Names: hostfiles.WindowsNames(at.above)}, r.SubstituteName)
 	default:
-		target, err = parseSubstitute(r.SubstituteName)
+		target, err = ntpath.ParseSubstitute(r.SubstituteName)
 	}
 	if err != nil {
 		return nil, err
 	}
-	target.names = append(target.names, p.names[i+1:]...)
-	target.slash = p.slash
+	target.Names = append(target.Names, p.Names[i+1:]...)
+	target.Slash = p.Slash
 	return &target, nil
 }
 
-// relativeTarget resolves the target of a relative link from the link's directory.
-func relativeTarget(dir ntPath, target string) (ntPath, error) {
-	if strings.HasPrefix(target, `\`) { // from the root of the volume
-		dir.names = nil
-	}
-	for _, name := range strings.Split(target, `\`) {
-		switch {
-		case name == "" || name == ".":
-		case name == "..":
-			if len(dir.names) == 0 {
-				return ntPath{}, win32.ERROR_CANT_RESOLVE_FILENAME
-			}
-			dir.names = dir.names[:len(dir.names)-1]
-		case !hostfiles.IsFileName(name):
-			return ntPath{}, win32.ERROR_INVALID_NAME
-		default:
-			dir.names = append(dir.names, name)
-		}
-	}
-	return dir, nil
-}
-
 // volumeOf returns the volume at which a path starts.
-func (n *Node) volumeOf(p ntPath) (*volume, error) {
-	if p.unc {
+func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
+	if p.UNC {
 		return nil, win32.ERROR_BAD_NETPATH
 	}
-	id := p.volume
-	if p.letter != 0 {
-		l := n.state.letter(string(rune(p.letter)))
+	id := p.Volume
+	if p.Letter != 0 {
+		l := n.state.letter(string(rune(p.Letter)))
 		if l == nil {
 			return nil, win32.ERROR_PATH_NOT_FOUND
 		}
@@ -202,7 +181,7 @@ func (n *Node) HostPath(winPath string) (string, error) {
 }
 
 func (n *Node) lookUp(winPath string, follow bool) (*location, error) {
-	p, err := parseWin32(winPath)
+	p, err := ntpath.ParseWin32(winPath)
 	if err != nil {
 		return nil, err
 	}
@@ -233,10 +212,10 @@ func (n *Node) readlink(winPath string) (string, error) {
 		return "", err
 	case r.PrintName != "":
 		return r.PrintName, nil
-	case strings.HasPrefix(r.SubstituteName, ntPrefix+"Volume{"):
-		return verbatimPrefix + strings.TrimPrefix(r.SubstituteName, ntPrefix), nil
+	case strings.HasPrefix(r.SubstituteName, ntpath.Prefix+"Volume{"):
+		return ntpath.VerbatimPrefix + strings.TrimPrefix(r.SubstituteName, ntpath.Prefix), nil
 	case r.SubstituteName != "":
-		return strings.TrimPrefix(r.SubstituteName, ntPrefix), nil
+		return strings.TrimPrefix(r.SubstituteName, ntpath.Prefix), nil
 	}
 	return "", win32.ERROR_CANT_ACCESS_FILE
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // openNode opens a node that is closed when the test ends.
@@ -97,7 +98,7 @@ func partition(t *testing.T, n *Node, disk string) string {
 		func() (guid.GUID, error) { return gpt.NewGUID(), nil })
 	must(t, err)
 	control(t, h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes())
-	return volumeName(data.ID)
+	return ntpath.VolumeName(data.ID)
 }
 
 func formatted(t *testing.T, n *Node, disk string) string {

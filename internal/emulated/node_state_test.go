@@ -169,3 +169,26 @@ func TestLinkedLockFile(t *testing.T) {
 		t.Errorf("the link's target has %q, %v", content, err)
 	}
 }
+
+func FuzzDecodeState(f *testing.F) {
+	text, err := encodeState(state{Switches: DefaultSwitches(),
+		Disks: []bundle.Record{{Image: hostfiles.NewName(), Spec: bundle.Spec{SectorSize: 512}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"format":1,"node":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := decodeState(text)
+		if err != nil {
+			return
+		}
+		again, err := encodeState(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeState(again); err != nil || !cmp.Equal(s, got) {
+			t.Errorf("%+v is read again as %+v, %v", s, got, err)
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
@@ -152,7 +153,7 @@ func volumeNumber(disk, partition uint32) uint32 { return disk<<8 + partition }
 // volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
 // or \\?\globalroot\device\harddiskN\partitionN.
 func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
-	if letter, ok := cutAround(name, `\\.\`, ":"); ok {
+	if letter, ok := ntpath.CutAround(name, `\\.\`, ":"); ok {
 		if l := n.state.letter(letter); l != nil {
 			return l.Volume, true
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
@@ -42,12 +43,12 @@ func (s *Scenario) Check() error {
 			"systemDisk")
 	}
 	for i, path := range s.PageFiles {
-		if _, err := parseWin32(path); err != nil {
+		if _, err := ntpath.ParseWin32(path); err != nil {
 			return strictyaml.At(fmt.Errorf("%q is not a Windows path", path), "pageFiles", i)
 		}
 	}
 	if s.DumpFile != "" {
-		if _, err := parseWin32(s.DumpFile); err != nil {
+		if _, err := ntpath.ParseWin32(s.DumpFile); err != nil {
 			return strictyaml.At(fmt.Errorf("%q is not a Windows path", s.DumpFile), "dumpFile")
 		}
 	}

@@ -412,11 +412,14 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	known := fileKeys()
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
-		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "DiskSpec", "identifiers[], of disks and logical units": "identifierFile",
+		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
 		"adapters[]": "AdapterSpec", "services[]": "serviceFile", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
 		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
 	} {
-		want[title] = known["emulated."+goType]
+		if !strings.Contains(goType, ".") {
+			goType = "emulated." + goType
+		}
+		want[title] = known[goType]
 	}
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
 	if diff := cmp.Diff(want, documented, sorted); diff != "" {

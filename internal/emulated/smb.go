@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // SMBGlobalMappings implements kernel.SMB.
@@ -167,8 +168,8 @@ func (s shareName) String() string { return s.server + `\` + s.share }
 const errShareGone = win32.ERROR_NETNAME_DELETED
 
 // fileSystemOf returns the file system in which a path starts, and the path below its root.
-func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
-	if !p.unc {
+func (n *Node) fileSystemOf(p ntpath.Path) (*content, ntpath.Path, error) {
+	if !p.UNC {
 		v, err := n.volumeOf(p)
 		if err != nil {
 			return nil, p, err
@@ -176,11 +177,11 @@ func (n *Node) fileSystemOf(p ntPath) (*content, ntPath, error) {
 		c, err := n.content(v, nil)
 		return c, p, err
 	}
-	if len(p.names) < 2 {
+	if len(p.Names) < 2 {
 		return nil, p, win32.ERROR_BAD_NET_NAME
 	}
-	c, err := n.shareContent(p.names[0], p.names[1])
-	p.names = p.names[2:]
+	c, err := n.shareContent(p.Names[0], p.Names[1])
+	p.Names = p.Names[2:]
 	return c, p, err
 }
 
@@ -226,7 +227,7 @@ func (s shareName) serial() uint64 {
 func (s shareName) finalPath(form uint32, below string) (string, error) {
 	switch form {
 	case win32.VOLUME_NAME_DOS:
-		return strings.TrimSuffix(verbatimPrefix+`UNC\`+s.String()+`\`+below, `\`), nil
+		return strings.TrimSuffix(ntpath.VerbatimPrefix+`UNC\`+s.String()+`\`+below, `\`), nil
 	case win32.VOLUME_NAME_GUID:
 		return "", win32.ERROR_PATH_NOT_FOUND
 	}

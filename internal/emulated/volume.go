@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
@@ -30,9 +31,7 @@ type volume struct {
 func (v *volume) formatted() bool { return v.boot.FileSystem != "" }
 
 // name returns the volume name: \\?\Volume{GUID}\.
-func (v *volume) name() string { return volumeName(v.id) }
-
-func volumeName(id guid.GUID) string { return `\\?\Volume{` + id.String() + `}\` }
+func (v *volume) name() string { return ntpath.VolumeName(v.id) }
 
 // sizeBytes returns the size of the file system, in whole clusters.
 func (v *volume) sizeBytes() uint64 {
@@ -100,14 +99,14 @@ func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 // rootVolume returns the volume of a root directory: a volume name, a drive, or a mount point. A missing one is
 // ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
 func (n *Node) rootVolume(root string) (*volume, error) {
-	if id, ok := parseVolumeName(root); ok {
+	if id, ok := ntpath.ParseVolumeName(root); ok {
 		return n.volumeWith(id)
 	}
-	p, err := mountPoint(root)
+	p, err := ntpath.ParseMountPoint(root)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.names) == 0 {
+	if len(p.Names) == 0 {
 		return n.volumeOf(p)
 	}
 	at, err := n.resolve(p, true)
@@ -118,7 +117,7 @@ func (n *Node) rootVolume(root string) (*volume, error) {
 	if at.dir != nil {
 		return nil, win32.ERROR_DIR_NOT_ROOT // as OpenJDK's WindowsFileStore knows it from Windows
 	}
-	return n.volumeOf(ntPath{volume: at.content.id})
+	return n.volumeOf(ntpath.Path{Volume: at.content.id})
 }
 
 // DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it accepts any directory.
@@ -134,10 +133,10 @@ func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
 }
 
 func (n *Node) volumeOfDirectory(path string) (*volume, error) {
-	if id, ok := parseVolumeName(path); ok {
+	if id, ok := ntpath.ParseVolumeName(path); ok {
 		return n.volumeWith(id) // space checks whether it is mounted
 	}
-	p, err := parseWin32(path)
+	p, err := ntpath.ParseWin32(path)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	case at.dir != nil && !at.entry.IsDir():
 		return nil, win32.ERROR_DIRECTORY
 	}
-	return n.volumeOf(ntPath{volume: at.content.id})
+	return n.volumeOf(ntpath.Path{Volume: at.content.id})
 }
 
 // space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
@@ -180,7 +179,7 @@ func (n *Node) format(name, fileSystem string) error {
 	if !strings.EqualFold(fileSystem, "NTFS") {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	id, ok := parseVolumeName(name)
+	id, ok := ntpath.ParseVolumeName(name)
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 )
 
 // SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
@@ -22,11 +23,11 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
 }
 
 func (n *Node) setMountPoint(path, name string) error {
-	p, err := mountPoint(path)
+	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return err
 	}
-	id, ok := parseVolumeName(name)
+	id, ok := ntpath.ParseVolumeName(name)
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
@@ -39,11 +40,11 @@ func (n *Node) setMountPoint(path, name string) error {
 			return err
 		}
 	}
-	if len(p.names) == 0 {
+	if len(p.Names) == 0 {
 		return n.setLetter(p, id)
 	}
 	const onShare = win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
-	if p.unc {
+	if p.UNC {
 		return onShare
 	}
 	h, err := n.openToChange(p, path)
@@ -73,7 +74,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
-	substitute := ntPrefix + strings.TrimPrefix(volumeName(id), verbatimPrefix)
+	substitute := ntpath.Prefix + strings.TrimPrefix(ntpath.VolumeName(id), ntpath.VerbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
 	err = n.host.SetReparse(h.self, r, 0)
 	if err != nil {
@@ -93,11 +94,11 @@ func (m mountState) samePlace(o mountState) bool {
 	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, hostfiles.SameName)
 }
 
-func (n *Node) setLetter(p ntPath, id guid.GUID) error {
-	if p.letter == 0 {
+func (n *Node) setLetter(p ntpath.Path, id guid.GUID) error {
+	if p.Letter == 0 {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	letter := string(rune(p.letter))
+	letter := string(rune(p.Letter))
 	if n.state.letter(letter) != nil {
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
@@ -111,11 +112,11 @@ func (n *Node) DeleteVolumeMountPoint(path string) error {
 }
 
 func (n *Node) deleteMountPoint(path string) error {
-	p, err := mountPoint(path)
+	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return err
 	}
-	if len(p.names) == 0 {
+	if len(p.Names) == 0 {
 		return n.deleteLetter(p)
 	}
 	h, err := n.openToChange(p, path)
@@ -151,18 +152,18 @@ func (h *fileHandle) forgetMount() error {
 	return h.content.node.follow(func(s *state) { s.dropMount(record) })
 }
 
-func (n *Node) deleteLetter(p ntPath) error {
+func (n *Node) deleteLetter(p ntpath.Path) error {
 	v, err := n.volumeOf(p)
 	switch {
 	case err != nil:
 		return win32.ERROR_FILE_NOT_FOUND
-	case p.letter == 0:
+	case p.Letter == 0:
 		return win32.ERROR_INVALID_PARAMETER
 	case v.disk.record.System:
 		return win32.ERROR_ACCESS_DENIED
 	}
 	return n.update(func(s *state) {
-		s.Letters = slices.DeleteFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.letter)) })
+		s.Letters = slices.DeleteFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.Letter)) })
 	})
 }
 
@@ -179,7 +180,7 @@ func (n *Node) VolumeNames() ([]string, error) {
 // VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
 func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
 	return called(n, "GetVolumePathNamesForVolumeNameW", volumeName, func() ([]string, error) {
-		id, ok := parseVolumeName(volumeName)
+		id, ok := ntpath.ParseVolumeName(volumeName)
 		if !ok {
 			return nil, win32.ERROR_INVALID_NAME
 		}
@@ -213,14 +214,6 @@ func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 	return names
 }
 
-// mountPoint parses the path of a mount point, which must end in a separator.
-func mountPoint(path string) (ntPath, error) {
-	if !strings.HasSuffix(path, `\`) {
-		return ntPath{}, win32.ERROR_INVALID_NAME
-	}
-	return parseWin32(path)
-}
-
 // VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
 // ERROR_INVALID_PARAMETER, a volume that is gone ERROR_FILE_NOT_FOUND.
 func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
@@ -228,11 +221,11 @@ func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
 }
 
 func (n *Node) volumeNameFor(path string) (string, error) {
-	p, err := mountPoint(path)
+	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return "", err
 	}
-	if len(p.names) == 0 {
+	if len(p.Names) == 0 {
 		v, err := n.volumeOf(p)
 		if err != nil {
 			return "", err
@@ -244,13 +237,13 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 		return "", err
 	}
 	_, err = n.volumeWith(id)
-	return volumeName(id), err
+	return ntpath.VolumeName(id), err
 }
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
 
 // openToChange opens a directory as the functions do that make and remove mount points.
-func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
+func (n *Node) openToChange(p ntpath.Path, path string) (*fileHandle, error) {
 	access := uint32(win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_DATA | win32.FILE_READ_ATTRIBUTES)
 	if n.state.Switches.MountPointCallsDelete {
 		access |= win32.DELETE
@@ -259,7 +252,7 @@ func (n *Node) openToChange(p ntPath, path string) (*fileHandle, error) {
 }
 
 // openMountPoint opens a directory or reparse point, but not the reparse point's target.
-func (n *Node) openMountPoint(p ntPath, path string, access, share uint32) (*fileHandle, error) {
+func (n *Node) openMountPoint(p ntpath.Path, path string, access, share uint32) (*fileHandle, error) {
 	at, err := n.resolve(p, false)
 	if err != nil {
 		return nil, err
@@ -271,7 +264,7 @@ func (n *Node) openMountPoint(p ntPath, path string, access, share uint32) (*fil
 }
 
 // mountedAt returns the volume that is mounted at a directory.
-func (n *Node) mountedAt(p ntPath, path string) (guid.GUID, error) {
+func (n *Node) mountedAt(p ntpath.Path, path string) (guid.GUID, error) {
 	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
 	if err != nil {
 		return guid.GUID{}, err
@@ -293,11 +286,11 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 	if err != nil {
 		return guid.GUID{}, err
 	}
-	p, err := parseSubstitute(r.SubstituteName)
-	if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.volume == (guid.GUID{}) || len(p.names) > 0 {
+	p, err := ntpath.ParseSubstitute(r.SubstituteName)
+	if err != nil || r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT || p.Volume == (guid.GUID{}) || len(p.Names) > 0 {
 		return guid.GUID{}, win32.ERROR_INVALID_PARAMETER
 	}
-	return p.volume, nil
+	return p.Volume, nil
 }
 
 // isStale reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
@@ -306,7 +299,7 @@ func (n *Node) isStale(m mountState) bool {
 	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
 		return false
 	}
-	id, err := n.mountedAt(ntPath{volume: m.Host, names: m.Path}, strings.Join(m.Path, `\`))
+	id, err := n.mountedAt(ntpath.Path{Volume: m.Host, Names: m.Path}, strings.Join(m.Path, `\`))
 	if err != nil {
 		return isNoMountPoint(err)
 	}
@@ -359,7 +352,7 @@ func (n *Node) forgetMountAt(path string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	p, err := parseObject(rest)
+	p, err := ntpath.ParseObject(rest)
 	if err != nil {
 		return err
 	}
