@@ -37,7 +37,7 @@ func (n *Node) withISCSI(function, object string, f func(s iscsiState) error) er
 }
 
 func (n *Node) whileServiceRuns(f func(s iscsiState) error) error {
-	if service := n.state.Services.find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
+	if service := n.state.Services.Find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
 		return win32.ISDSC_SERVICE_NOT_RUNNING
 	}
 	return f(n.state.ISCSI)

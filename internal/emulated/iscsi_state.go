@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -231,8 +232,8 @@ func (t *ISCSITargetSpec) check() error {
 		return errors.New("a mutual secret needs a secret")
 	case t.Secret != "" && short(t.Secret) || t.MutualSecret != "" && short(t.MutualSecret):
 		return fmt.Errorf("a secret must have %d to %d bytes", minCHAPSecret, maxCHAPSecret)
-	case t.PendingQueries < 0 || t.PendingQueries > mostQueries:
-		return fmt.Errorf("pendingQueries must be from 0 to %d", mostQueries)
+	case t.PendingQueries < 0 || t.PendingQueries > services.MostQueries:
+		return fmt.Errorf("pendingQueries must be from 0 to %d", services.MostQueries)
 	}
 	return nil
 }

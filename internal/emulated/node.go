@@ -26,9 +26,10 @@ type Node struct {
 	disks    map[uint32]*disk    // nil: the node is closed, or half restored
 	contents map[string]*content // by the directory of the files
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
-	steps    map[string]int      // queries that found a service pending, by its folded name
 	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
+
+	serviceControl
 
 	privileges map[string]bool // enabled by the agent's process
 
@@ -183,7 +184,7 @@ func (n *Node) Reboot() error {
 			}
 		}
 		clear(n.online)
-		if err := n.bootServices(); err != nil {
+		if err := n.serviceControl.boot(); err != nil {
 			return err
 		}
 		if err := n.rebootISCSI(); err != nil {

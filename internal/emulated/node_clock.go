@@ -67,7 +67,9 @@ func (n *Node) SetClock(change ClockChange) (now time.Time, err error) {
 			return fmt.Errorf("%w: the year %d is not within 1980 to 2199", ErrInvalidClock, now.Year())
 		}
 		stopped := !n.state.Clock.Stopped.IsZero()
-		set(&stopped, change.Stopped)
+		if change.Stopped != nil {
+			stopped = *change.Stopped
+		}
 		next := clockState{Ahead: now.Sub(time.Now().Round(0))}
 		if stopped {
 			next = clockState{Stopped: now}

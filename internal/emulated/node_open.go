@@ -54,9 +54,10 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: h, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[string]*content{}, steps: map[string]int{}, arriving: map[uint64]int{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{}, arriving: map[uint64]int{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
+	n.serviceControl.node = n
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}

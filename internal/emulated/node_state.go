@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // stateFormat is the version of node.json that this program writes and reads.
@@ -31,7 +32,7 @@ type state struct {
 	Disks        []bundle.Record `json:"disks"`
 	Letters      []letterState   `json:"letters"`
 	Mounts       []mountState    `json:"mounts"`
-	Services     services        `json:"services"`
+	Services     services.List   `json:"services"`
 	SMB          smbState        `json:"smb"`
 	ISCSI        iscsiState      `json:"iscsi"`
 	Clock        clockState      `json:"clock,omitzero"`
@@ -126,7 +127,7 @@ func (s *state) check() error {
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
-	if err := errors.Join(s.Services.check(), s.SMB.check(), s.ISCSI.check()); err != nil {
+	if err := errors.Join(s.Services.Check(), s.SMB.check(), s.ISCSI.check()); err != nil {
 		return err
 	}
 	for _, l := range s.Letters {

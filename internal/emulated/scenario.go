@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
@@ -60,7 +61,7 @@ func (s *Scenario) Check() error {
 			return strictyaml.At(err, "directories", i)
 		}
 	}
-	if err := serviceStates(s.Services).check(); err != nil {
+	if err := services.New(s.Services).Check(); err != nil {
 		return err
 	}
 	smb := newSMBState(s.SMBServers, s.SMBUsers)
@@ -125,7 +126,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 		}
 	}
 	made := state{
-		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: serviceStates(s.Services),
+		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services.New(s.Services),
 		SMB: newSMBState(s.SMBServers, s.SMBUsers), ISCSI: newISCSIState(s.ISCSI),
 		Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
 	}

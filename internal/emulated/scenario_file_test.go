@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -209,7 +210,7 @@ func fileKeys() map[string][]string {
 		}
 	}
 	collect(reflect.TypeFor[Scenario]())
-	collect(reflect.TypeFor[serviceFile]())
+	collect(reflect.TypeFor[services.FileSpec]())
 	collect(reflect.TypeFor[setting.Identifier]())
 	return all
 }
@@ -413,7 +414,7 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
 		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
-		"adapters[]": "AdapterSpec", "services[]": "serviceFile", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
+		"adapters[]": "AdapterSpec", "services[]": "services.FileSpec", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
 		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
 	} {
 		if !strings.Contains(goType, ".") {

@@ -3,182 +3,104 @@
 package emulated
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
-// mostQueries is how many queries can find a service or a login pending: a caller that waits gives up long before.
-const mostQueries = 1000
-
-// ServiceSpec is a service of the node.
-type ServiceSpec struct {
-	Name        string `yaml:"name" json:"name"`
-	DisplayName string `yaml:"displayName" json:"displayName"` // empty: the name
-	StartType   uint32 `yaml:"-" json:"startType"`             // win32.SERVICE_AUTO_START and so on
-	// services, or load order groups with a leading +, of which there are none here
-	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"`
-	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
-	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
-
-	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
-	// Without queries the service makes no progress.
-	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
-
-	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
-	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
-
-	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
-	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
-	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
-	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
-}
-
-// NodeService is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it
-// starts over.
-type NodeService struct {
-	ServiceSpec
-	State           uint32    `json:"state"`
-	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
-	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
-	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
-}
-
-// neverStarted is the exit code of a service that was not started since the node's start.
-//
-// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
-const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
-
-// serviceStates returns the services of a new node.
-func serviceStates(specs []ServiceSpec) services {
-	var states services
-	for _, spec := range specs {
-		s := NodeService{ServiceSpec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
-		if s.DisplayName == "" {
-			s.DisplayName = s.Name
-		}
-		if s.Running {
-			s.State, s.ExitCode = win32.SERVICE_RUNNING, 0
-		}
-		s.Running = false // State replaces it in node.json
-		states = append(states, s)
-	}
-	return states
-}
-
-// services is all services of the node; the zero value has none.
-type services []NodeService
-
-// find returns the service of a name in any case, nil if there is none.
-func (all services) find(name string) *NodeService {
-	return find(all, func(s *NodeService) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
-}
-
-// dependencies returns the existing services on which s depends directly. If one is missing, Windows refuses to start
-// s.
-func (all services) dependencies(s *NodeService) (dependencies []*NodeService, missing bool) {
-	for _, name := range s.Dependencies {
-		if strings.HasPrefix(name, "+") {
-			continue
-		}
-		if d := all.find(name); d != nil {
-			dependencies = append(dependencies, d)
-		} else {
-			missing = true
-		}
-	}
-	return dependencies, missing
-}
-
-// above returns the services that depend on s, directly or not, each before those on which it depends itself.
-func (all services) above(s *NodeService) (found []*NodeService) {
-	seen := map[*NodeService]bool{}
-	var visit func(s *NodeService)
-	visit = func(s *NodeService) {
-		for i := range all {
-			d := &all[i]
-			if dependencies, _ := all.dependencies(d); seen[d] || !slices.Contains(dependencies, s) {
-				continue
-			}
-			seen[d] = true
-			visit(d)
-			found = append(found, d)
-		}
-	}
-	visit(s)
-	return found
-}
-
-// dependents returns the services above s that are not stopped.
-func (all services) dependents(s *NodeService) []*NodeService {
-	return slices.DeleteFunc(all.above(s), func(d *NodeService) bool { return d.State == win32.SERVICE_STOPPED })
-}
-
-// check refuses services that the rest of the code could not work with.
-func (all services) check() error {
-	for i := range all {
-		if err := all.checkOne(&all[i]); err != nil {
-			return strictyaml.At(err, "services", i)
-		}
-	}
-	return nil
-}
-
-func (all services) checkOne(s *NodeService) error {
-	switch {
-	case !isServiceName(s.Name):
-		return fmt.Errorf("a service has the name %q", s.Name)
-	case all.find(s.Name) != s:
-		return fmt.Errorf("service %s appears twice", s.Name)
-	case s.StartType > win32.SERVICE_DISABLED:
-		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
-	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
-		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
-	case s.PendingQueries < 0 || s.PendingQueries > mostQueries:
-		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, mostQueries)
-	case s.PendingTime < 0 || s.PendingTime > 24*time.Hour:
-		return fmt.Errorf("service %s: it can be pending for at most 24 hours", s.Name)
-	case slices.Contains(all.above(s), s):
-		return fmt.Errorf("service %s depends on itself", s.Name)
-	}
-	return nil
-}
-
-// isServiceName reports whether a name is valid: 1 to 256 characters without slashes (CreateServiceW).
-//
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
-func isServiceName(name string) bool {
-	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
-}
-
-// serviceFile is a service in a file, where the start type is a name.
-type serviceFile struct {
-	Rest  plainService `yaml:",inline"`
-	Start startType    `yaml:"start"`
-}
-
+// ServiceSpec is a service of a scenario, ServiceChange what SetService changes.
 type (
-	plainService ServiceSpec
-	startType    uint32
+	ServiceSpec   = services.Spec
+	ServiceChange = services.Change
 )
 
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *ServiceSpec) UnmarshalYAML(decode func(any) error) error {
-	file := serviceFile{Start: startType(win32.SERVICE_AUTO_START)}
-	err := decode(&file)
-	*s = ServiceSpec(file.Rest)
-	s.StartType = uint32(file.Start)
-	return err
+// serviceControl is the node's Service Control Manager: kernel.Services, and what an administrator does.
+type serviceControl struct {
+	node     *Node
+	services services.Manager
 }
 
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *startType) UnmarshalYAML(decode func(any) error) error {
-	// SERVICE_BOOT_START and so on, from 0
-	return setting.DecodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
+// change runs f on a copy of the services and keeps the result, unless f or the host fails.
+func (c *serviceControl) change(function, name string,
+	f func(all services.List, s *services.Service, now time.Time) error) error {
+	n := c.node
+	return n.call(function, name, func() error {
+		if !services.IsName(name) {
+			return win32.ERROR_INVALID_NAME
+		}
+		all := slices.Clone(n.state.Services)
+		s := all.Find(name)
+		if s == nil {
+			return win32.ERROR_SERVICE_DOES_NOT_EXIST
+		}
+		if err := f(all, s, n.state.Clock.now()); err != nil {
+			return err
+		}
+		if slices.EqualFunc(all, n.state.Services, func(a, b services.Service) bool { return a.State == b.State }) {
+			return nil
+		}
+		return n.update(func(next *state) { next.Services = all })
+	})
+}
+
+// QueryService implements kernel.Services. Each query brings a pending service closer to its state.
+func (c *serviceControl) QueryService(name string) (info kernel.Service, err error) {
+	err = c.change("OpenServiceW", name, func(all services.List, s *services.Service, now time.Time) error {
+		info = c.services.Query(all, s, now)
+		return nil
+	})
+	if err != nil {
+		return kernel.Service{}, err
+	}
+	return info, nil
+}
+
+// StartService implements kernel.Services: it begins to start a service and those that it needs.
+func (c *serviceControl) StartService(name string) error {
+	return c.change("StartServiceW", name, c.services.Start)
+}
+
+// StopService implements kernel.Services: it begins to stop a service.
+func (c *serviceControl) StopService(name string) error {
+	return c.change("ControlService", name, c.services.Stop)
+}
+
+// DependentServices implements kernel.Services: the services that must be stopped first.
+func (c *serviceControl) DependentServices(name string) (names []string, err error) {
+	err = c.change("EnumDependentServicesW", name, func(all services.List, s *services.Service, _ time.Time) error {
+		for _, d := range all.Dependents(s) {
+			names = append(names, d.Name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// boot sets the services' states after a restart of Windows.
+func (c *serviceControl) boot() error {
+	all := slices.Clone(c.node.state.Services)
+	c.services.Boot(all)
+	return c.node.update(func(next *state) { next.Services = all })
+}
+
+// Services returns the services. It is not a query: pending services make no progress.
+func (c *serviceControl) Services() []services.Service {
+	c.node.mu.Lock()
+	defer c.node.mu.Unlock()
+	return slices.Clone(c.node.state.Services)
+}
+
+// SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
+// services.ErrNoSuch, services.ErrInvalid.
+func (c *serviceControl) SetService(name string, change ServiceChange) error {
+	return c.node.control(func() error {
+		all := slices.Clone(c.node.state.Services)
+		if err := c.services.Set(all, name, change, c.node.state.Clock.now()); err != nil {
+			return err
+		}
+		return c.node.update(func(next *state) { next.Services = all })
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -36,14 +37,14 @@ func TestSetService(t *testing.T) {
 	if above := all[1]; above.State != stopped || above.StartType != win32.SERVICE_AUTO_START {
 		t.Errorf("above: %+v", above)
 	}
-	if err := n.SetService("none", ServiceChange{}); !errors.Is(err, ErrNoSuchService) {
+	if err := n.SetService("none", ServiceChange{}); !errors.Is(err, services.ErrNoSuch) {
 		t.Errorf("got %v", err)
 	}
 	for name, c := range map[string]ServiceChange{
 		"state": {State: ptr[uint32](8)}, "no state": {State: ptr[uint32](0)}, "start": {StartType: ptr[uint32](5)},
 		"queries": {PendingQueries: ptr(-1)}, "time": {PendingTime: ptr(25 * time.Hour)},
 	} {
-		if err := n.SetService("base", c); !errors.Is(err, ErrInvalidService) {
+		if err := n.SetService("base", c); !errors.Is(err, services.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

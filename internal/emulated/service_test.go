@@ -59,7 +59,7 @@ func TestDefaultServices(t *testing.T) {
 		"msiscsi":           {DisplayName: "MSiSCSI", StartType: 2, State: running, Accepted: 1, ProcessID: 1004},
 		"W32Time":           {StartType: 2, State: running, Accepted: 1, ProcessID: 1008},
 		"csi-dependent":     {StartType: 2, State: running, Accepted: 1, ProcessID: 1012, Dependencies: []string{"MSiSCSI"}},
-		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped, ExitCode: neverStarted},
+		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped, ExitCode: uint32(win32.ERROR_SERVICE_NEVER_STARTED)},
 	} {
 		if want.DisplayName == "" {
 			want.DisplayName = name

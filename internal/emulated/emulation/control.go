@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -269,11 +270,11 @@ func controlError(err error) error {
 	}
 	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, emulated.ErrNoSuchService,
+	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, services.ErrNoSuch,
 		emulated.ErrNoSuchSwitch,
 		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = errdefs.NotFound, "NOT_FOUND"
-	case isAny(err, bundle.ErrInvalid, emulated.ErrInvalidSMB, emulated.ErrInvalidService, emulated.ErrInvalidSwitch,
+	case isAny(err, bundle.ErrInvalid, emulated.ErrInvalidSMB, services.ErrInvalid, emulated.ErrInvalidSwitch,
 		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// A Manager is how far the pending services of a node are, which a restart of its process forgets.
+type Manager struct {
+	steps map[string]int // queries that found a service pending, by its folded name
+}
+
+// Query returns what the Service Control Manager says of a service. Each query brings a pending one closer to its
+// state.
+func (m *Manager) Query(all List, s *Service, now time.Time) kernel.Service {
+	m.pass(all, s, now)
+	info := kernel.Service{
+		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
+		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
+	}
+	switch s.State {
+	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:
+		info.CheckPoint, info.WaitHint = uint32(m.steps[winpath.Fold(s.Name)]), 2000
+	case win32.SERVICE_RUNNING:
+		if !s.Unstoppable {
+			info.Accepted = win32.SERVICE_ACCEPT_STOP
+		}
+	}
+	if s.State != win32.SERVICE_STOPPED {
+		index := slices.IndexFunc(all, func(o Service) bool { return o.Name == s.Name })
+		info.ProcessID = uint32(1000 + 4*index)
+	}
+	return info
+}
+
+// pass counts a query for a pending service and those that it waits for.
+func (m *Manager) pass(all List, s *Service, now time.Time) {
+	switch s.State {
+	case win32.SERVICE_START_PENDING:
+		dependencies, _ := all.dependencies(s)
+		for _, d := range dependencies {
+			m.pass(all, d, now)
+			if d.State == win32.SERVICE_STOPPED {
+				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
+				return
+			}
+			if d.State != win32.SERVICE_RUNNING {
+				return
+			}
+		}
+		if m.arrived(s, now) {
+			s.started()
+		}
+	case win32.SERVICE_STOP_PENDING:
+		if m.arrived(s, now) {
+			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
+		}
+	}
+}
+
+// arrived counts a query and reports whether the pending state is over.
+func (m *Manager) arrived(s *Service, now time.Time) bool {
+	key := winpath.Fold(s.Name)
+	if m.steps == nil {
+		m.steps = map[string]int{}
+	}
+	if m.steps[key]++; m.steps[key] <= s.PendingQueries || now.Before(s.Since.Add(s.PendingTime)) {
+		return false
+	}
+	delete(m.steps, key)
+	return true
+}
+
+// started sets the state of a service whose start is over.
+func (s *Service) started() {
+	s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_RUNNING, 0, 0
+	if s.StartExitCode != 0 {
+		s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, s.StartExitCode, s.StartServiceExitCode
+	}
+}
+
+// enter puts a service into a state at a time.
+func (m *Manager) enter(s *Service, state uint32, now time.Time) {
+	s.State, s.Since, s.ExitCode, s.ServiceExitCode = state, now.Round(0), 0, 0
+	delete(m.steps, winpath.Fold(s.Name))
+}
+
+// Start begins to start a service and those that it needs.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
+func (m *Manager) Start(all List, s *Service, now time.Time) error {
+	if s.State != win32.SERVICE_STOPPED {
+		return win32.ERROR_SERVICE_ALREADY_RUNNING
+	}
+	if s.StartType == win32.SERVICE_DISABLED {
+		return win32.ERROR_SERVICE_DISABLED
+	}
+	dependencies, missing := all.dependencies(s)
+	if missing {
+		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
+	}
+	for _, d := range dependencies {
+		if d.State == win32.SERVICE_STOPPED && m.Start(all, d, now) != nil || d.State == win32.SERVICE_STOP_PENDING {
+			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
+		}
+	}
+	m.enter(s, win32.SERVICE_START_PENDING, now)
+	return nil
+}
+
+// Stop begins to stop a service. Not confirmed: that ControlService looks for dependents before it checks which
+// controls the service accepts.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
+func (m *Manager) Stop(all List, s *Service, now time.Time) error {
+	switch {
+	case s.State == win32.SERVICE_STOPPED:
+		return win32.ERROR_SERVICE_NOT_ACTIVE
+	case len(all.Dependents(s)) > 0:
+		return win32.ERROR_DEPENDENT_SERVICES_RUNNING
+	case s.State == win32.SERVICE_START_PENDING || s.State == win32.SERVICE_STOP_PENDING:
+		return win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL
+	case s.Unstoppable:
+		return win32.ERROR_INVALID_SERVICE_CONTROL
+	}
+	m.enter(s, win32.SERVICE_STOP_PENDING, now)
+	return nil
+}
+
+// Boot sets the services' states after a restart of Windows: those that start automatically run, with those that they
+// need, unless one fails or is missing; all others are stopped.
+func (m *Manager) Boot(all List) {
+	for i := range all {
+		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, neverStarted, 0
+	}
+	for i := range all {
+		if all[i].StartType <= win32.SERVICE_AUTO_START {
+			all.boot(&all[i])
+		}
+	}
+	clear(m.steps)
+}
+
+// boot starts a service and those that it needs, and reports whether it runs then.
+func (all List) boot(s *Service) bool {
+	if s.State == win32.SERVICE_RUNNING {
+		return true
+	}
+	dependencies, missing := all.dependencies(s)
+	if missing || s.StartType == win32.SERVICE_DISABLED || slices.ContainsFunc(dependencies, all.cannotBoot) {
+		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
+		return false
+	}
+	s.started()
+	return s.State == win32.SERVICE_RUNNING
+}
+
+func (all List) cannotBoot(s *Service) bool { return !all.boot(s) }
+
+var (
+	// ErrNoSuch means that there is no service of the name.
+	ErrNoSuch = errors.New("no such service")
+	// ErrInvalid means that a change of a service is not valid.
+	ErrInvalid = errors.New("invalid service")
+)
+
+// Change is a change of a service. A nil field stays.
+type Change struct {
+	State          *uint32 // win32.SERVICE_STOPPED and so on
+	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
+	PendingQueries *int
+	PendingTime    *time.Duration
+}
+
+// Set changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies are
+// ignored.
+func (m *Manager) Set(all List, name string, change Change, now time.Time) error {
+	s := all.Find(name)
+	if s == nil {
+		return fmt.Errorf("service %q: %w", name, ErrNoSuch)
+	}
+	if change.State != nil {
+		m.enter(s, *change.State, now)
+	}
+	set(&s.StartType, change.StartType)
+	set(&s.PendingQueries, change.PendingQueries)
+	set(&s.PendingTime, change.PendingTime)
+	if err := all.checkOne(s); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// set sets a field, unless the value is nil.
+func set[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+)
+
+// MostQueries is how many queries can find a service or a login pending: a caller that waits gives up long before.
+const MostQueries = 1000
+
+// Spec is a service of the node.
+type Spec struct {
+	Name        string `yaml:"name" json:"name"`
+	DisplayName string `yaml:"displayName" json:"displayName"` // empty: the name
+	StartType   uint32 `yaml:"-" json:"startType"`             // win32.SERVICE_AUTO_START and so on
+	// services, or load order groups with a leading +, of which there are none here
+	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"`
+	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
+	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
+
+	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
+	// Without queries the service makes no progress.
+	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
+
+	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
+	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
+
+	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
+	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
+	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
+	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
+}
+
+// Service is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it
+// starts over.
+type Service struct {
+	Spec
+	State           uint32    `json:"state"`
+	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
+	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
+	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
+}
+
+// neverStarted is the exit code of a service that was not started since the node's start.
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
+const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
+
+// New returns the services of a new node.
+func New(specs []Spec) List {
+	var states List
+	for _, spec := range specs {
+		s := Service{Spec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
+		if s.DisplayName == "" {
+			s.DisplayName = s.Name
+		}
+		if s.Running {
+			s.State, s.ExitCode = win32.SERVICE_RUNNING, 0
+		}
+		s.Running = false // State replaces it in node.json
+		states = append(states, s)
+	}
+	return states
+}
+
+// List is all List of the node; the zero value has none.
+type List []Service
+
+// Find returns the service of a name in any case, nil if there is none.
+func (all List) Find(name string) *Service {
+	for i := range all {
+		if winpath.Fold(all[i].Name) == winpath.Fold(name) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// dependencies returns the existing services on which s depends directly. If one is missing, Windows refuses to start
+// s.
+func (all List) dependencies(s *Service) (dependencies []*Service, missing bool) {
+	for _, name := range s.Dependencies {
+		if strings.HasPrefix(name, "+") {
+			continue
+		}
+		if d := all.Find(name); d != nil {
+			dependencies = append(dependencies, d)
+		} else {
+			missing = true
+		}
+	}
+	return dependencies, missing
+}
+
+// above returns the services that depend on s, directly or not, each before those on which it depends itself.
+func (all List) above(s *Service) (found []*Service) {
+	seen := map[*Service]bool{}
+	var visit func(s *Service)
+	visit = func(s *Service) {
+		for i := range all {
+			d := &all[i]
+			if dependencies, _ := all.dependencies(d); seen[d] || !slices.Contains(dependencies, s) {
+				continue
+			}
+			seen[d] = true
+			visit(d)
+			found = append(found, d)
+		}
+	}
+	visit(s)
+	return found
+}
+
+// Dependents returns the services above s that are not stopped.
+func (all List) Dependents(s *Service) []*Service {
+	return slices.DeleteFunc(all.above(s), func(d *Service) bool { return d.State == win32.SERVICE_STOPPED })
+}
+
+// Check refuses services that the rest of the code could not work with.
+func (all List) Check() error {
+	for i := range all {
+		if err := all.checkOne(&all[i]); err != nil {
+			return strictyaml.At(err, "services", i)
+		}
+	}
+	return nil
+}
+
+func (all List) checkOne(s *Service) error {
+	switch {
+	case !IsName(s.Name):
+		return fmt.Errorf("a service has the name %q", s.Name)
+	case all.Find(s.Name) != s:
+		return fmt.Errorf("service %s appears twice", s.Name)
+	case s.StartType > win32.SERVICE_DISABLED:
+		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
+	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
+		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
+	case s.PendingQueries < 0 || s.PendingQueries > MostQueries:
+		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, MostQueries)
+	case s.PendingTime < 0 || s.PendingTime > 24*time.Hour:
+		return fmt.Errorf("service %s: it can be pending for at most 24 hours", s.Name)
+	case slices.Contains(all.above(s), s):
+		return fmt.Errorf("service %s depends on itself", s.Name)
+	}
+	return nil
+}
+
+// IsName reports whether a name is valid: 1 to 256 characters without slashes (CreateServiceW).
+//
+// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-createservicew
+func IsName(name string) bool {
+	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
+}
+
+// FileSpec is a service in a file, where the start type is a name.
+type FileSpec struct {
+	Rest  plainSpec `yaml:",inline"`
+	Start startType `yaml:"start"`
+}
+
+type (
+	plainSpec Spec
+	startType uint32
+)
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *Spec) UnmarshalYAML(decode func(any) error) error {
+	file := FileSpec{Start: startType(win32.SERVICE_AUTO_START)}
+	err := decode(&file)
+	*s = Spec(file.Rest)
+	s.StartType = uint32(file.Start)
+	return err
+}
+
+// UnmarshalYAML implements strictyaml.Unmarshaler.
+func (s *startType) UnmarshalYAML(decode func(any) error) error {
+	// SERVICE_BOOT_START and so on, from 0
+	return setting.DecodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
+}
