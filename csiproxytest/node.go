@@ -178,8 +178,8 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// LogState writes what a failed test shows of its node at its end to the test's log: the last calls, the storage and the
-// end of the agent's log. It does so once.
+// LogState writes to the test's log what a failed test shows of its node at its end: the last calls, the storage and
+// the end of the agent's log. It does so once.
 func (n *Node) LogState() {
 	n.t.Helper()
 	if !n.reported {
