@@ -58,8 +58,8 @@ def mark_of(request):
 class Driver:
     """The plugin's methods, by their names in CSI. Each gets its request and the seconds that it may take."""
 
-    def __init__(self, steps, node_id, shares_only):
-        self.steps, self.node_id, self.shares_only = steps, node_id, shares_only
+    def __init__(self, steps, node_id):
+        self.steps, self.node_id = steps, node_id
 
     def GetPluginInfo(self, request, seconds):
         return csi.GetPluginInfoResponse(name="python.csi.example.com", vendor_version="1.0.0")
@@ -75,9 +75,7 @@ class Driver:
         return csi.NodeGetInfoResponse(node_id=self.node_id)
 
     def NodeGetCapabilities(self, request, seconds):
-        types = [RPC.STAGE_UNSTAGE_VOLUME]
-        if not self.shares_only:
-            types += [RPC.GET_VOLUME_STATS, RPC.EXPAND_VOLUME]
+        types = [RPC.STAGE_UNSTAGE_VOLUME, RPC.GET_VOLUME_STATS, RPC.EXPAND_VOLUME]
         return csi.NodeGetCapabilitiesResponse(capabilities=[csi.NodeServiceCapability(rpc=RPC(type=t)) for t in types])
 
     def NodeStageVolume(self, request, seconds):
@@ -129,7 +127,12 @@ class Driver:
 
     def NodeExpandVolume(self, request, seconds):
         need(request, "volume_id", "volume_path")
-        size = self.steps.Expand(seconds, target_path=request.volume_path, size_bytes=request.capacity_range.required_bytes)
+        try:
+            size = self.steps.Expand(seconds, target_path=request.volume_path, size_bytes=request.capacity_range.required_bytes)
+        except grpc.RpcError as error:
+            if b"LINK_REFUSED" not in dict(error.trailing_metadata()).get("grpc-status-details-bin", b""):
+                raise
+            return csi.NodeExpandVolumeResponse()  # a share, whose server decides its size
         return csi.NodeExpandVolumeResponse(capacity_bytes=size.disk_bytes)
 
 
@@ -181,10 +184,9 @@ def main():
     parser.add_argument("--socket-dir", required=True, help="directory of the agent's sockets")
     parser.add_argument("--node-id", required=True, help="name of this node")
     parser.add_argument("--endpoint", default="unix:///csi/csi.sock", help="where kubelet finds the plugin")
-    parser.add_argument("--shares-only", action="store_true", help="all volumes are shares: offer neither their usage nor to expand them")
     arguments = parser.parse_args()
     steps = connect(arguments.socket_dir, "nodesteps", "v1alpha1")
-    serve(Driver(steps, arguments.node_id, arguments.shares_only), arguments.endpoint)
+    serve(Driver(steps, arguments.node_id), arguments.endpoint)
 
 
 if __name__ == "__main__":
