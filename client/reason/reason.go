@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reason lists the reasons that the agent gives with its errors: the Reason of the google.rpc.ErrorInfo in a
-// call's status, and of csiproxy.Error. A released reason keeps its meaning. Where none of these fits, the reason is the
-// name of the Windows error without its ERROR_, such as WRITE_PROTECT, or WIN32_ and its number.
+// call's status, and of csiproxy.Error. A released reason keeps its meaning. Where none of these fits, the reason is
+// the name of the Windows error without its ERROR_, such as WRITE_PROTECT, or WIN32_ and its number.
 package reason
 
 // Calls and requests.

@@ -23,7 +23,7 @@ const (
 )
 
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
-// every combination. They are chosen when a node is made; SetSwitch changes one. docs/emulated-node.md has the
+// every combination. They are chosen when a node is made; SetSwitch changes one. docs/scenario-files.md has the
 // questions.
 type Switches struct {
 	AttributesVersion      uint32 `yaml:"attributesVersion" form:"16 or 40"`

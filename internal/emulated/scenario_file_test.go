@@ -393,7 +393,7 @@ func TestAttachFormattedDisk(t *testing.T) {
 
 // The lists of the page have the keys of the decoder, and its list of profiles is complete.
 func TestScenarioKeysAreDocumented(t *testing.T) {
-	const page, begin, end = "../../docs/emulated-node.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
+	const page, begin, end = "../../docs/scenario-files.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
 	text, err := os.ReadFile(page)
 	must(t, err)
 	head, rest, _ := strings.Cut(string(text), begin)
