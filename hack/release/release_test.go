@@ -103,7 +103,7 @@ func entries(t *testing.T, name string, packed []byte) map[string]string {
 	}
 	for archive := tar.NewReader(compressed); ; {
 		header, err := archive.Next()
-		if err == io.EOF { //nolint:errorlint // as documented
+		if err == io.EOF {
 			return got
 		}
 		if err != nil {

@@ -36,7 +36,7 @@ func BenchmarkProgram(b *testing.B) {
 		&filesystem.PathExistsResponse{Exists: true}}
 	start := func(b *testing.B) *testnode.Process {
 		b.Helper()
-		p := testnode.BeginCommand(b, exec.Command(file)) //nolint:gosec // the program to measure
+		p := testnode.BeginCommand(b, exec.Command(file))
 		for {
 			conn, err := dial.Open(b.Context(), pipe, dial.Options{})
 			if err == nil {
