@@ -14,6 +14,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // An api is one version of one group with its client.
@@ -41,7 +42,7 @@ func open(t testing.TB, n site, group, version string) *api {
 		t.Fatalf("the agent serves %s %s, of which these tests have no client: add it to clients", group, version)
 	}
 	c, err := newClient(n.endpoint(group, version))
-	noError(t, err)
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	a := &api{group: group, version: version, client: c, direct: n.inProcess()}
 	names := []string{"Close"}
@@ -62,10 +63,10 @@ func open(t testing.TB, n site, group, version string) *api {
 func service(t testing.TB, group, version string) protoreflect.ServiceDescriptor {
 	t.Helper()
 	files, err := released.Descriptors()
-	noError(t, err)
+	caller.OK(t, err)
 	name := version + "." + strings.ToUpper(group[:1]) + group[1:]
 	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
-	noError(t, err)
+	caller.OK(t, err)
 	return d.(protoreflect.ServiceDescriptor)
 }
 
@@ -76,7 +77,7 @@ type served struct{ group, version string }
 func listed(t testing.TB, n site) []served {
 	t.Helper()
 	reply, err := n.admin(t).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
-	noError(t, err)
+	caller.OK(t, err)
 	var all []served
 	for _, a := range reply.GetApis() {
 		all = append(all, served{a.GetGroup(), a.GetVersion()})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
 )
 
@@ -37,11 +38,9 @@ func TestPathContext(t *testing.T) {
 func (d *driver) contextIgnored(c uint32) {
 	for _, parent := range []string{pods, kubelet + `\plugins`} {
 		at := fmt.Sprintf(`%s\context-%d`, parent, c)
-		noError(d.t, d.do("Mkdir", values{path: at, context: c}))
+		caller.OK(d.t, d.do("Mkdir", values{path: at, context: c}))
 		d.write(at+`\file`, "stays")
-		there, err := ask[bool](d, "PathExists", values{path: at, context: c}, exists)
-		noError(d.t, err)
-		same(d.t, there, true)
+		same(d.t, ask[bool](d, "PathExists", values{path: at, context: c}, exists), true)
 
 		wantCode(d.t, "Rmdir without force of a directory with content",
 			d.do("Rmdir", values{path: at, context: c, force: false}), codes.FailedPrecondition)
@@ -49,11 +48,9 @@ func (d *driver) contextIgnored(c uint32) {
 			codes.FailedPrecondition)
 		same(d.t, d.read(at+`\file`), "stays")
 
-		noError(d.t, d.do("Rmdir", values{path: at, context: c, force: true}))
-		there, err = ask[bool](d, "PathExists", values{path: at, context: c}, exists)
-		noError(d.t, err)
-		same(d.t, there, false)
-		noError(d.t, d.do("Rmdir", values{path: at, context: c, force: true}))
+		caller.OK(d.t, d.do("Rmdir", values{path: at, context: c, force: true}))
+		same(d.t, ask[bool](d, "PathExists", values{path: at, context: c}, exists), false)
+		caller.OK(d.t, d.do("Rmdir", values{path: at, context: c, force: true}))
 		wantCode(d.t, "Rmdir without force of nothing", d.do("Rmdir", values{path: at, context: c}), codes.NotFound)
 	}
 	wantCode(d.t, "a path outside", d.do("Mkdir", values{path: `C:\Windows\x`, context: c}), codes.InvalidArgument)

@@ -8,38 +8,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 func diskScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ListDiskLocations": {
 			success: func(d *driver) {
-				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, Adapter: 3, Bus: 1, Target: 2,
-					LUN: 12, Offline: true})
-				noError(d.t, err)
-				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
-				got, err := d.listDiskLocations()
-				noError(d.t, err)
+				number := d.attached(emulated.DiskSpec{Adapter: 3, Bus: 1, Target: 2, LUN: 12, Offline: true})
+				got := d.listDiskLocations()
 				same(d.t, got, map[uint32]location{
 					0: {"1", "0", "0", ""}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
 				})
 			},
-			repeat:  func(d *driver) { twice(d, (*driver).listDiskLocations) },
-			failure: listingFails((*driver).listDiskLocations),
+			repeat:  func(d *driver) { twice(d, "ListDiskLocations", nil) },
+			failure: listingFails("ListDiskLocations", nil),
 		},
 		"ListDiskIDs": {
 			success: func(d *driver) {
-				number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true,
-					SerialNumber: " Ab_1 2. "})
-				noError(d.t, err)
-				d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
-				got, err := d.listDiskIDs()
-				noError(d.t, err)
+				number := d.attached(emulated.DiskSpec{LUNAuto: true, SerialNumber: " Ab_1 2. "})
+				got := d.listDiskIDs()
 				want := map[uint32]diskIDs{
 					0: {got[0].Page83, "EMU-DISK-0000"},
 					1: {"60022480454d552d4449534b30303031", "vol0123456789abcdef1"},
@@ -47,30 +41,25 @@ func diskScenarios() map[string]scenario {
 				}
 				same(d.t, got, want)
 			},
-			repeat:  func(d *driver) { twice(d, (*driver).listDiskIDs) },
-			failure: listingFails((*driver).listDiskIDs),
+			repeat:  func(d *driver) { twice(d, "ListDiskIDs", nil) },
+			failure: listingFails("ListDiskIDs", nil),
 		},
 		"GetDiskNumberByName": {
 			success: func(d *driver) {
 				for number, name := range map[uint32]string{1: "60022480454d552d4449534b30303031", 2: "EMULATED  disk-2"} {
-					got, err := d.diskNumberByName(name)
-					noError(d.t, err)
-					same(d.t, got, number)
+					same(d.t, d.diskNumberByName(name), number)
 				}
 			},
-			repeat: func(d *driver) {
-				twice(d, func(d *driver) (uint32, error) { return d.diskNumberByName("EMULATED  disk-2") })
-			},
+			repeat: func(d *driver) { twice(d, "GetDiskNumberByName", values{diskName: "EMULATED  disk-2"}) },
 			failure: func(d *driver) {
-				_, err := d.diskNumberByName("vol0123456789abcdef1") // a serial number
-				wantCode(d.t, "a name that no disk has", err, codes.NotFound)
-				listingFails(func(d *driver) (uint32, error) { return d.diskNumberByName("EMULATED  disk-2") })(d)
+				d.fails("a serial number", codes.NotFound, "GetDiskNumberByName", values{diskName: "vol0123456789abcdef1"})
+				listingFails("GetDiskNumberByName", values{diskName: "EMULATED  disk-2"})(d)
 			},
 		},
 		"Rescan": {
 			success: func(d *driver) {
 				d.node.Faults.Calls()
-				noError(d.t, d.rescan())
+				caller.OK(d.t, d.rescan())
 				if !slices.ContainsFunc(d.node.Faults.Calls(),
 					func(c kernel.Call) bool { return c.Function == "ReenumerateDevices" }) {
 					d.t.Error("the kernel was not asked to look for devices")
@@ -86,8 +75,8 @@ func diskScenarios() map[string]scenario {
 		"PartitionDisk": {
 			success: func(d *driver) {
 				number := d.blank()
-				noError(d.t, d.node.Emulated.SetDiskOnline(number, false))
-				noError(d.t, d.partitionDisk(number))
+				d.node.SetDiskOnline(number, false)
+				caller.OK(d.t, d.partitionDisk(number))
 				disk := d.treeOf(number)
 				var kinds []string
 				for _, p := range disk.GetPartitions() {
@@ -115,31 +104,27 @@ func diskScenarios() map[string]scenario {
 		"GetDiskStats": {
 			success: func(d *driver) {
 				number := d.blank()
-				noError(d.t, d.node.Emulated.GrowDisk(number, 3*gib))
+				d.node.GrowDisk(number, 3*gib)
 				for number, want := range map[uint32]int64{0: 64 * gib, 1: 10 * gib, 2: 20 * gib, number: 3 * gib} {
-					got, err := d.diskSize(number)
-					noError(d.t, err)
-					same(d.t, got, want)
+					same(d.t, d.diskSize(number), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, func(d *driver) (int64, error) { return d.diskSize(1) }) },
+			repeat: func(d *driver) { twice(d, "GetDiskStats", values{disk: uint32(1)}) },
 			failure: func(d *driver) {
-				_, err := d.diskSize(unknownDisk)
-				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+				d.fails("an unknown disk", codes.NotFound, "GetDiskStats", values{disk: unknownDisk})
 				d.node.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
 					Error: win32.ERROR_CRC})
-				_, err = d.diskSize(1)
-				wantCode(d.t, "a disk that cannot be read", err, codes.DataLoss)
+				d.fails("a disk that cannot be read", codes.DataLoss, "GetDiskStats", values{disk: uint32(1)})
 			},
 		},
 		"SetDiskState": {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
-				noError(d.t, d.setOnline(number, false))
+				caller.OK(d.t, d.setOnline(number, false))
 				if tree := d.treeOf(number); tree.GetOnline() {
 					d.t.Errorf("the disk is online: %v", tree)
 				}
-				noError(d.t, d.setOnline(number, true))
+				caller.OK(d.t, d.setOnline(number, true))
 				if tree := d.treeOf(number); !tree.GetOnline() || tree.GetPartitions()[1].GetVolume().GetId() != id {
 					d.t.Errorf("the disk did not come back with its volume %s: %v", id, tree)
 				}
@@ -159,30 +144,25 @@ func diskScenarios() map[string]scenario {
 		"GetDiskState": {
 			success: func(d *driver) {
 				for number, want := range map[uint32]bool{0: true, 1: true, 2: false} {
-					got, err := d.isOnline(number)
-					noError(d.t, err)
-					same(d.t, got, want)
+					same(d.t, d.isOnline(number), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, func(d *driver) (bool, error) { return d.isOnline(1) }) },
+			repeat: func(d *driver) { twice(d, "GetDiskState", values{disk: uint32(1)}) },
 			failure: func(d *driver) {
-				_, err := d.isOnline(unknownDisk)
-				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+				d.fails("an unknown disk", codes.NotFound, "GetDiskState", values{disk: unknownDisk})
 			},
 		},
 	}
 }
 
 // listingFails makes a call that looks at all disks fail: not at one disk, which would be left out, but altogether.
-func listingFails[T any](list func(*driver) (T, error)) func(*driver) {
+func listingFails(operation string, v values) func(*driver) {
 	return func(d *driver) {
 		d.t.Helper()
-		d.node.Faults.Add(testnode.Fault{Function: "DiskInterfaces", Times: 1, Error: win32.ERROR_ACCESS_DENIED})
-		_, err := list(d)
-		wantCode(d.t, "no list of disks", err, codes.PermissionDenied)
+		d.node.Once("DiskInterfaces", win32.ERROR_ACCESS_DENIED)
+		d.fails("no list of disks", codes.PermissionDenied, operation, v)
 		d.node.Faults.Add(testnode.Fault{Function: "OpenDevice", Error: win32.ERROR_NOT_READY})
-		_, err = list(d)
-		wantCode(d.t, "no disk that can be opened", err, codes.Unavailable)
+		d.fails("no disk that can be opened", codes.Unavailable, operation, v)
 	}
 }
 
@@ -195,22 +175,21 @@ func same[T any](t testing.TB, got, want T) {
 }
 
 // twice asserts that asking again gives the same answer and that asking changes nothing.
-func twice[T any](d *driver, ask func(*driver) (T, error)) {
+func twice(d *driver, operation string, v values) {
 	d.t.Helper()
 	before := d.state()
-	first, err := ask(d)
-	noError(d.t, err)
-	second, err := ask(d)
-	noError(d.t, err)
-	same(d.t, second, first)
+	first, second := d.must(operation, v), d.must(operation, v)
+	if !proto.Equal(first.message.Interface(), second.message.Interface()) {
+		d.t.Errorf("got %v, and then %v", first.message, second.message)
+	}
 	same(d.t, d.state(), before)
 }
 
 // unchanged asserts that repeating a call succeeds and changes nothing.
 func unchanged(d *driver, do func(*driver) error) {
 	d.t.Helper()
-	noError(d.t, do(d))
+	caller.OK(d.t, do(d))
 	before := d.state()
-	noError(d.t, do(d))
+	caller.OK(d.t, do(d))
 	same(d.t, d.state(), before)
 }

@@ -15,14 +15,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A driver calls operations by their hub's names. Each goes to the first of its APIs that has it.
 type driver struct {
 	t     testing.TB
 	site  site
-	node  *testnode.Node // nil where the site is not an emulated node
+	node  *caller.Node // nil where the site is not an emulated node
 	admin *adminclient.Client
 	apis  []*api
 	array address // the storage system
@@ -34,9 +34,12 @@ type driver struct {
 // newDriver makes a driver with the wanted versions, and with the hubs for what those lack.
 func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	t.Helper()
-	d := &driver{t: t, site: n, node: n.emulated(), array: array(), made: new(int),
+	d := &driver{t: t, site: n, array: array(), made: new(int),
 		oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
 	d.admin = n.admin(t)
+	if e := n.emulated(); e != nil {
+		d.node = caller.On(t, e)
+	}
 	for _, s := range []served{{"disk", "v1"}, {"filesystem", "v2alpha1"}, {"volume", "v2alpha1"}, {"smb", "v1"},
 		{"iscsi", "v1alpha2"}, {"system", "v1alpha1"}} {
 		if slices.Contains(all, s) && !slices.Contains(wanted, s) {
@@ -53,6 +56,9 @@ func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 func (d *driver) with(t testing.TB) *driver {
 	part := *d
 	part.t = t
+	if d.node != nil {
+		part.node = caller.On(t, d.node.Node)
+	}
 	return &part
 }
 
@@ -92,6 +98,20 @@ func (d *driver) call(operation string, v values) (reply, error) {
 		return reply{}, err
 	}
 	return d.reply(m, message), nil
+}
+
+// must calls an operation that succeeds.
+func (d *driver) must(operation string, v values) reply {
+	d.t.Helper()
+	r, err := d.call(operation, v)
+	caller.OK(d.t, err)
+	return r
+}
+
+// fails calls an operation that fails with a code.
+func (d *driver) fails(what string, want codes.Code, operation string, v values) {
+	d.t.Helper()
+	wantCode(d.t, what, d.do(operation, v), want)
 }
 
 // do calls an operation whose reply holds nothing.
@@ -153,13 +173,6 @@ func diskNumber(t testing.TB, text string) uint32 {
 		t.Errorf("%q is not a disk number", text)
 	}
 	return number
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wantCode(t testing.TB, what any, err error, want codes.Code) {

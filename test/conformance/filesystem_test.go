@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 func fileScenarios() map[string]scenario {
@@ -17,27 +18,22 @@ func fileScenarios() map[string]scenario {
 					d.unusedPath(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.unusedPath()): true,
 					kubelet + `\none\below`: false,
 				} {
-					got, err := d.exists(at)
-					noError(d.t, err)
+					got := d.exists(at)
 					if got != want {
 						d.t.Errorf("%s exists: %t, want %t", at, got, want)
 					}
 				}
 			},
-			repeat: func(d *driver) {
-				at := d.directory()
-				twice(d, func(d *driver) (bool, error) { return d.exists(at) })
-			},
+			repeat: func(d *driver) { twice(d, "PathExists", values{path: d.directory()}) },
 			failure: func(d *driver) {
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
-				_, err := d.exists(pods)
-				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+				d.fails("a path that cannot be opened", codes.PermissionDenied, "PathExists", values{path: pods})
 			},
 		},
 		"Mkdir": {
 			success: func(d *driver) {
 				at := d.unusedPath() + `\a\b..c`
-				noError(d.t, d.mkdir(at))
+				caller.OK(d.t, d.mkdir(at))
 				if !d.present(at) {
 					d.t.Error("the directory is not there")
 				}
@@ -59,12 +55,12 @@ func fileScenarios() map[string]scenario {
 				number, id, at := d.mounted()
 				empty, full := d.directory(), d.directory()
 				d.write(full+`\file`, "goes")
-				noError(d.t, d.rmdir(empty, false))
-				noError(d.t, d.rmdir(full, true))
+				caller.OK(d.t, d.rmdir(empty, false))
+				caller.OK(d.t, d.rmdir(full, true))
 				link := d.linked(at)
-				noError(d.t, d.rmdir(link, true))
+				caller.OK(d.t, d.rmdir(link, true))
 				d.intact(at)
-				noError(d.t, d.rmdir(at, true)) // a live mount point: this is how Azure Disk unmounts
+				caller.OK(d.t, d.rmdir(at, true)) // a live mount point: this is how Azure Disk unmounts
 				for _, gone := range []string{empty, full, link, at} {
 					if d.present(gone) {
 						d.t.Errorf("%s is still there", gone)
@@ -74,7 +70,7 @@ func fileScenarios() map[string]scenario {
 					v.GetUsedBytes() < int64(len("precious")) {
 					d.t.Errorf("the volume is %v now", v)
 				}
-				noError(d.t, d.mount(id, at))
+				caller.OK(d.t, d.mount(id, at))
 				d.intact(at)
 			},
 			repeat: func(d *driver) {
@@ -96,9 +92,9 @@ func fileScenarios() map[string]scenario {
 				_, _, mounted := d.mounted()
 				at := d.directory()
 				d.write(at+`\file`, "goes")
-				noError(d.t, d.mkdir(at+`\a\b`))
-				noError(d.t, d.link(at+`\link`, mounted))
-				noError(d.t, d.rmdirContents(at))
+				caller.OK(d.t, d.mkdir(at+`\a\b`))
+				caller.OK(d.t, d.link(at+`\link`, mounted))
+				caller.OK(d.t, d.rmdirContents(at))
 				if !d.present(at) || d.present(at+`\a`) || d.present(at+`\link`) || d.present(at+`\file`) {
 					d.t.Error("the directory did not stay, or its content did")
 				}
@@ -122,9 +118,9 @@ func fileScenarios() map[string]scenario {
 			success: func(d *driver) {
 				_, _, mounted := d.mounted()
 				link := d.unusedPath()
-				noError(d.t, d.link(link, mounted))
+				caller.OK(d.t, d.link(link, mounted))
 				to, err := d.node.Emulated.Readlink(link)
-				noError(d.t, err)
+				caller.OK(d.t, err)
 				same(d.t, to, mounted)
 				d.intact(link)
 			},
@@ -135,13 +131,13 @@ func fileScenarios() map[string]scenario {
 			failure: func(d *driver) {
 				link := d.linked(d.directory())
 				before, err := d.node.Emulated.Readlink(link)
-				noError(d.t, err)
+				caller.OK(d.t, err)
 				wantCode(d.t, "another link there", d.link(link, d.directory()), codes.AlreadyExists)
 				wantCode(d.t, "a directory there", d.link(d.directory(), d.directory()), codes.AlreadyExists)
 				wantCode(d.t, "the working directory", d.link(kubelet, d.directory()), codes.FailedPrecondition)
 				wantCode(d.t, "no parent", d.link(d.unusedPath()+`\link`, d.directory()), codes.NotFound)
 				after, err := d.node.Emulated.Readlink(link)
-				noError(d.t, err)
+				caller.OK(d.t, err)
 				same(d.t, after, before)
 			},
 		},
@@ -153,23 +149,17 @@ func fileScenarios() map[string]scenario {
 					d.linked(d.unusedPath()): false,
 					mounted[len(`C:`):]:      true, // kubelet's staging paths have no drive
 				} {
-					got, err := d.isSymlink(at)
-					noError(d.t, err)
+					got := d.isSymlink(at)
 					if got != want {
 						d.t.Errorf("%s is a link: %t, want %t", at, got, want)
 					}
 				}
 			},
-			repeat: func(d *driver) {
-				at := d.linked(d.directory())
-				twice(d, func(d *driver) (bool, error) { return d.isSymlink(at) })
-			},
+			repeat: func(d *driver) { twice(d, "IsSymlink", values{path: d.linked(d.directory())}) },
 			failure: func(d *driver) {
-				_, err := d.isSymlink(d.unusedPath())
-				wantCode(d.t, "a missing path", err, codes.NotFound)
+				d.fails("a missing path", codes.NotFound, "IsSymlink", values{path: d.unusedPath()})
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.isSymlink(pods)
-				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+				d.fails("a path that cannot be opened", codes.PermissionDenied, "IsSymlink", values{path: pods})
 			},
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The lives of shares, targets and services, with each version that can live them.
@@ -18,17 +19,17 @@ func TestShareLifecycle(t *testing.T) {
 	eachVersion(t, "smb", func(t *testing.T, n site, all []served, at served) {
 		d := newDriver(t, n, all, at)
 		s := n.share(t)
-		noError(t, d.mkdir(pods+`\1`)) // on a machine, only what is below it is removed
+		caller.OK(t, d.mkdir(pods+`\1`)) // on a machine, only what is below it is removed
 		link := pods + `\1\share-` + at.version
 		wantCode(t, "a wrong password", d.mapShare(s.remote, "", s.user, s.password+"x"), codes.Unauthenticated)
 		for range 2 {
-			noError(t, d.mapShare(s.remote, link, s.user, s.password))
+			caller.OK(t, d.mapShare(s.remote, link, s.user, s.password))
 		}
 		d.write(link+`\file`, "shared")
 		same(t, d.read(link+`\file`), "shared")
-		noError(t, d.rmdir(link, true))
+		caller.OK(t, d.rmdir(link, true))
 		for range 2 {
-			noError(t, d.unmapShare(s.remote))
+			caller.OK(t, d.unmapShare(s.remote))
 		}
 		lived(d, at)
 	})
@@ -40,44 +41,36 @@ func TestTargetLifecycle(t *testing.T) {
 		d := newDriver(t, n, all, at)
 		offered := n.target(t)
 		d.array = offered.portal
-		noError(t, d.startService("MSiSCSI"))
+		caller.OK(t, d.startService("MSiSCSI"))
 		for range 2 {
-			noError(t, d.addPortal())
+			caller.OK(t, d.addPortal())
 		}
-		known, err := d.portals()
-		noError(t, err)
-		if want := (address{offered.portal.Name, 3260}); !slices.Contains(known, want) {
+		if known, want := d.portals(), (address{offered.portal.Name, 3260}); !slices.Contains(known, want) {
 			t.Errorf("the portals are %v, without %v", known, want)
 		}
-		found, err := d.discover()
-		noError(t, err)
-		if !slices.Contains(found, offered.name) {
+		if found := d.discover(); !slices.Contains(found, offered.name) {
 			t.Errorf("found the targets %q, not %q", found, offered.name)
 		}
 		wantCode(t, "a login without CHAP", d.connect(offered.name), codes.Unauthenticated)
 		for range 2 {
-			noError(t, d.connectWith(offered.name, offered.chapUser, offered.chapKey))
+			caller.OK(t, d.connectWith(offered.name, offered.chapUser, offered.chapKey))
 		}
-		disks, err := d.targetDisks(offered.name)
-		noError(t, err)
+		disks := d.targetDisks(offered.name)
 		if len(disks) != 1 {
 			t.Fatalf("the target's disks are %q", disks)
 		}
-		size, err := d.diskSize(diskNumber(t, disks[0]))
-		if noError(t, err); size < gib {
+		if size := d.diskSize(diskNumber(t, disks[0])); size < gib {
 			t.Errorf("the target's disk has %d bytes", size)
 		}
 		if d.lookUp("SetMutualChapSecret") != nil && n.maySetSecret() == nil {
-			noError(t, d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}))
+			caller.OK(t, d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}))
 		}
 		for range 2 {
-			noError(t, d.disconnect(offered.name))
+			caller.OK(t, d.disconnect(offered.name))
 		}
-		disks, err = d.targetDisks(offered.name)
-		noError(t, err)
-		same(t, len(disks), 0)
+		same(t, len(d.targetDisks(offered.name)), 0)
 		for range 2 {
-			noError(t, d.removePortal())
+			caller.OK(t, d.removePortal())
 		}
 		lived(d, at)
 	})
@@ -87,29 +80,24 @@ func TestTargetLifecycle(t *testing.T) {
 func TestServiceLifecycle(t *testing.T) {
 	eachVersion(t, "system", func(t *testing.T, n site, all []served, at served) {
 		d := newDriver(t, n, all, at)
-		got, err := ask[string](d, "GetBIOSSerialNumber", nil, serial)
-		noError(t, err)
-		same(t, got, n.biosSerial(t))
+		same(t, ask[string](d, "GetBIOSSerialNumber", nil, serial), n.biosSerial(t))
 
 		name := n.service(t)
 		is := func(want uint32) {
 			t.Helper()
-			s, err := d.service(name)
-			noError(t, err)
-			same(t, s.State, want)
+			same(t, d.service(name).State, want)
 		}
-		before, err := d.service(name)
-		noError(t, err)
+		before := d.service(name)
 		for range 2 {
-			noError(t, d.startService(name))
+			caller.OK(t, d.startService(name))
 		}
 		is(win32.SERVICE_RUNNING)
 		for range 2 {
-			noError(t, d.stopService(name, false))
+			caller.OK(t, d.stopService(name, false))
 		}
 		is(win32.SERVICE_STOPPED)
 		if before.State == win32.SERVICE_RUNNING {
-			noError(t, d.startService(name))
+			caller.OK(t, d.startService(name))
 		}
 		lived(d, at)
 	})

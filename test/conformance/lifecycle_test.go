@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
 )
 
@@ -74,110 +75,92 @@ type life struct {
 func (l *life) find() {
 	offered := l.site.disk(l.t)
 	l.disk = offered.number
-	noError(l.t, l.rescan())
-	locations, err := l.listDiskLocations()
-	noError(l.t, err)
+	caller.OK(l.t, l.rescan())
+	locations := l.listDiskLocations()
 	at, found := locations[l.disk]
 	if !found || offered.at != nil && at != *offered.at {
 		l.t.Errorf("disk %d is at %+v (%t)", l.disk, at, found)
 	}
-	known, err := l.listDiskIDs()
-	noError(l.t, err)
+	known := l.listDiskIDs()
 	ids, found := known[l.disk]
 	if !found || offered.ids != nil && ids != *offered.ids {
 		l.t.Errorf("disk %d is known by %+v (%t)", l.disk, ids, found)
 	}
 	if l.lookUp("GetDiskNumberByName") != nil {
-		number, err := l.diskNumberByName(ids.Page83)
-		noError(l.t, err)
+		number := l.diskNumberByName(ids.Page83)
 		same(l.t, number, l.disk)
 	}
-	size, err := l.diskSize(l.disk)
-	noError(l.t, err)
+	size := l.diskSize(l.disk)
 	same(l.t, size, offered.size)
 }
 
 // prepare makes a formatted volume on the disk.
 func (l *life) prepare() {
-	noError(l.t, l.partitionDisk(l.disk))
-	noError(l.t, l.setOnline(l.disk, true))
+	caller.OK(l.t, l.partitionDisk(l.disk))
+	caller.OK(l.t, l.setOnline(l.disk, true))
 	l.isInState(true)
-	found, err := l.volumesOn(l.disk)
-	noError(l.t, err)
+	found := l.volumesOn(l.disk)
 	l.volume = found[0]
 	l.isFormattedAs(false)
-	noError(l.t, l.format(l.volume))
+	caller.OK(l.t, l.format(l.volume))
 	l.isFormattedAs(true)
 }
 
 func (l *life) isInState(want bool) {
 	l.t.Helper()
-	got, err := l.isOnline(l.disk)
-	noError(l.t, err)
-	same(l.t, got, want)
+	same(l.t, l.isOnline(l.disk), want)
 }
 
 func (l *life) isFormattedAs(want bool) {
 	l.t.Helper()
-	got, err := l.isFormatted(l.volume)
-	noError(l.t, err)
-	same(l.t, got, want)
+	same(l.t, l.isFormatted(l.volume), want)
 }
 
 // stage mounts the volume and links a pod's path to it.
 func (l *life) stage() {
-	there, err := l.exists(l.staging)
-	noError(l.t, err)
+	there := l.exists(l.staging)
 	same(l.t, there, false)
-	noError(l.t, l.mkdir(l.staging))
-	noError(l.t, l.mount(l.volume, l.staging))
-	noError(l.t, l.mkdir(l.publish[:strings.LastIndex(l.publish, `\`)]))
-	noError(l.t, l.link(l.publish, l.staging))
+	caller.OK(l.t, l.mkdir(l.staging))
+	caller.OK(l.t, l.mount(l.volume, l.staging))
+	caller.OK(l.t, l.mkdir(l.publish[:strings.LastIndex(l.publish, `\`)]))
+	caller.OK(l.t, l.link(l.publish, l.staging))
 	for _, at := range []string{l.staging, l.publish} {
-		is, err := l.isSymlink(at)
-		noError(l.t, err)
+		is := l.isSymlink(at)
 		same(l.t, is, true)
-		id, err := l.volumeAt(at)
-		noError(l.t, err)
+		id := l.volumeAt(at)
 		same(l.t, id, l.volume)
 	}
-	number, err := l.diskOf(l.volume)
-	noError(l.t, err)
+	number := l.diskOf(l.volume)
 	same(l.t, number, l.disk)
 }
 
 // use writes through the pod's path.
 func (l *life) use() {
-	before, err := l.volumeStats(l.volume)
-	noError(l.t, err)
-	noError(l.t, l.mkdir(l.publish+`\inside\deep`))
+	before := l.volumeStats(l.volume)
+	caller.OK(l.t, l.mkdir(l.publish+`\inside\deep`))
 	l.write(l.publish+`\data`, strings.Repeat("precious", 1<<14))
-	noError(l.t, l.flush(l.volume))
-	after, err := l.volumeStats(l.volume)
-	noError(l.t, err)
+	caller.OK(l.t, l.flush(l.volume))
+	after := l.volumeStats(l.volume)
 	if after.Total != before.Total || after.Used < before.Used+8<<14 {
 		l.t.Errorf("%+v before writing, %+v after it", before, after)
 	}
-	id, err := l.closestVolume(l.publish + `\inside\deep`)
-	noError(l.t, err)
+	id := l.closestVolume(l.publish + `\inside\deep`)
 	same(l.t, id, l.volume)
-	noError(l.t, l.rmdirContents(l.publish+`\inside`))
-	noError(l.t, l.rmdir(l.staging, false)) // a mount point goes without its content
-	noError(l.t, l.mount(l.volume, l.staging))
+	caller.OK(l.t, l.rmdirContents(l.publish+`\inside`))
+	caller.OK(l.t, l.rmdir(l.staging, false)) // a mount point goes without its content
+	caller.OK(l.t, l.mount(l.volume, l.staging))
 	same(l.t, len(l.read(l.publish+`\data`)), 8<<14)
 }
 
 // grow grows the disk while the volume is in use.
 func (l *life) grow() {
 	l.site.grow(l.t, l.disk, 30*gib)
-	noError(l.t, l.rescan())
-	size, err := l.diskSize(l.disk)
-	noError(l.t, err)
+	caller.OK(l.t, l.rescan())
+	size := l.diskSize(l.disk)
 	same(l.t, size, int64(30*gib))
-	noError(l.t, l.resize(l.volume, 0))
-	noError(l.t, l.resize(fmt.Sprint(l.disk), 0))
-	got, err := l.volumeStats(l.volume)
-	noError(l.t, err)
+	caller.OK(l.t, l.resize(l.volume, 0))
+	caller.OK(l.t, l.resize(fmt.Sprint(l.disk), 0))
+	got := l.volumeStats(l.volume)
 	const overhead = 64 << 20
 	if got.Total < 30*gib-overhead || got.Total > 30*gib {
 		l.t.Errorf("the file system has %d bytes on a disk of 30 GiB", got.Total)
@@ -187,16 +170,13 @@ func (l *life) grow() {
 
 // unstage undoes everything and takes the disk offline.
 func (l *life) unstage() {
-	noError(l.t, l.rmdir(l.publish, true))
-	noError(l.t, l.unmount(l.volume, l.staging))
-	is, err := l.isSymlink(l.staging)
-	noError(l.t, err)
+	caller.OK(l.t, l.rmdir(l.publish, true))
+	caller.OK(l.t, l.unmount(l.volume, l.staging))
+	is := l.isSymlink(l.staging)
 	same(l.t, is, false)
-	noError(l.t, l.rmdir(l.staging, true))
-	number, err := l.diskOf(l.volume)
-	noError(l.t, err)
-	noError(l.t, l.setOnline(number, false))
+	caller.OK(l.t, l.rmdir(l.staging, true))
+	number := l.diskOf(l.volume)
+	caller.OK(l.t, l.setOnline(number, false))
 	l.isInState(false)
-	_, err = l.volumesOn(l.disk)
-	wantCode(l.t, "the volumes of an offline disk", err, codes.FailedPrecondition)
+	l.fails("the volumes of an offline disk", codes.FailedPrecondition, "ListVolumesOnDisk", values{disk: l.disk})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // notMounted is in the text from which the AWS EBS driver learns that nothing is mounted.
@@ -21,11 +22,11 @@ func mountScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id := d.ntfs()
 				at := d.unusedPath()
-				noError(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive and need not exist
+				caller.OK(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive and need not exist
 				d.write(at+`\data`, "precious")
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
 				second := d.directory()
-				noError(d.t, d.mount(id, second))
+				caller.OK(d.t, d.mount(id, second))
 				d.intact(second)
 			},
 			repeat: func(d *driver) {
@@ -49,12 +50,12 @@ func mountScenarios() map[string]scenario {
 		"UnmountVolume": {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
-				noError(d.t, d.unmount(id, at))
+				caller.OK(d.t, d.unmount(id, at))
 				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) ||
 					d.present(at+`\data`) {
 					d.t.Errorf("mounted at %q, the directory is there: %t", mounts, d.present(at))
 				}
-				noError(d.t, d.mount(id, at))
+				caller.OK(d.t, d.mount(id, at))
 				d.intact(at)
 			},
 			repeat: func(d *driver) {
@@ -66,7 +67,7 @@ func mountScenarios() map[string]scenario {
 				_, other := d.ntfs()
 				wantCode(d.t, "another volume there", d.unmount(other, at), codes.FailedPrecondition)
 				wantCode(d.t, "a link there", d.unmount(id, d.linked(at)), codes.FailedPrecondition)
-				d.node.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
+				d.node.Once("Flush", win32.ERROR_DISK_FULL)
 				wantCode(d.t, "a volume that cannot be flushed", d.unmount(id, at), codes.ResourceExhausted)
 				d.intact(at)
 			},
@@ -76,28 +77,26 @@ func mountScenarios() map[string]scenario {
 				_, id, mounted := d.mounted()
 				for _, at := range []string{mounted, strings.ToUpper(mounted), mounted + `\`, mounted[len(`C:`):],
 					strings.ReplaceAll(mounted, `\`, "/"), d.linked(d.linked(mounted))} {
-					got, err := d.volumeAt(at)
-					noError(d.t, err)
-					same(d.t, got, id)
+					same(d.t, d.volumeAt(at), id)
 				}
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				twice(d, func(d *driver) (string, error) { return d.volumeAt(at) })
+				twice(d, "GetVolumeIDFromTargetPath", values{path: at})
 			},
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
-				noError(d.t, d.mkdir(mounted+`\inside`))
+				caller.OK(d.t, d.mkdir(mounted+`\inside`))
 				for name, at := range map[string]string{"a missing path": d.unusedPath(), "a plain directory": d.directory(),
 					"a directory of a volume": mounted + `\inside`} {
-					_, err := d.volumeAt(at)
+					err := d.do("GetVolumeIDFromTargetPath", values{path: at})
 					wantCode(d.t, name, err, codes.NotFound)
 					if err == nil || !strings.Contains(err.Error(), notMounted) {
 						d.t.Errorf("%s: %v lacks %q", name, err, notMounted)
 					}
 				}
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
-				_, err := d.volumeAt(mounted)
+				err := d.do("GetVolumeIDFromTargetPath", values{path: mounted})
 				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
 				if err != nil && strings.Contains(err.Error(), notMounted) {
 					d.t.Errorf("%v reads as if nothing was mounted", err)
@@ -107,22 +106,19 @@ func mountScenarios() map[string]scenario {
 		"GetClosestVolumeIDFromTargetPath": {
 			success: func(d *driver) {
 				_, id, mounted := d.mounted()
-				noError(d.t, d.mkdir(mounted+`\inside`))
+				caller.OK(d.t, d.mkdir(mounted+`\inside`))
 				system := d.treeOf(0).GetPartitions()[2].GetVolume().GetId()
-				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id, pods: system,
-					d.directory(): system} {
-					got, err := d.closestVolume(at)
-					noError(d.t, err)
-					same(d.t, got, want)
+				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id,
+					d.linked(mounted + `\inside`): id, pods: system, d.directory(): system} {
+					same(d.t, d.closestVolume(at), want)
 				}
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				twice(d, func(d *driver) (string, error) { return d.closestVolume(at) })
+				twice(d, "GetClosestVolumeIDFromTargetPath", values{path: at})
 			},
 			failure: func(d *driver) {
-				_, err := d.closestVolume(d.unusedPath())
-				wantCode(d.t, "a missing path", err, codes.NotFound)
+				d.fails("a missing path", codes.NotFound, "GetClosestVolumeIDFromTargetPath", values{path: d.unusedPath()})
 			},
 		},
 	}

@@ -8,43 +8,37 @@ import (
 
 // The operations, as all scenarios call them.
 
+// Those that change something return their error; those that answer end the test at one, and fails is for theirs.
+
 // location is where a disk is attached.
 type location struct{ Adapter, Bus, Target, LUN string }
 
-func (d *driver) listDiskLocations() (map[uint32]location, error) {
+func (d *driver) listDiskLocations() map[uint32]location {
 	d.t.Helper()
-	r, err := d.call("ListDiskLocations", nil)
-	if err != nil {
-		return nil, err
-	}
 	found := map[uint32]location{}
-	r.get(locations).Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+	d.must("ListDiskLocations", nil).get(locations).Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
 		text := func(field protoreflect.Name) string {
 			return v.Message().Get(v.Message().Descriptor().Fields().ByName(field)).String()
 		}
 		found[diskNumber(d.t, key.String())] = location{text("Adapter"), text("Bus"), text("Target"), text("LUNID")}
 		return true
 	})
-	return found, nil
+	return found
 }
 
 // diskIDs are the identifiers of a disk.
 type diskIDs struct{ Page83, SerialNumber string }
 
-func (d *driver) listDiskIDs() (map[uint32]diskIDs, error) {
+func (d *driver) listDiskIDs() map[uint32]diskIDs {
 	d.t.Helper()
-	r, err := d.call("ListDiskIDs", nil)
-	if err != nil {
-		return nil, err
-	}
 	found := map[uint32]diskIDs{}
-	r.get(ids).Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+	d.must("ListDiskIDs", nil).get(ids).Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
 		fields := v.Message().Descriptor().Fields()
 		of := diskIDs{}
 		if identifiers := fields.ByName("identifiers"); identifiers != nil { // a map until v1beta2
-			of.Page83 = v.Message().Get(identifiers).Map().Get(protoreflect.ValueOfString("page83").MapKey()).String()
-			of.SerialNumber = v.Message().Get(identifiers).Map().Get(
-				protoreflect.ValueOfString("serialNumber").MapKey()).String()
+			all := v.Message().Get(identifiers).Map()
+			of.Page83 = all.Get(protoreflect.ValueOfString("page83").MapKey()).String()
+			of.SerialNumber = all.Get(protoreflect.ValueOfString("serialNumber").MapKey()).String()
 		} else {
 			of.Page83 = v.Message().Get(fields.ByName("page83")).String()
 			of.SerialNumber = v.Message().Get(fields.ByName("serial_number")).String()
@@ -52,17 +46,23 @@ func (d *driver) listDiskIDs() (map[uint32]diskIDs, error) {
 		found[diskNumber(d.t, key.String())] = of
 		return true
 	})
-	return found, nil
+	return found
 }
 
 // ask calls an operation that answers with one value.
-func ask[T any](d *driver, operation string, v values, what meaning) (answer T, err error) {
+func ask[T any](d *driver, operation string, v values, what meaning) T {
 	d.t.Helper()
-	r, err := d.call(operation, v)
-	if err != nil {
-		return answer, err
+	return d.must(operation, v).get(what).Interface().(T)
+}
+
+// texts calls an operation that answers with a list.
+func (d *driver) texts(operation string, v values, what meaning) (found []string) {
+	d.t.Helper()
+	list := ask[protoreflect.List](d, operation, v, what)
+	for i := range list.Len() {
+		found = append(found, list.Get(i).String())
 	}
-	return r.get(what).Interface().(T), nil
+	return found
 }
 
 func (d *driver) rescan() error { d.t.Helper(); return d.do("Rescan", nil) }
@@ -72,16 +72,12 @@ func (d *driver) partitionDisk(number uint32) error {
 	return d.do("PartitionDisk", values{disk: number})
 }
 
-func (d *driver) diskNumberByName(name string) (uint32, error) {
+func (d *driver) diskNumberByName(name string) uint32 {
 	d.t.Helper()
-	text, err := ask[string](d, "GetDiskNumberByName", values{diskName: name}, disk)
-	if err != nil {
-		return 0, err
-	}
-	return diskNumber(d.t, text), nil
+	return diskNumber(d.t, ask[string](d, "GetDiskNumberByName", values{diskName: name}, disk))
 }
 
-func (d *driver) diskSize(number uint32) (int64, error) {
+func (d *driver) diskSize(number uint32) int64 {
 	d.t.Helper()
 	return ask[int64](d, "GetDiskStats", values{disk: number}, total)
 }
@@ -91,12 +87,12 @@ func (d *driver) setOnline(number uint32, to bool) error {
 	return d.do("SetDiskState", values{disk: number, online: to})
 }
 
-func (d *driver) isOnline(number uint32) (bool, error) {
+func (d *driver) isOnline(number uint32) bool {
 	d.t.Helper()
 	return ask[bool](d, "GetDiskState", values{disk: number}, online)
 }
 
-func (d *driver) exists(at string) (bool, error) {
+func (d *driver) exists(at string) bool {
 	d.t.Helper()
 	return ask[bool](d, "PathExists", values{path: at}, exists)
 }
@@ -118,27 +114,14 @@ func (d *driver) link(from, to string) error {
 	return d.do("CreateSymlink", values{source: to, path: from})
 }
 
-func (d *driver) isSymlink(at string) (bool, error) {
+func (d *driver) isSymlink(at string) bool {
 	d.t.Helper()
 	return ask[bool](d, "IsSymlink", values{path: at}, symlink)
 }
 
-func (d *driver) volumesOn(number uint32) ([]string, error) {
+func (d *driver) volumesOn(number uint32) []string {
 	d.t.Helper()
-	return d.listVolumes(values{disk: number})
-}
-
-func (d *driver) listVolumes(v values) ([]string, error) {
-	d.t.Helper()
-	list, err := ask[protoreflect.List](d, "ListVolumesOnDisk", v, volumes)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for i := range list.Len() {
-		found = append(found, list.Get(i).String())
-	}
-	return found, nil
+	return d.texts("ListVolumesOnDisk", values{disk: number}, volumes)
 }
 
 func (d *driver) mount(id, at string) error {
@@ -151,7 +134,7 @@ func (d *driver) unmount(id, at string) error {
 	return d.do("UnmountVolume", values{volume: id, path: at})
 }
 
-func (d *driver) isFormatted(id string) (bool, error) {
+func (d *driver) isFormatted(id string) bool {
 	d.t.Helper()
 	return ask[bool](d, "IsVolumeFormatted", values{volume: id}, formatted)
 }
@@ -169,31 +152,24 @@ func (d *driver) resize(id string, to int64) error {
 // stats are the sizes of a volume.
 type stats struct{ Total, Used int64 }
 
-func (d *driver) volumeStats(id string) (stats, error) {
+func (d *driver) volumeStats(id string) stats {
 	d.t.Helper()
-	r, err := d.call("GetVolumeStats", values{volume: id})
-	if err != nil {
-		return stats{}, err
-	}
-	return stats{r.get(total).Int(), r.get(used).Int()}, nil
+	r := d.must("GetVolumeStats", values{volume: id})
+	return stats{r.get(total).Int(), r.get(used).Int()}
 }
 
 // diskOf returns the number of a volume's disk, which is signed in old versions.
-func (d *driver) diskOf(id string) (uint32, error) {
+func (d *driver) diskOf(id string) uint32 {
 	d.t.Helper()
-	r, err := d.call("GetDiskNumberFromVolumeID", values{volume: id})
-	if err != nil {
-		return 0, err
-	}
-	return diskNumber(d.t, r.get(disk).String()), nil
+	return diskNumber(d.t, d.must("GetDiskNumberFromVolumeID", values{volume: id}).get(disk).String())
 }
 
-func (d *driver) volumeAt(at string) (string, error) {
+func (d *driver) volumeAt(at string) string {
 	d.t.Helper()
 	return ask[string](d, "GetVolumeIDFromTargetPath", values{path: at}, volume)
 }
 
-func (d *driver) closestVolume(at string) (string, error) {
+func (d *driver) closestVolume(at string) string {
 	d.t.Helper()
 	return ask[string](d, "GetClosestVolumeIDFromTargetPath", values{path: at}, volume)
 }

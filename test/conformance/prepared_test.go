@@ -10,10 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The things that scenarios find prepared, made without the version under test.
@@ -37,40 +35,39 @@ func (d *driver) unusedPath() string {
 func (d *driver) directory() string {
 	d.t.Helper()
 	at := d.unusedPath()
-	_, err := d.node.Filesystem.Mkdir(d.t.Context(), &filesystemapi.MkdirRequest{Path: at})
-	noError(d.t, err)
+	caller.OK(d.t, d.node.Mkdir(at))
 	return at
 }
 
-// blank attaches a blank disk of 1 GiB, which goes away with the part of the test.
+// attached attaches a disk of 1 GiB, which goes away with the part of the test.
+func (d *driver) attached(spec emulated.DiskSpec) uint32 {
+	d.t.Helper()
+	spec.SizeBytes = gib
+	number, err := d.node.Emulated.AttachDisk(spec)
+	caller.OK(d.t, err)
+	d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
+	return number
+}
+
+// blank attaches a blank disk.
 func (d *driver) blank() uint32 {
 	d.t.Helper()
 	*d.made++
-	number, err := d.node.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: gib, LUNAuto: true,
-		SerialNumber: fmt.Sprint("serial-", *d.made)})
-	noError(d.t, err)
-	d.t.Cleanup(func() { _, _ = d.node.Emulated.DetachDisk(number) })
-	return number
+	return d.attached(emulated.DiskSpec{LUNAuto: true, SerialNumber: fmt.Sprint("serial-", *d.made)})
 }
 
 // raw makes a volume without a file system on a new disk.
 func (d *driver) raw() (number uint32, id string) {
 	d.t.Helper()
 	number = d.blank()
-	_, err := d.node.Disk.PartitionDisk(d.t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: number})
-	noError(d.t, err)
-	reply, err := d.node.Volume.ListVolumesOnDisk(d.t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-	noError(d.t, err)
-	return number, reply.GetVolumeIds()[0]
+	return number, d.node.Raw(number)
 }
 
 // ntfs makes a formatted volume on a new disk.
 func (d *driver) ntfs() (number uint32, id string) {
 	d.t.Helper()
-	number, id = d.raw()
-	_, err := d.node.Volume.FormatVolume(d.t.Context(), &volumeapi.FormatVolumeRequest{VolumeId: id})
-	noError(d.t, err)
-	return number, id
+	number = d.blank()
+	return number, d.node.Formatted(number)
 }
 
 // mounted makes a formatted volume on a new disk, mounted, with a file in it.
@@ -78,8 +75,7 @@ func (d *driver) mounted() (number uint32, id, at string) {
 	d.t.Helper()
 	number, id = d.ntfs()
 	at = d.unusedPath()
-	_, err := d.node.Volume.MountVolume(d.t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: at})
-	noError(d.t, err)
+	caller.OK(d.t, d.node.MountVolume(id, at))
 	d.write(at+`\data`, "precious")
 	return number, id, at
 }
@@ -88,19 +84,12 @@ func (d *driver) mounted() (number uint32, id, at string) {
 func (d *driver) linked(to string) string {
 	d.t.Helper()
 	at := d.unusedPath()
-	_, err := d.node.Filesystem.CreateSymlink(d.t.Context(),
-		&filesystemapi.CreateSymlinkRequest{SourcePath: to, TargetPath: at})
-	noError(d.t, err)
+	caller.OK(d.t, d.node.CreateSymlink(to, at))
 	return at
 }
 
 // present reports whether a path exists, whatever it is.
-func (d *driver) present(at string) bool {
-	d.t.Helper()
-	reply, err := d.node.Filesystem.PathExists(d.t.Context(), &filesystemapi.PathExistsRequest{Path: at})
-	noError(d.t, err)
-	return reply.GetExists()
-}
+func (d *driver) present(at string) bool { d.t.Helper(); return d.node.Exists(at) }
 
 // intact asserts that the file of a mounted volume is unchanged.
 func (d *driver) intact(at string) {
@@ -122,28 +111,28 @@ func withDrive(path string) string {
 func (d *driver) hostPath(at string) string {
 	d.t.Helper()
 	host, err := d.site.hostPath(withDrive(at))
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	return host
 }
 
 // write writes a file as a workload on the node would.
 func (d *driver) write(at, content string) {
 	d.t.Helper()
-	noError(d.t, os.WriteFile(d.hostPath(at), []byte(content), 0o600))
+	caller.OK(d.t, os.WriteFile(d.hostPath(at), []byte(content), 0o600))
 }
 
 // read reads a file as a workload on the node would.
 func (d *driver) read(at string) string {
 	d.t.Helper()
 	content, err := os.ReadFile(d.hostPath(at))
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	return string(content)
 }
 
 func (d *driver) tree() *admin.GetTreeResponse {
 	d.t.Helper()
 	tree, err := d.admin.GetTree(d.t.Context(), &admin.GetTreeRequest{})
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	return tree
 }
 
@@ -164,7 +153,7 @@ func (d *driver) treeOf(number uint32) *admin.Disk {
 func (d *driver) state() string {
 	d.t.Helper()
 	entries, err := os.ReadDir(d.hostPath(pods))
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	text := fmt.Sprintln(entries, d.mapped())
 	return text + strings.Join(strings.Fields(prototext.Format(d.tree())), " ") // prototext varies its blanks
 }
@@ -173,24 +162,24 @@ func (d *driver) state() string {
 func (d *driver) scribble(number uint32, offset int64, text string) {
 	d.t.Helper()
 	image, err := d.node.Emulated.DiskImage(number)
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	f, err := os.OpenFile(image, os.O_RDWR, 0)
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	_, err = f.WriteAt([]byte(text), offset)
-	noError(d.t, err)
-	noError(d.t, f.Close())
+	caller.OK(d.t, err)
+	caller.OK(d.t, f.Close())
 }
 
 // scribbled reports whether the written bytes are still there.
 func (d *driver) scribbled(number uint32, offset int64, text string) bool {
 	d.t.Helper()
 	image, err := d.node.Emulated.DiskImage(number)
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	f, err := os.Open(image)
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	defer f.Close()
 	b := make([]byte, len(text))
 	_, err = f.ReadAt(b, offset)
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	return string(b) == text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A site is a node with an agent, and what the tests do to it behind the agent's back.
@@ -126,7 +127,7 @@ func (onEmulated) disk(testing.TB) offeredDisk {
 
 func (s onEmulated) grow(t testing.TB, number uint32, size int64) {
 	t.Helper()
-	noError(t, s.node.Emulated.GrowDisk(number, size))
+	caller.OK(t, s.node.Emulated.GrowDisk(number, size))
 }
 
 func (onEmulated) share(testing.TB) offeredShare {

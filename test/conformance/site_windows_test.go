@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"github.com/kubernetes-csi/csi-proxy/test/windows"
 )
 
@@ -25,7 +26,7 @@ func windowsSite(t testing.TB) site {
 	t.Helper()
 	// below which all paths of the lives are
 	for _, dir := range []string{pods + `\1`, kubelet + `\plugins\kubernetes.io\csi\driver\1`} {
-		noError(t, machine.MakeDirectory(t, dir))
+		caller.OK(t, machine.MakeDirectory(t, dir))
 	}
 	o := csiproxytest.Options{}
 	if os.Getenv(machine.NodeVariable) == "windows" { // a running agent works there anyhow
@@ -42,7 +43,7 @@ func (s onWindows) admin(t testing.TB) *adminclient.Client {
 	t.Helper()
 	pipe := strings.Replace(s.node.Socket("disk", "v1"), "csi-proxy-disk-v1", adminserver.EndpointName, 1)
 	c, err := adminclient.DialPath(t.Context(), pipe)
-	noError(t, err)
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -73,7 +74,7 @@ func (onWindows) target(t testing.TB) offeredTarget {
 	if missing := windows.Unavailable(""); errors.As(err, &missing) {
 		t.Skip(missing)
 	}
-	noError(t, err)
+	caller.OK(t, err)
 	return offeredTarget{address{made.Address, made.Port}, made.IQN, made.User, made.Secret}
 }
 
@@ -81,7 +82,7 @@ func (onWindows) target(t testing.TB) offeredTarget {
 func (onWindows) service(t testing.TB) string {
 	t.Helper()
 	name, _, err := windows.NewServices(t)
-	noError(t, err)
+	caller.OK(t, err)
 	return name
 }
 
@@ -90,6 +91,6 @@ func (onWindows) maySetSecret() error { return windows.MaySetCHAP() }
 func (onWindows) biosSerial(t testing.TB) string {
 	t.Helper()
 	serial, err := windows.BIOSSerial()
-	noError(t, err)
+	caller.OK(t, err)
 	return serial
 }

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const share = `\\fs.emulated\share`
@@ -25,7 +25,7 @@ func (d *driver) unmapShare(from string) error {
 func (d *driver) mapped() []string {
 	d.t.Helper()
 	found, err := d.node.Emulated.SMBGlobalMappings()
-	noError(d.t, err)
+	caller.OK(d.t, err)
 	var shares []string
 	for _, m := range found {
 		shares = append(shares, m.RemotePath)
@@ -38,18 +38,18 @@ func shareScenarios() map[string]scenario {
 		"NewSmbGlobalMapping": {
 			success: func(d *driver) {
 				at := d.unusedPath()
-				noError(d.t, d.mapShare(share, at, "csi", "csi-password"))
+				caller.OK(d.t, d.mapShare(share, at, "csi", "csi-password"))
 				same(d.t, d.mapped(), []string{share})
 				d.write(at+`\file`, "shared")
 				same(d.t, d.read(at+`\file`), "shared")
-				noError(d.t, d.unmapShare(share))
+				caller.OK(d.t, d.unmapShare(share))
 			},
 			repeat: func(d *driver) {
 				at := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "csi-password") })
 				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "another") }) // pods may use it
 				same(d.t, d.mapped(), []string{share})
-				noError(d.t, d.unmapShare(share))
+				caller.OK(d.t, d.unmapShare(share))
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "a wrong password", d.mapShare(share, "", "csi", "wrong"), codes.Unauthenticated)
@@ -63,20 +63,20 @@ func shareScenarios() map[string]scenario {
 		},
 		"RemoveSmbGlobalMapping": {
 			success: func(d *driver) {
-				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
-				noError(d.t, d.unmapShare(share+`\a\directory`))
+				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				caller.OK(d.t, d.unmapShare(share+`\a\directory`))
 				same(d.t, d.mapped(), nil)
 			},
 			repeat: func(d *driver) {
-				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))
 				unchanged(d, func(d *driver) error { return d.unmapShare(share) })
 			},
 			failure: func(d *driver) {
-				noError(d.t, d.mapShare(share, "", "csi", "csi-password"))
-				d.node.Faults.Add(testnode.Fault{Function: "RemoveSMBGlobalMapping", Times: 1, Error: win32.ERROR_OPEN_FILES})
+				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))
+				d.node.Once("RemoveSMBGlobalMapping", win32.ERROR_OPEN_FILES)
 				wantCode(d.t, "a mapping that cannot be removed", d.unmapShare(share), codes.Unavailable)
 				same(d.t, d.mapped(), []string{share})
-				noError(d.t, d.unmapShare(share))
+				caller.OK(d.t, d.unmapShare(share))
 			},
 		},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // stageDisk stages a disk by its number.
@@ -33,19 +34,16 @@ func (d *driver) expand(at string, to int64) error {
 }
 
 // volumeState returns the reason of a volume's condition and its size.
-func (d *driver) volumeState(at string) (string, error) {
+func (d *driver) volumeState(at string) string {
 	d.t.Helper()
 	return ask[string](d, "GetVolume", values{path: at}, conditions)
 }
 
 // usage returns how full the volume or share at a path is.
-func (d *driver) usage(at string) (of [3]int64, err error) {
+func (d *driver) usage(at string) [3]int64 {
 	d.t.Helper()
-	r, err := d.call("GetUsage", values{path: at})
-	if err == nil {
-		of = [3]int64{r.get(total).Int(), r.get(used).Int(), r.get(available).Int()}
-	}
-	return of, err
+	r := d.must("GetUsage", values{path: at})
+	return [3]int64{r.get(total).Int(), r.get(used).Int(), r.get(available).Int()}
 }
 
 // stepScenarios returns the scenarios of the steps of a CSI node service.
@@ -54,8 +52,7 @@ func stepScenarios() map[string]scenario {
 		"StageDisk": {
 			success: func(d *driver) {
 				number, at := d.blank(), d.unusedPath()
-				r, err := d.call("StageDisk", values{serial: d.treeOf(number).GetSerialNumber(), path: at})
-				noError(d.t, err)
+				r := d.must("StageDisk", values{serial: d.treeOf(number).GetSerialNumber(), path: at})
 				same(d.t, uint32(r.get(disk).Uint()), number)
 				same(d.t, r.get(diskTotal).Int(), int64(gib))
 				if size := r.get(total).Int(); size < gib-32<<20 || size > gib {
@@ -63,7 +60,7 @@ func stepScenarios() map[string]scenario {
 				}
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetId(), r.get(volume).String())
 				d.write(at+`\data`, "precious")
-				noError(d.t, d.stageDisk(number, d.directory()))
+				caller.OK(d.t, d.stageDisk(number, d.directory()))
 				d.intact(at)
 			},
 			repeat: func(d *driver) {
@@ -88,12 +85,12 @@ func stepScenarios() map[string]scenario {
 		"StageShare": {
 			success: func(d *driver) {
 				at, second := d.unusedPath(), d.directory()
-				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
-				noError(d.t, d.stageShare("//FS.emulated/share/", second, "csi", "csi-password"))
+				caller.OK(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				caller.OK(d.t, d.stageShare("//FS.emulated/share/", second, "csi", "csi-password"))
 				d.write(at+`\file`, "shared")
 				same(d.t, d.read(second+`\file`), "shared")
 				for _, last := range []bool{false, true} {
-					noError(d.t, d.unstage(at))
+					caller.OK(d.t, d.unstage(at))
 					same(d.t, len(d.mapped()) == 0, last)
 					at = second
 				}
@@ -101,7 +98,7 @@ func stepScenarios() map[string]scenario {
 			repeat: func(d *driver) {
 				at := d.unusedPath()
 				unchanged(d, func(d *driver) error { return d.stageShare(share, at, "csi", "csi-password") })
-				noError(d.t, d.unstage(at))
+				caller.OK(d.t, d.unstage(at))
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "a wrong password", d.stageShare(share, d.unusedPath(), "csi", "wrong"), codes.Unauthenticated)
@@ -114,10 +111,10 @@ func stepScenarios() map[string]scenario {
 				wantCode(d.t, "a directory with a file", d.stageShare(share, full, "csi", "csi-password"), codes.FailedPrecondition)
 				d.intact(full)
 				at := d.unusedPath()
-				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				caller.OK(d.t, d.stageShare(share, at, "csi", "csi-password"))
 				wantCode(d.t, "another share there",
 					d.stageShare(`\\fs.emulated\other`, at, "csi", "csi-password"), codes.AlreadyExists)
-				noError(d.t, d.unstage(at))
+				caller.OK(d.t, d.unstage(at))
 				same(d.t, d.mapped(), nil)
 			},
 		},
@@ -125,12 +122,12 @@ func stepScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, _, at := d.mounted()
 				link := d.linked(at)
-				noError(d.t, d.unstage(link))
+				caller.OK(d.t, d.unstage(link))
 				same(d.t, d.treeOf(number).GetOnline(), true)
-				noError(d.t, d.unstage(at))
+				caller.OK(d.t, d.unstage(at))
 				same(d.t, d.treeOf(number).GetOnline(), false)
 				same(d.t, d.present(at), false)
-				noError(d.t, d.stageDisk(number, at))
+				caller.OK(d.t, d.stageDisk(number, at))
 				d.intact(at)
 			},
 			repeat: func(d *driver) {
@@ -143,7 +140,7 @@ func stepScenarios() map[string]scenario {
 				wantCode(d.t, "a directory with a file", d.unstage(full), codes.FailedPrecondition)
 				d.intact(full)
 				_, _, at := d.mounted()
-				d.node.Faults.Add(testnode.Fault{Function: "Flush", Times: 1, Error: win32.ERROR_DISK_FULL})
+				d.node.Once("Flush", win32.ERROR_DISK_FULL)
 				wantCode(d.t, "a volume that cannot be flushed", d.unstage(at), codes.ResourceExhausted)
 				d.intact(at)
 			},
@@ -152,11 +149,11 @@ func stepScenarios() map[string]scenario {
 			success: func(d *driver) {
 				_, _, at := d.mounted()
 				link := d.unusedPath() + `\volumes\mount`
-				noError(d.t, d.publish(at, link))
+				caller.OK(d.t, d.publish(at, link))
 				d.intact(link)
 				_, _, other := d.mounted()
 				for _, instead := range []string{link, d.directory()} {
-					noError(d.t, d.publish(other, instead))
+					caller.OK(d.t, d.publish(other, instead))
 					d.write(instead+`\of-the-other`, "")
 				}
 				same(d.t, d.present(other+`\of-the-other`), true)
@@ -178,9 +175,8 @@ func stepScenarios() map[string]scenario {
 		"Expand": {
 			success: func(d *driver) {
 				number, _, at := d.mounted()
-				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
-				r, err := d.call("Expand", values{path: d.linked(at), size: int64(2 * gib)})
-				noError(d.t, err)
+				d.node.GrowDisk(number, 2*gib)
+				r := d.must("Expand", values{path: d.linked(at), size: int64(2 * gib)})
 				same(d.t, r.get(diskTotal).Int(), int64(2*gib))
 				if size := r.get(total).Int(); size < 2*gib-32<<20 {
 					d.t.Errorf("the file system has %d bytes", size)
@@ -189,7 +185,7 @@ func stepScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				number, _, at := d.mounted()
-				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
+				d.node.GrowDisk(number, 2*gib)
 				unchanged(d, func(d *driver) error { return d.expand(at, 2*gib) })
 			},
 			failure: func(d *driver) {
@@ -203,8 +199,7 @@ func stepScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
 				for _, at := range []string{at, d.linked(at)} {
-					r, err := d.call("GetVolume", values{path: at})
-					noError(d.t, err)
+					r := d.must("GetVolume", values{path: at})
 					same(d.t, r.get(abnormal).Bool(), false)
 					same(d.t, r.get(conditions).String(), "")
 					same(d.t, r.get(volume).String(), id)
@@ -212,76 +207,61 @@ func stepScenarios() map[string]scenario {
 						d.t.Errorf("%d of %d bytes are in use", full, size)
 					}
 				}
-				_, err := d.node.Emulated.DetachDisk(number)
-				noError(d.t, err)
+				d.node.DetachDisk(number)
 				for at, want := range map[string]string{at: "DISK_NOT_FOUND", d.directory(): "NOT_MOUNTED"} {
-					got, err := d.volumeState(at)
-					noError(d.t, err)
-					same(d.t, got, want)
+					same(d.t, d.volumeState(at), want)
 				}
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				twice(d, func(d *driver) (string, error) { return d.volumeState(at) })
+				twice(d, "GetVolume", values{path: at})
 			},
 			failure: func(d *driver) {
-				_, err := d.volumeState(d.unusedPath())
-				wantCode(d.t, "a missing path", err, codes.NotFound)
+				d.fails("a missing path", codes.NotFound, "GetVolume", values{path: d.unusedPath()})
 				_, _, at := d.mounted()
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.volumeState(at)
-				wantCode(d.t, "a path that cannot be opened", err, codes.PermissionDenied)
+				d.fails("a path that cannot be opened", codes.PermissionDenied, "GetVolume", values{path: at})
 			},
 		},
 		"GetUsage": {
 			success: func(d *driver) {
 				_, _, at := d.mounted()
 				for _, at := range []string{at, d.linked(at)} {
-					of, err := d.usage(at)
-					noError(d.t, err)
+					of := d.usage(at)
 					if of[0] < gib-32<<20 || of[0] > gib || of[1] <= 0 || of[2] <= 0 || of[1]+of[2] != of[0] {
 						d.t.Errorf("total, used and available of a volume: %d", of)
 					}
 				}
 				at = d.unusedPath()
-				noError(d.t, d.node.Emulated.AddSMBShare("fs.emulated", "usage", nil))
-				noError(d.t, d.node.Emulated.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 0))
-				noError(d.t, d.stageShare(`\\fs.emulated\usage`, at, "csi", "csi-password"))
+				caller.OK(d.t, d.node.Emulated.AddSMBShare("fs.emulated", "usage", nil))
+				d.node.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 0)
+				caller.OK(d.t, d.stageShare(`\\fs.emulated\usage`, at, "csi", "csi-password"))
 				d.write(at+`\data`, "less than a unit")
 				for _, at := range []string{at, d.linked(at)} {
-					of, err := d.usage(at)
-					noError(d.t, err)
-					same(d.t, of, [3]int64{10 << 30, 4096, 10<<30 - 4096})
+					same(d.t, d.usage(at), [3]int64{10 << 30, 4096, 10<<30 - 4096})
 				}
-				noError(d.t, d.node.Emulated.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 1<<30))
-				of, err := d.usage(at)
-				noError(d.t, err)
-				same(d.t, of, [3]int64{1 << 30, 4096, 1<<30 - 4096})
-				noError(d.t, d.unstage(at))
-				noError(d.t, d.node.Emulated.RemoveSMBShare("fs.emulated", "usage"))
+				d.node.SetSMBShareSpace("fs.emulated", "usage", 10<<30, 1<<30)
+				same(d.t, d.usage(at), [3]int64{1 << 30, 4096, 1<<30 - 4096})
+				caller.OK(d.t, d.unstage(at))
+				d.node.RemoveSMBShare("fs.emulated", "usage")
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				twice(d, func(d *driver) ([3]int64, error) { return d.usage(at) })
+				twice(d, "GetUsage", values{path: at})
 			},
 			failure: func(d *driver) {
-				_, err := d.usage(d.unusedPath())
-				wantCode(d.t, "a missing path", err, codes.NotFound)
-				_, err = d.usage(d.directory())
-				wantCode(d.t, "a directory", err, codes.NotFound)
+				d.fails("a missing path", codes.NotFound, "GetUsage", values{path: d.unusedPath()})
+				d.fails("a directory", codes.NotFound, "GetUsage", values{path: d.directory()})
 				at := d.unusedPath()
-				noError(d.t, d.stageShare(share, at, "csi", "csi-password"))
-				noError(d.t, d.node.Emulated.StopSMBServer("fs.emulated"))
-				_, err = d.usage(at)
-				wantCode(d.t, "a server that does not answer", err, codes.Unavailable)
-				noError(d.t, d.node.Emulated.StartSMBServer("fs.emulated"))
-				d.node.Faults.Add(testnode.Fault{Function: "FsInformation", Times: 1, Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.usage(at)
-				wantCode(d.t, "a server that refuses", err, codes.PermissionDenied)
-				noError(d.t, d.node.Emulated.RemoveSMBGlobalMapping(share))
-				_, err = d.usage(at)
-				wantCode(d.t, "a share that is not mapped", err, codes.FailedPrecondition)
-				noError(d.t, d.unstage(at))
+				caller.OK(d.t, d.stageShare(share, at, "csi", "csi-password"))
+				d.node.StopSMBServer("fs.emulated")
+				d.fails("a server that does not answer", codes.Unavailable, "GetUsage", values{path: at})
+				d.node.StartSMBServer("fs.emulated")
+				d.node.Once("FsInformation", win32.ERROR_ACCESS_DENIED)
+				d.fails("a server that refuses", codes.PermissionDenied, "GetUsage", values{path: at})
+				caller.OK(d.t, d.node.Emulated.RemoveSMBGlobalMapping(share))
+				d.fails("a share that is not mapped", codes.FailedPrecondition, "GetUsage", values{path: at})
+				caller.OK(d.t, d.unstage(at))
 			},
 		},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // serviceInfo is the answer about a service, with Windows' own numbers.
@@ -15,13 +16,10 @@ type serviceInfo struct {
 	StartType, State uint32
 }
 
-func (d *driver) service(name string) (serviceInfo, error) {
+func (d *driver) service(name string) serviceInfo {
 	d.t.Helper()
-	r, err := d.call("GetService", values{serviceName: name})
-	if err != nil {
-		return serviceInfo{}, err
-	}
-	return serviceInfo{r.get(displayName).String(), uint32(r.get(startType).Enum()), uint32(r.get(state).Enum())}, nil
+	r := d.must("GetService", values{serviceName: name})
+	return serviceInfo{r.get(displayName).String(), uint32(r.get(startType).Enum()), uint32(r.get(state).Enum())}
 }
 
 func (d *driver) startService(name string) error {
@@ -39,7 +37,7 @@ func (d *driver) hasState(want uint32, names ...string) {
 	d.t.Helper()
 	for _, name := range names {
 		s, err := d.node.Emulated.QueryService(name)
-		noError(d.t, err)
+		caller.OK(d.t, err)
 		if s.State != want {
 			d.t.Errorf("%s has the state %d, want %d", name, s.State, want)
 		}
@@ -47,19 +45,15 @@ func (d *driver) hasState(want uint32, names ...string) {
 }
 
 func serviceScenarios() map[string]scenario {
-	biosSerial := func(d *driver) (string, error) { return ask[string](d, "GetBIOSSerialNumber", nil, serial) }
 	return map[string]scenario{
 		"GetBIOSSerialNumber": {
 			success: func(d *driver) {
-				got, err := biosSerial(d)
-				noError(d.t, err)
-				same(d.t, got, "EMU-0000-0001")
+				same(d.t, ask[string](d, "GetBIOSSerialNumber", nil, serial), "EMU-0000-0001")
 			},
-			repeat: func(d *driver) { twice(d, biosSerial) },
+			repeat: func(d *driver) { twice(d, "GetBIOSSerialNumber", nil) },
 			failure: func(d *driver) {
 				d.node.Faults.Add(testnode.Fault{Function: "SystemFirmwareTable", Error: win32.ERROR_ACCESS_DENIED})
-				_, err := biosSerial(d)
-				wantCode(d.t, "firmware that cannot be read", err, codes.PermissionDenied)
+				d.fails("firmware that cannot be read", codes.PermissionDenied, "GetBIOSSerialNumber", nil)
 			},
 		},
 		"GetService": {
@@ -68,22 +62,19 @@ func serviceScenarios() map[string]scenario {
 					"W32Time": {"W32Time", win32.SERVICE_AUTO_START, win32.SERVICE_RUNNING},
 					"Spooler": {"Spooler", win32.SERVICE_DEMAND_START, win32.SERVICE_STOPPED},
 				} {
-					got, err := d.service(name)
-					noError(d.t, err)
-					same(d.t, got, want)
+					same(d.t, d.service(name), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, func(d *driver) (serviceInfo, error) { return d.service("W32Time") }) },
+			repeat: func(d *driver) { twice(d, "GetService", values{serviceName: "W32Time"}) },
 			failure: func(d *driver) {
-				_, err := d.service("nothing")
-				wantCode(d.t, "an unknown service", err, codes.NotFound)
+				d.fails("an unknown service", codes.NotFound, "GetService", values{serviceName: "nothing"})
 			},
 		},
 		"StartService": {
 			success: func(d *driver) {
-				noError(d.t, d.startService("Spooler"))
+				caller.OK(d.t, d.startService("Spooler"))
 				d.hasState(win32.SERVICE_RUNNING, "Spooler")
-				noError(d.t, d.stopService("Spooler", false))
+				caller.OK(d.t, d.stopService("Spooler", false))
 			},
 			repeat: func(d *driver) {
 				unchanged(d, func(d *driver) error { return d.startService("W32Time") })
@@ -97,15 +88,15 @@ func serviceScenarios() map[string]scenario {
 		},
 		"StopService": {
 			success: func(d *driver) {
-				noError(d.t, d.stopService("MSiSCSI", true))
+				caller.OK(d.t, d.stopService("MSiSCSI", true))
 				d.hasState(win32.SERVICE_STOPPED, "MSiSCSI", "csi-dependent")
-				noError(d.t, d.startService("MSiSCSI"))
-				noError(d.t, d.startService("csi-dependent"))
+				caller.OK(d.t, d.startService("MSiSCSI"))
+				caller.OK(d.t, d.startService("csi-dependent"))
 			},
 			repeat: func(d *driver) {
 				unchanged(d, func(d *driver) error { return d.stopService("W32Time", false) })
 				d.hasState(win32.SERVICE_STOPPED, "W32Time")
-				noError(d.t, d.startService("W32Time"))
+				caller.OK(d.t, d.startService("W32Time"))
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown service", d.stopService("nothing", true), codes.NotFound)

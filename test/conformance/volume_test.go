@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 func volumeScenarios() map[string]scenario {
@@ -28,35 +29,26 @@ func contentScenarios() map[string]scenario {
 		"ListVolumesOnDisk": {
 			success: func(d *driver) {
 				number, id := d.raw()
-				got, err := d.volumesOn(number)
-				noError(d.t, err)
-				same(d.t, got, []string{id})
-				system, err := d.volumesOn(0)
-				noError(d.t, err)
+				same(d.t, d.volumesOn(number), []string{id})
+				system := d.volumesOn(0)
 				tree := d.treeOf(0).GetPartitions()
 				// the data volume first, EFI after it
 				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()})
 				if d.has("ListVolumesOnDisk", partition) {
-					got, err = d.listVolumes(values{disk: uint32(0), partition: uint32(1)})
-					noError(d.t, err)
-					same(d.t, got, system[1:])
+					same(d.t, d.texts("ListVolumesOnDisk", values{disk: uint32(0), partition: uint32(1)}, volumes), system[1:])
 				}
 			},
 			repeat: func(d *driver) {
 				number, _ := d.raw()
-				twice(d, func(d *driver) ([]string, error) { return d.volumesOn(number) })
+				twice(d, "ListVolumesOnDisk", values{disk: number})
 			},
 			failure: func(d *driver) {
-				_, err := d.volumesOn(unknownDisk)
-				wantCode(d.t, "an unknown disk", err, codes.NotFound)
+				d.fails("an unknown disk", codes.NotFound, "ListVolumesOnDisk", values{disk: unknownDisk})
 				offline, _ := d.ntfs()
-				noError(d.t, d.node.Emulated.SetDiskOnline(offline, false))
-				_, err = d.volumesOn(offline)
-				wantCode(d.t, "an offline disk", err, codes.FailedPrecondition)
+				d.node.SetDiskOnline(offline, false)
+				d.fails("an offline disk", codes.FailedPrecondition, "ListVolumesOnDisk", values{disk: offline})
 				for _, number := range []uint32{d.blank(), 2} { // online and offline; a driver partitions such a disk
-					got, err := d.volumesOn(number)
-					noError(d.t, err)
-					same(d.t, len(got), 0)
+					same(d.t, len(d.volumesOn(number)), 0)
 				}
 			},
 		},
@@ -65,33 +57,30 @@ func contentScenarios() map[string]scenario {
 				_, raw := d.raw()
 				_, ntfs := d.ntfs()
 				for id, want := range map[string]bool{raw: false, ntfs: true} {
-					got, err := d.isFormatted(id)
-					noError(d.t, err)
-					same(d.t, got, want)
+					same(d.t, d.isFormatted(id), want)
 				}
 			},
 			repeat: func(d *driver) {
 				_, id := d.ntfs()
-				twice(d, func(d *driver) (bool, error) { return d.isFormatted(id) })
+				twice(d, "IsVolumeFormatted", values{volume: id})
 			},
 			failure: func(d *driver) {
-				_, err := d.isFormatted(unknownVolume)
-				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				d.fails("an unknown volume", codes.NotFound, "IsVolumeFormatted", values{volume: unknownVolume})
 				_, id := d.ntfs()
 				d.node.Faults.Add(testnode.Fault{Function: "VolumeInformation", Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.isFormatted(id) // never wrongly false: the volume would be formatted
-				wantCode(d.t, "a volume that cannot be read", err, codes.PermissionDenied)
+				// never wrongly false: the volume would be formatted
+				d.fails("a volume that cannot be read", codes.PermissionDenied, "IsVolumeFormatted", values{volume: id})
 			},
 		},
 		"FormatVolume": {
 			success: func(d *driver) {
 				number, id := d.raw()
-				noError(d.t, d.format(id))
+				caller.OK(d.t, d.format(id))
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetFileSystem(), "NTFS")
 			},
 			repeat: func(d *driver) {
 				_, id := d.raw()
-				noError(d.t, d.format(id))
+				caller.OK(d.t, d.format(id))
 				unchanged(d, func(d *driver) error { return d.format(id) })
 			},
 			failure: func(d *driver) {
@@ -113,10 +102,10 @@ func contentScenarios() map[string]scenario {
 				number, id, at := d.mounted()
 				length := func() int64 { return d.treeOf(number).GetPartitions()[1].GetSizeBytes() }
 				before := length()
-				noError(d.t, d.node.Emulated.GrowDisk(number, 4*gib))
-				noError(d.t, d.resize(id, before+gib))
+				d.node.GrowDisk(number, 4*gib)
+				caller.OK(d.t, d.resize(id, before+gib))
 				same(d.t, length(), before+gib)
-				noError(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the disk's number
+				caller.OK(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the disk's number
 				same(d.t, length(), before+3*gib)
 				if total := d.treeOf(number).GetPartitions()[1].GetVolume().GetTotalBytes(); total < before+2*gib {
 					d.t.Errorf("the file system has %d bytes in a partition of %d", total, length())
@@ -125,7 +114,7 @@ func contentScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				number, id, at := d.mounted()
-				noError(d.t, d.node.Emulated.GrowDisk(number, 2*gib))
+				d.node.GrowDisk(number, 2*gib)
 				unchanged(d, func(d *driver) error { return d.resize(id, 0) })
 				unchanged(d, func(d *driver) error { return d.resize(id, gib) }) // never smaller
 				d.intact(at)
@@ -140,8 +129,7 @@ func contentScenarios() map[string]scenario {
 		"GetVolumeStats": {
 			success: func(d *driver) {
 				number, id, _ := d.mounted()
-				got, err := d.volumeStats(id)
-				noError(d.t, err)
+				got := d.volumeStats(id)
 				volume := d.treeOf(number).GetPartitions()[1]
 				same(d.t, got, stats{volume.GetVolume().GetTotalBytes(), volume.GetVolume().GetUsedBytes()})
 				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.GetSizeBytes() ||
@@ -151,15 +139,13 @@ func contentScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				_, id := d.ntfs()
-				twice(d, func(d *driver) (stats, error) { return d.volumeStats(id) })
+				twice(d, "GetVolumeStats", values{volume: id})
 			},
 			failure: func(d *driver) {
-				_, err := d.volumeStats(unknownVolume)
-				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				d.fails("an unknown volume", codes.NotFound, "GetVolumeStats", values{volume: unknownVolume})
 				_, id := d.ntfs()
 				d.node.Faults.Add(testnode.Fault{Function: "DiskFreeSpace", Error: win32.ERROR_ACCESS_DENIED})
-				_, err = d.volumeStats(id)
-				wantCode(d.t, "a volume that cannot be read", err, codes.PermissionDenied)
+				d.fails("a volume that cannot be read", codes.PermissionDenied, "GetVolumeStats", values{volume: id})
 			},
 		},
 		"GetDiskNumberFromVolumeID": {
@@ -167,29 +153,25 @@ func contentScenarios() map[string]scenario {
 				number, id := d.raw() // not mounted anywhere: this is how drivers find the disk to take offline
 				for _, form := range []string{id, strings.ToUpper(id), strings.TrimSuffix(id, `\`),
 					strings.TrimPrefix(id, `\\?\`)} {
-					got, err := d.diskOf(form)
-					noError(d.t, err)
-					same(d.t, got, number)
+					same(d.t, d.diskOf(form), number)
 				}
 			},
 			repeat: func(d *driver) {
 				_, id := d.raw()
-				twice(d, func(d *driver) (uint32, error) { return d.diskOf(id) })
+				twice(d, "GetDiskNumberFromVolumeID", values{volume: id})
 			},
 			failure: func(d *driver) {
-				_, err := d.diskOf(unknownVolume)
-				wantCode(d.t, "an unknown volume", err, codes.NotFound)
+				d.fails("an unknown volume", codes.NotFound, "GetDiskNumberFromVolumeID", values{volume: unknownVolume})
 				number, id := d.raw()
-				noError(d.t, d.node.Emulated.SetDiskOnline(number, false))
-				_, err = d.diskOf(id)
-				wantCode(d.t, "a volume of an offline disk", err, codes.NotFound)
+				d.node.SetDiskOnline(number, false)
+				d.fails("a volume of an offline disk", codes.NotFound, "GetDiskNumberFromVolumeID", values{volume: id})
 			},
 		},
 		"WriteVolumeCache": {
 			success: func(d *driver) {
 				_, id, _ := d.mounted()
 				d.node.Faults.Calls()
-				noError(d.t, d.flush(id))
+				caller.OK(d.t, d.flush(id))
 				if !slices.ContainsFunc(d.node.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "Flush" }) {
 					d.t.Error("nothing was flushed")
 				}
