@@ -19,206 +19,215 @@ import (
 // Calls are the calls of the newest versions, each with its arguments and its answer alone, and checks of what came of
 // them. A call is named as in the API and returns its error; any other method ends the test when a call fails.
 type Calls struct {
-	t    testing.TB
-	ctx  context.Context //nolint:containedctx // a test's
-	node *csiproxytest.Node
-	all  *csiproxy.Client
+	t       testing.TB
+	ctx     context.Context //nolint:containedctx // a test's
+	clients func() *csiproxy.Client
 }
 
-// Of returns the calls of a node, for a test or a part of it.
+// Of returns the calls of a node's clients, for a test or a part of it.
 func Of(t testing.TB, n *csiproxytest.Node) *Calls {
 	t.Helper()
-	return &Calls{t, t.Context(), n, n.Client()}
+	steps := n.Client().NodeSteps
+	return &Calls{t, t.Context(), func() *csiproxy.Client { // a reboot changes them
+		return &csiproxy.Client{Disk: n.Disk, Filesystem: n.Filesystem, ISCSI: n.ISCSI, NodeSteps: steps, SMB: n.SMB,
+			System: n.System, Volume: n.Volume}
+	}}
+}
+
+// By returns the calls of a client.
+func By(t testing.TB, client *csiproxy.Client) *Calls {
+	t.Helper()
+	return &Calls{t, t.Context(), func() *csiproxy.Client { return client }}
 }
 
 // Within returns the same calls with another context.
-func (c *Calls) Within(ctx context.Context) *Calls { return &Calls{c.t, ctx, c.node, c.all} }
+func (c *Calls) Within(ctx context.Context) *Calls { return &Calls{c.t, ctx, c.clients} }
 
 // Steps are the calls of the group nodesteps.
-func (c *Calls) Steps() csiproxy.NodestepsClient { return c.all.NodeSteps }
+func (c *Calls) Steps() csiproxy.NodestepsClient { return c.clients().NodeSteps }
 
 // Context is the one of the calls.
 func (c *Calls) Context() context.Context { return c.ctx }
 
 func (c *Calls) Rescan() error {
-	_, err := c.node.Disk.Rescan(c.ctx, &diskapi.RescanRequest{})
+	_, err := c.clients().Disk.Rescan(c.ctx, &diskapi.RescanRequest{})
 	return err
 }
 
 func (c *Calls) ListDiskIDs() (map[uint32]*diskapi.DiskIDs, error) {
-	r, err := c.node.Disk.ListDiskIDs(c.ctx, &diskapi.ListDiskIDsRequest{})
+	r, err := c.clients().Disk.ListDiskIDs(c.ctx, &diskapi.ListDiskIDsRequest{})
 	return r.GetDiskIDs(), err
 }
 
 func (c *Calls) ListDiskLocations() (map[uint32]*diskapi.DiskLocation, error) {
-	r, err := c.node.Disk.ListDiskLocations(c.ctx, &diskapi.ListDiskLocationsRequest{})
+	r, err := c.clients().Disk.ListDiskLocations(c.ctx, &diskapi.ListDiskLocationsRequest{})
 	return r.GetDiskLocations(), err
 }
 
 func (c *Calls) PartitionDisk(number uint32) error {
-	_, err := c.node.Disk.PartitionDisk(c.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
+	_, err := c.clients().Disk.PartitionDisk(c.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
 	return err
 }
 
 func (c *Calls) SetDiskState(number uint32, online bool) error {
-	_, err := c.node.Disk.SetDiskState(c.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
+	_, err := c.clients().Disk.SetDiskState(c.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
 	return err
 }
 
 func (c *Calls) GetDiskState(number uint32) (online bool, err error) {
-	r, err := c.node.Disk.GetDiskState(c.ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
+	r, err := c.clients().Disk.GetDiskState(c.ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
 	return r.GetIsOnline(), err
 }
 
 func (c *Calls) GetDiskStats(number uint32) (size int64, err error) {
-	r, err := c.node.Disk.GetDiskStats(c.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: number})
+	r, err := c.clients().Disk.GetDiskStats(c.ctx, &diskapi.GetDiskStatsRequest{DiskNumber: number})
 	return r.GetTotalBytes(), err
 }
 
 func (c *Calls) ListVolumesOnDisk(number uint32) ([]string, error) {
-	r, err := c.node.Volume.ListVolumesOnDisk(c.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
+	r, err := c.clients().Volume.ListVolumesOnDisk(c.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
 	return r.GetVolumeIds(), err
 }
 
 func (c *Calls) FormatVolume(id string) error {
-	_, err := c.node.Volume.FormatVolume(c.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id})
+	_, err := c.clients().Volume.FormatVolume(c.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id})
 	return err
 }
 
 func (c *Calls) IsVolumeFormatted(id string) (bool, error) {
-	r, err := c.node.Volume.IsVolumeFormatted(c.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
+	r, err := c.clients().Volume.IsVolumeFormatted(c.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
 	return r.GetFormatted(), err
 }
 
 func (c *Calls) MountVolume(id, path string) error {
-	_, err := c.node.Volume.MountVolume(c.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
+	_, err := c.clients().Volume.MountVolume(c.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
 	return err
 }
 
 func (c *Calls) UnmountVolume(id, path string) error {
-	_, err := c.node.Volume.UnmountVolume(c.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
+	_, err := c.clients().Volume.UnmountVolume(c.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
 	return err
 }
 
 // ResizeVolume grows to a size in bytes; 0: as far as the disk allows.
 func (c *Calls) ResizeVolume(id string, size int64) error {
-	_, err := c.node.Volume.ResizeVolume(c.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: size})
+	_, err := c.clients().Volume.ResizeVolume(c.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: size})
 	return err
 }
 
 func (c *Calls) GetVolumeStats(id string) (total, used int64, err error) {
-	r, err := c.node.Volume.GetVolumeStats(c.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
+	r, err := c.clients().Volume.GetVolumeStats(c.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
 	return r.GetTotalBytes(), r.GetUsedBytes(), err
 }
 
 func (c *Calls) GetDiskNumberFromVolumeID(id string) (uint32, error) {
-	r, err := c.node.Volume.GetDiskNumberFromVolumeID(c.ctx,
+	r, err := c.clients().Volume.GetDiskNumberFromVolumeID(c.ctx,
 		&volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id})
 	return r.GetDiskNumber(), err
 }
 
 func (c *Calls) GetVolumeIDFromTargetPath(path string) (id string, err error) {
-	r, err := c.node.Volume.GetVolumeIDFromTargetPath(c.ctx,
+	r, err := c.clients().Volume.GetVolumeIDFromTargetPath(c.ctx,
 		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	return r.GetVolumeId(), err
 }
 
 func (c *Calls) GetClosestVolumeIDFromTargetPath(path string) (id string, err error) {
-	r, err := c.node.Volume.GetClosestVolumeIDFromTargetPath(c.ctx,
+	r, err := c.clients().Volume.GetClosestVolumeIDFromTargetPath(c.ctx,
 		&volumeapi.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
 	return r.GetVolumeId(), err
 }
 
 func (c *Calls) WriteVolumeCache(id string) error {
-	_, err := c.node.Volume.WriteVolumeCache(c.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
+	_, err := c.clients().Volume.WriteVolumeCache(c.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
 	return err
 }
 
 func (c *Calls) PathExists(path string) (bool, error) {
-	r, err := c.node.Filesystem.PathExists(c.ctx, &filesystemapi.PathExistsRequest{Path: path})
+	r, err := c.clients().Filesystem.PathExists(c.ctx, &filesystemapi.PathExistsRequest{Path: path})
 	return r.GetExists(), err
 }
 
 func (c *Calls) Mkdir(path string) error {
-	_, err := c.node.Filesystem.Mkdir(c.ctx, &filesystemapi.MkdirRequest{Path: path})
+	_, err := c.clients().Filesystem.Mkdir(c.ctx, &filesystemapi.MkdirRequest{Path: path})
 	return err
 }
 
 func (c *Calls) Rmdir(path string, force bool) error {
-	_, err := c.node.Filesystem.Rmdir(c.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
+	_, err := c.clients().Filesystem.Rmdir(c.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
 	return err
 }
 
 func (c *Calls) RmdirContents(path string) error {
-	_, err := c.node.Filesystem.RmdirContents(c.ctx, &filesystemapi.RmdirContentsRequest{Path: path})
+	_, err := c.clients().Filesystem.RmdirContents(c.ctx, &filesystemapi.RmdirContentsRequest{Path: path})
 	return err
 }
 
 // CreateSymlink makes a link to source at target.
 func (c *Calls) CreateSymlink(source, target string) error {
-	_, err := c.node.Filesystem.CreateSymlink(c.ctx,
+	_, err := c.clients().Filesystem.CreateSymlink(c.ctx,
 		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 	return err
 }
 
 func (c *Calls) IsSymlink(path string) (bool, error) {
-	r, err := c.node.Filesystem.IsSymlink(c.ctx, &filesystemapi.IsSymlinkRequest{Path: path})
+	r, err := c.clients().Filesystem.IsSymlink(c.ctx, &filesystemapi.IsSymlinkRequest{Path: path})
 	return r.GetIsSymlink(), err
 }
 
 // NewSmbGlobalMapping maps a share; local: the path of the link to it, "" for none.
 func (c *Calls) NewSmbGlobalMapping(remote, local, user, password string) error {
-	_, err := c.node.SMB.NewSmbGlobalMapping(c.ctx, &smbapi.NewSmbGlobalMappingRequest{
+	_, err := c.clients().SMB.NewSmbGlobalMapping(c.ctx, &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: remote, LocalPath: local, Username: user, Password: password,
 	})
 	return err
 }
 
 func (c *Calls) RemoveSmbGlobalMapping(remote string) error {
-	_, err := c.node.SMB.RemoveSmbGlobalMapping(c.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote})
+	_, err := c.clients().SMB.RemoveSmbGlobalMapping(c.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote})
 	return err
 }
 
 func (c *Calls) GetService(name string) (*systemapi.GetServiceResponse, error) {
-	return c.node.System.GetService(c.ctx, &systemapi.GetServiceRequest{Name: name})
+	return c.clients().System.GetService(c.ctx, &systemapi.GetServiceRequest{Name: name})
 }
 
 func (c *Calls) StartService(name string) error {
-	_, err := c.node.System.StartService(c.ctx, &systemapi.StartServiceRequest{Name: name})
+	_, err := c.clients().System.StartService(c.ctx, &systemapi.StartServiceRequest{Name: name})
 	return err
 }
 
 func (c *Calls) StopService(name string, force bool) error {
-	_, err := c.node.System.StopService(c.ctx, &systemapi.StopServiceRequest{Name: name, Force: force})
+	_, err := c.clients().System.StopService(c.ctx, &systemapi.StopServiceRequest{Name: name, Force: force})
 	return err
 }
 
 // StageDisk stages a disk by its number.
 func (c *Calls) StageDisk(number uint32, path string) error {
-	_, err := c.all.NodeSteps.StageDisk(c.ctx, &stepsapi.StageDiskRequest{TargetPath: path,
+	_, err := c.Steps().StageDisk(c.ctx, &stepsapi.StageDiskRequest{TargetPath: path,
 		Disk: &stepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}})
 	return err
 }
 
 // GetUsage returns how full the volume or share at a path is, in bytes.
 func (c *Calls) GetUsage(path string) (total, used int64, err error) {
-	r, err := c.all.NodeSteps.GetUsage(c.ctx, &stepsapi.GetUsageRequest{TargetPath: path})
+	r, err := c.Steps().GetUsage(c.ctx, &stepsapi.GetUsageRequest{TargetPath: path})
 	return r.GetTotalBytes(), r.GetUsedBytes(), err
 }
 
 // StageShare stages a share with the account that every emulated node has.
 func (c *Calls) StageShare(remote, path string) error {
-	_, err := c.all.NodeSteps.StageShare(c.ctx, &stepsapi.StageShareRequest{RemotePath: remote, TargetPath: path,
+	_, err := c.Steps().StageShare(c.ctx, &stepsapi.StageShareRequest{RemotePath: remote, TargetPath: path,
 		Username: User, Password: Password})
 	return err
 }
 
 func (c *Calls) Publish(source, path string) error {
-	_, err := c.all.NodeSteps.Publish(c.ctx, &stepsapi.PublishRequest{SourcePath: source, TargetPath: path})
+	_, err := c.Steps().Publish(c.ctx, &stepsapi.PublishRequest{SourcePath: source, TargetPath: path})
 	return err
 }
 
 func (c *Calls) Unstage(path string) error {
-	_, err := c.all.NodeSteps.Unstage(c.ctx, &stepsapi.UnstageRequest{TargetPath: path})
+	_, err := c.Steps().Unstage(c.ctx, &stepsapi.UnstageRequest{TargetPath: path})
 	return err
 }

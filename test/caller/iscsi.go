@@ -17,28 +17,30 @@ const (
 	CHAPSecret = "chap-secret-123"
 )
 
-func portalAt(address string) *iscsiapi.TargetPortal { return &iscsiapi.TargetPortal{TargetAddress: address} }
+func portalAt(address string) *iscsiapi.TargetPortal {
+	return &iscsiapi.TargetPortal{TargetAddress: address}
+}
 
 func (c *Calls) AddTargetPortal(address string) error {
-	_, err := c.node.ISCSI.AddTargetPortal(c.ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalAt(address)})
+	_, err := c.clients().ISCSI.AddTargetPortal(c.ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalAt(address)})
 	return err
 }
 
 func (c *Calls) DiscoverTargetPortal(address string) (iqns []string, err error) {
-	r, err := c.node.ISCSI.DiscoverTargetPortal(c.ctx,
+	r, err := c.clients().ISCSI.DiscoverTargetPortal(c.ctx,
 		&iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portalAt(address)})
 	return r.GetIqns(), err
 }
 
 func (c *Calls) RemoveTargetPortal(address string) error {
-	_, err := c.node.ISCSI.RemoveTargetPortal(c.ctx,
+	_, err := c.clients().ISCSI.RemoveTargetPortal(c.ctx,
 		&iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalAt(address)})
 	return err
 }
 
 // ListTargetPortals returns ADDRESS:PORT of each.
 func (c *Calls) ListTargetPortals() (portals []string, err error) {
-	r, err := c.node.ISCSI.ListTargetPortals(c.ctx, &iscsiapi.ListTargetPortalsRequest{})
+	r, err := c.clients().ISCSI.ListTargetPortals(c.ctx, &iscsiapi.ListTargetPortalsRequest{})
 	for _, p := range r.GetTargetPortals() {
 		portals = append(portals, fmt.Sprintf("%s:%d", p.GetTargetAddress(), p.GetTargetPort()))
 	}
@@ -50,27 +52,27 @@ func (c *Calls) ConnectTarget(iqn string) error { return c.ConnectTargetAs(iqn, 
 
 // ConnectTargetAs logs in to a target of Array.
 func (c *Calls) ConnectTargetAs(iqn string, how iscsiapi.AuthenticationType, user, secret string) error {
-	_, err := c.node.ISCSI.ConnectTarget(c.ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portalAt(Array), Iqn: iqn,
-		AuthType: how, ChapUsername: user, ChapSecret: secret})
+	_, err := c.clients().ISCSI.ConnectTarget(c.ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portalAt(Array),
+		Iqn: iqn, AuthType: how, ChapUsername: user, ChapSecret: secret})
 	return err
 }
 
 // DisconnectTarget logs out of a target of Array.
 func (c *Calls) DisconnectTarget(iqn string) error {
-	_, err := c.node.ISCSI.DisconnectTarget(c.ctx,
+	_, err := c.clients().ISCSI.DisconnectTarget(c.ctx,
 		&iscsiapi.DisconnectTargetRequest{TargetPortal: portalAt(Array), Iqn: iqn})
 	return err
 }
 
 // GetTargetDisks returns the disks of a target of Array.
 func (c *Calls) GetTargetDisks(iqn string) (disks []string, err error) {
-	r, err := c.node.ISCSI.GetTargetDisks(c.ctx,
+	r, err := c.clients().ISCSI.GetTargetDisks(c.ctx,
 		&iscsiapi.GetTargetDisksRequest{TargetPortal: portalAt(Array), Iqn: iqn})
 	return r.GetDiskIDs(), err
 }
 
 func (c *Calls) SetMutualChapSecret(secret string) error {
-	_, err := c.node.ISCSI.SetMutualChapSecret(c.ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: secret})
+	_, err := c.clients().ISCSI.SetMutualChapSecret(c.ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: secret})
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const (
@@ -47,9 +48,7 @@ type dashboard struct {
 func readFile(t *testing.T, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return content
 }
 
@@ -57,9 +56,7 @@ func readFile(t *testing.T, file string) []byte {
 func dashboardExpressions(t *testing.T) map[string]string {
 	t.Helper()
 	var d dashboard
-	if err := json.Unmarshal(readFile(t, dashboardFile), &d); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, json.Unmarshal(readFile(t, dashboardFile), &d))
 	variables := strings.NewReplacer("$instance", ".*", "$__rate_interval", "5m")
 	expressions, ids := map[string]string{}, map[int]bool{}
 	for _, p := range d.Panels {
@@ -90,9 +87,7 @@ func alertExpressions(t *testing.T) map[string]string {
 			Rules []struct{ Alert, Expr string }
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, alertsFile), &alerts); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, yaml.Unmarshal(readFile(t, alertsFile), &alerts))
 	expressions := map[string]string{}
 	for _, group := range alerts.Groups {
 		for _, rule := range group.Rules {
@@ -106,7 +101,7 @@ func alertExpressions(t *testing.T) map[string]string {
 func aNodeThatWorked(t *testing.T) page {
 	t.Helper()
 	w := startWatched(t)
-	volumeOnDisk(t, w)
+	w.Formatted(1)
 	w.scrape(t)
 	return w.scrape(t)
 }
@@ -233,13 +228,9 @@ func TestPromtool(t *testing.T) {
 		rules = append(rules, rule{"expression", expr, map[string]string{"where": where}})
 	}
 	file, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": rules}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	path := filepath.Join(t.TempDir(), "dashboard.yaml")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, os.WriteFile(path, file, 0o600))
 	run("check", "rules", path)
 }
 
@@ -253,9 +244,7 @@ func TestEveryAlertHasATest(t *testing.T) {
 			} `yaml:"alert_rule_test"`
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, alertsTestFile), &tests); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, yaml.Unmarshal(readFile(t, alertsTestFile), &tests))
 	fires, silent := map[string]bool{}, map[string]bool{}
 	for _, test := range tests.Tests {
 		for _, alert := range test.AlertRuleTest {

@@ -14,58 +14,18 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
-
-const podsDir = `C:\var\lib\kubelet\pods`
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// volumeOnDisk makes a formatted volume on disk 1.
-func volumeOnDisk(t *testing.T, w *watched) (volumeID string) {
-	t.Helper()
-	_, err := w.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
-	noError(t, err)
-	list, err := w.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
-	noError(t, err)
-	_, err = w.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeId: list.GetVolumeIds()[0]})
-	noError(t, err)
-	return list.GetVolumeIds()[0]
-}
 
 func TestMetricsOfANode(t *testing.T) {
 	w := startWatched(t)
-	id := volumeOnDisk(t, w)
-	_, err := w.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: podsDir + `\m`})
-	noError(t, err)
-	_, err = w.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeId: id, TargetPath: `C:\Windows`})
-	if status.Code(err) != codes.InvalidArgument {
-		t.Errorf("outside: got %v, want InvalidArgument", err)
-	}
-	_, err = w.SMB.NewSmbGlobalMapping(t.Context(), &smb.NewSmbGlobalMappingRequest{
-		RemotePath: `\\fs.emulated\share`, Username: "csi", Password: "csi-password",
-	})
-	noError(t, err)
-	portal := &iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}
-	_, err = w.ISCSI.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: portal})
-	noError(t, err)
-	_, err = w.ISCSI.DiscoverTargetPortal(t.Context(), &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
-	noError(t, err)
-	_, err = w.ISCSI.ConnectTarget(t.Context(),
-		&iscsi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
-	noError(t, err)
+	id := w.Formatted(1)
+	w.OK(w.MountVolume(id, caller.Pods+`\m`))
+	w.Code(w.MountVolume(id, `C:\Windows`), codes.InvalidArgument)
+	w.OK(w.Map(caller.Share, ""))
+	w.Connected()
 
 	p := w.scrape(t)
 	p.has(t,
@@ -108,11 +68,9 @@ func TestMetricsOfANode(t *testing.T) {
 	}
 
 	// A node whose iSCSI service does not run is normal.
-	_, err = w.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
-	noError(t, err)
+	w.OK(w.StopService("MSiSCSI", true))
 	other := startWatched(t)
-	_, err = other.System.StopService(t.Context(), &system.StopServiceRequest{Name: "MSiSCSI", Force: true})
-	noError(t, err)
+	w.OK(other.StopService("MSiSCSI", true))
 	p = other.scrape(t)
 	p.has(t, `csi_proxy_collect_success{collector="iscsi"} 1`)
 	if n, ok := p.value("csi_proxy_iscsi_sessions"); ok {
@@ -124,14 +82,11 @@ func TestMetricsOfANode(t *testing.T) {
 // behind it and give up. The node stays ready, as others are served.
 func TestHungOperation(t *testing.T) {
 	w := startWatched(t)
-	id := volumeOnDisk(t, w)
+	id := w.Formatted(1)
 	reached, release := w.Faults.Hang("Flush")
 	defer release()
 	results := make(chan error, 3)
-	flush := func(ctx context.Context) {
-		_, err := w.Volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeId: id})
-		results <- err
-	}
+	flush := func(ctx context.Context) { results <- w.Within(ctx).WriteVolumeCache(id) }
 	short, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go flush(short)
@@ -207,14 +162,8 @@ func TestHungWindows(t *testing.T) {
 			t.Errorf("readyz in the storm: %d", code)
 		}
 	}
-	asked := 0
-	for _, call := range w.Faults.Calls() {
-		if call.Function == "DiskInterfaces" {
-			asked++
-		}
-	}
-	if asked > 5 { // the check's and that of the scrapes
-		t.Errorf("DiskInterfaces was called %d times", asked)
+	if asked := w.Called("DiskInterfaces"); len(asked) > 5 { // the check's and that of the scrapes
+		t.Errorf("DiskInterfaces was called %d times", len(asked))
 	}
 	release()
 	w.until(t, `csi_proxy_kernel_up 1`)
@@ -259,7 +208,7 @@ func TestFailingWindows(t *testing.T) {
 func TestStoppedAgentIsNotReady(t *testing.T) {
 	w := startWatched(t)
 	w.get(t, "/readyz") // Windows has answered, and still
-	noError(t, w.Agent.Stop(t.Context()))
+	w.OK(w.Agent.Stop(t.Context()))
 	if code, text := w.get(t, "/readyz"); code != http.StatusServiceUnavailable ||
 		!strings.HasPrefix(text, "not ready\nendpoints: not accepting: csi-proxy-") {
 		t.Errorf("readyz: got %d %s", code, text)
@@ -274,10 +223,10 @@ func TestStoppedAgentIsNotReady(t *testing.T) {
 // After a reboot of the node the same counters go on.
 func TestMetricsOverAReboot(t *testing.T) {
 	w := startWatched(t)
-	volumeOnDisk(t, w)
+	w.Formatted(1)
 	w.Reboot()
-	_, err := w.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
-	noError(t, err)
+	_, err := w.ListDiskIDs()
+	w.OK(err)
 	w.scrape(t).has(t,
 		`grpc_server_handled_total{grpc_code="OK",grpc_method="PartitionDisk",grpc_service="v1.Disk",grpc_type="unary"} 1`,
 		`grpc_server_handled_total{grpc_code="OK",grpc_method="ListDiskIDs",grpc_service="v1.Disk",grpc_type="unary"} 1`,
@@ -292,17 +241,15 @@ func TestCallersMakeNoSeries(t *testing.T) {
 	ask := func(name string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, _ = w.System.GetService(ctx, &system.GetServiceRequest{Name: name})
-		_, _ = w.System.StartService(ctx, &system.StartServiceRequest{Name: name})
-		_, _ = w.Filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: podsDir + `\` + name})
-		_, _ = w.Filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: podsDir + `\` + name,
-			TargetPath: podsDir + `\l\` + name})
-		_, _ = w.SMB.NewSmbGlobalMapping(ctx, &smb.NewSmbGlobalMappingRequest{RemotePath: `\\` + name + `\share`,
-			Username: name, Password: name})
-		_, _ = w.Volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeId: name, TargetPath: name})
-		_, _ = w.ISCSI.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
-			TargetPortal: &iscsi.TargetPortal{TargetAddress: name, TargetPort: 1}, Iqn: "iqn.2026-01.com:" + name,
-		})
+		c := w.Within(ctx)
+		_, _ = c.GetService(name)
+		_ = c.StartService(name)
+		_, _ = c.PathExists(caller.Pods + `\` + name)
+		_ = c.CreateSymlink(caller.Pods+`\`+name, caller.Pods+`\l\`+name)
+		_ = c.NewSmbGlobalMapping(`\\`+name+`\share`, "", name, name)
+		_ = c.UnmountVolume(name, name)
+		_ = c.AddTargetPortal(name)
+		_ = c.ConnectTarget("iqn.2026-01.com:" + name)
 	}
 	ask("evil")
 	series() // the scrape, too, makes kernel calls for the first time

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // watched is an agent as its operator sees it.
 type watched struct {
-	*testnode.Node
+	*caller.Node
 	url string
 }
 
@@ -26,11 +27,9 @@ func startWatched(t *testing.T) *watched {
 	if testnode.OnWine() {
 		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
-	n := testnode.Start(t, testnode.Options{Metrics: true, KernelHistograms: true})
+	n := caller.Start(t, testnode.Options{Metrics: true, KernelHistograms: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	t.Cleanup(n.Agent.Metrics().Serve(l))
 	return &watched{n, "http://" + l.Addr().String()}
 }
@@ -38,14 +37,10 @@ func startWatched(t *testing.T) *watched {
 func (w *watched) get(t *testing.T, path string) (code int, text string) {
 	t.Helper()
 	r, err := http.Get(w.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	defer func() { _ = r.Body.Close() }()
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return r.StatusCode, string(body)
 }
 

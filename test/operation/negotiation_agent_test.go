@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // agentHome is where an emulated node lives and its agent listens, while agents come and go.
@@ -34,9 +35,7 @@ func newAgentHome(t testing.TB) agentHome {
 		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return agentHome{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
 }
@@ -47,9 +46,7 @@ func (p agentHome) start(selected ...string) (stop func()) {
 	p.t.Helper()
 	var selection apis.Selection
 	for _, value := range selected {
-		if err := selection.Set(value); err != nil {
-			p.t.Fatal(err)
-		}
+		caller.OK(p.t, selection.Set(value))
 	}
 	a, err := emulation.Start(p.t.Context(), emulation.Config{
 		StateDir: p.dir, Node: emulated.Options{},

@@ -12,15 +12,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestNoAgent: a driver on a node without an agent learns it at once, with every group.
 func TestNoAgent(t *testing.T) {
 	c := newAgentHome(t).client(csiproxy.Options{})
-	_, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	_, err := caller.By(t, c).ListDiskIDs()
 	if !errors.Is(err, csiproxy.ErrNoAgent) || status.Code(err) != codes.Unavailable {
 		t.Errorf("a call without an agent fails with %v (%v), want ErrNoAgent and Unavailable", err, status.Code(err))
 	}
@@ -48,7 +47,7 @@ func TestAgentComesLater(t *testing.T) {
 		t.Fatal("connected without an agent")
 	}
 	p.start()
-	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); err != nil {
+	if _, err := caller.By(t, c).ListDiskIDs(); err != nil {
 		t.Error(err)
 	}
 }
@@ -72,13 +71,8 @@ func TestRestart(t *testing.T) {
 			c := p.client(csiproxy.Options{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			call := func() error {
-				_, err := c.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: 0})
-				return err
-			}
-			if err := call(); err != nil {
-				t.Fatal(err)
-			}
+			call := func() error { _, err := caller.By(t, c).Within(ctx).ListVolumesOnDisk(0); return err }
+			caller.OK(t, call())
 
 			// Drivers that go on calling while the agent is replaced.
 			done := make(chan struct{})
@@ -125,13 +119,13 @@ func TestCallWithoutAgentEndsAtItsDeadline(t *testing.T) {
 		}
 	}
 	stop()
-	_, err := impatient.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	_, err := caller.By(t, impatient).ListDiskIDs()
 	if !errors.Is(err, csiproxy.ErrNoAgent) {
 		t.Errorf("a client that does not wait gets %v, want ErrNoAgent", err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err = patient.Disk.ListDiskIDs(short, &diskapi.ListDiskIDsRequest{})
+	_, err = caller.By(t, patient).Within(short).ListDiskIDs()
 	if !errors.Is(err, csiproxy.ErrNoAgent) || !errors.Is(err, context.DeadlineExceeded) ||
 		status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("a call past its deadline gets %v (%v), want ErrNoAgent and DeadlineExceeded", err, status.Code(err))
@@ -143,10 +137,8 @@ func TestClosedClient(t *testing.T) {
 	p := newAgentHome(t)
 	p.start()
 	c := p.client(csiproxy.Options{})
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{}); status.Code(err) != codes.Canceled {
+	caller.OK(t, c.Close())
+	if _, err := caller.By(t, c).ListDiskIDs(); status.Code(err) != codes.Canceled {
 		t.Errorf("a call of a closed client: %v, want Canceled", err)
 	}
 }

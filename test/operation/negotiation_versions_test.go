@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // run takes a volume through its life on a fresh node whose agent serves what the values of -api leave.
@@ -18,13 +19,11 @@ func run(t *testing.T, apis ...string) (outcomes map[string]string, versions map
 	p.start(apis...)
 	c := p.client(csiproxy.Options{})
 	versions, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	outcomes = map[string]string{}
-	l := &life{Client: c}
+	l := &life{Calls: caller.By(t, c), client: c}
 	for _, s := range lifeSteps() {
-		outcomes[s.name] = s.outcome(t.Context(), l)
+		outcomes[s.name] = s.outcome(l)
 	}
 	return outcomes, versions
 }
@@ -39,7 +38,7 @@ func TestOldAgents(t *testing.T) {
 	}, versions); diff != "" {
 		t.Errorf("versions found (-want +got):\n%s", diff)
 	}
-	if newest["unmount"] != "OK " || newest["nothing mounted"] != "NotFound NOT_MOUNTED" {
+	if newest["unmount"] != "OK" || newest["nothing mounted"] != "NotFound NOT_MOUNTED" {
 		t.Fatalf("the life itself fails on the newest agent: %q", newest)
 	}
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestDisksOnThisMachine lives the life of disks with the Windows kernel on the fake disks, with versions of the groups
@@ -83,9 +84,7 @@ type diskAPI struct {
 func (l *diskLife) dial(group, version string) diskAPI {
 	l.t.Helper()
 	conn, err := dial.Open(l.t.Context(), `\\.\pipe\csi-proxy-`+group+"-"+version, dial.Options{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, err)
 	l.t.Cleanup(func() { _ = conn.Close() })
 	return diskAPI{group, version, conn, service(l.t, group, version)}
 }
@@ -105,9 +104,7 @@ func (l *diskLife) call(want codes.Code, api diskAPI, method, request string) st
 	l.t.Helper()
 	m := api.service.Methods().ByName(protoreflect.Name(method))
 	in, out := dynamicpb.NewMessage(m.Input()), dynamicpb.NewMessage(m.Output())
-	if err := protojson.Unmarshal([]byte(request), in); err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, protojson.Unmarshal([]byte(request), in))
 	err := api.conn.Invoke(l.t.Context(), fmt.Sprintf("/%s/%s", api.service.FullName(), method), in, out)
 	if got := status.Code(err); got != want {
 		l.t.Fatalf("%s %s(%s): got %v (%v), want %v", api.version, method, request, got, err, want)
@@ -116,9 +113,7 @@ func (l *diskLife) call(want codes.Code, api diskAPI, method, request string) st
 		l.used[fmt.Sprintf("%s %s %s: OK, fake %s", api.group, api.version, method, fakesOf(api.group, method))] = true
 	}
 	text, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(out)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, err)
 	return strings.ReplaceAll(string(text), " ", "")
 }
 

@@ -22,6 +22,7 @@ import (
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // testTimeout is how long a test waits for what must happen; nothing is expected to take that long.
@@ -51,17 +52,13 @@ type drivers []*driver
 func newTeam(t *testing.T, size int) drivers {
 	t.Helper()
 	control, err := adminclient.Dial(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	defer func() { _ = control.Close() }()
 	team := make(drivers, size)
 	for i := range team {
 		attached, err := control.AttachDisk(t.Context(),
 			&nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		team[i] = &driver{
 			index: i, disk: attached.GetDiskNumber(), target: fmt.Sprintf(`C:\var\lib\kubelet\pods\upgrade-%d`, i),
 			disks: open(t, disk.NewClient), files: open(t, filesystem.NewClient), volumes: open(t, volume.NewClient),
@@ -73,9 +70,7 @@ func newTeam(t *testing.T, size int) drivers {
 func open[C interface{ Close() error }](t *testing.T, newClient func() (C, error)) C {
 	t.Helper()
 	c, err := newClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

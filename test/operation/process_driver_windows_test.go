@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestDriversTestsOnThisMachine runs the tests of the guide's driver, unchanged, against the machine. Its disks come by
@@ -44,9 +45,7 @@ func TestDriversTestsOnThisMachine(t *testing.T) {
 			if err == nil {
 				err = os.Mkdir(filepath.Join(disksFolder, "formatted"), 0o700) // the fakes know each other's volumes
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, err)
 			if run.node == "agent" {
 				testnode.Launch(t)
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -34,9 +35,7 @@ func installDisks(t *testing.T) *fakeDisks {
 	if err == nil {
 		err = os.MkdirAll(judgedFolder, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	t.Cleanup(func() {
 		d.end()
 		if err := os.RemoveAll(disksFolder); err != nil {
@@ -53,9 +52,7 @@ func installDisks(t *testing.T) *fakeDisks {
 // installLinks gives the agents that start after it links and mounted folders: test/windows/fakes/links.
 func (d *fakeDisks) installLinks() {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(disksFolder, "links.dll"), fakeDLL(d.t, "fake-links.dll"), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	caller.OK(d.t, os.WriteFile(filepath.Join(disksFolder, "links.dll"), fakeDLL(d.t, "fake-links.dll"), 0o600))
 }
 
 // override makes Wine take a DLL of the system's folder for csi-proxy.exe instead of its own.
@@ -66,9 +63,7 @@ func override(t *testing.T, name string) (undo func()) {
 	if err == nil {
 		err = k.SetStringValue(name, "native")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return func() {
 		if err := errors.Join(k.DeleteValue(name), k.Close()); err != nil {
 			t.Error(err)
@@ -84,9 +79,7 @@ func replace(t *testing.T, path string, content []byte) (undo func()) {
 	if err == nil {
 		err = os.WriteFile(path, content, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return func() {
 		if err := errors.Join(os.Remove(path), os.Rename(kept, path)); err != nil {
 			t.Error(err)
@@ -98,9 +91,7 @@ func replace(t *testing.T, path string, content []byte) (undo func()) {
 func (d *fakeDisks) image(path string, offset int64, size int) []byte {
 	d.t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	caller.OK(d.t, err)
 	defer func() { _ = f.Close() }()
 	b := make([]byte, size)
 	if _, err := f.ReadAt(b, offset); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A fakeFolder is where a fake of test/windows/fakes finds its orders and writes down what it was asked.
@@ -29,9 +30,7 @@ func requireWine(t *testing.T, thing string) {
 func fakeDLL(t *testing.T, name string) []byte {
 	t.Helper()
 	dll, err := os.ReadFile(filepath.Join(os.Getenv("CSI_PROXY_BIN"), name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return dll
 }
 
@@ -48,9 +47,7 @@ func (f fakeFolder) read(name string) string {
 // write makes a file of lines. No call may be running.
 func (f fakeFolder) write(name string, lines ...string) {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	caller.OK(f.t, os.WriteFile(filepath.Join(f.dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 }
 
 // world sets the lines of control.txt. No call may be running.

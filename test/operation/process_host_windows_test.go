@@ -22,6 +22,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestEveryCallOnThisMachine makes each of the calls of all versions once, to an agent that works on the machine
@@ -33,13 +34,9 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 	}
 	testnode.Launch(t, "-v=4")
 	volume, err := kernel.New().VolumeNameForMountPoint(`C:\`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	control, err := adminclient.Dial(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	defer func() { _ = control.Close() }()
 	served, err := control.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
 	if err != nil || len(served.GetApis()) != len(testnode.Released(t)) {
@@ -49,9 +46,7 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 	used := map[string]bool{}
 	for _, api := range served.GetApis() {
 		conn, err := dial.Open(t.Context(), api.GetEndpoint(), dial.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		methods := service(t, api.GetGroup(), api.GetVersion()).Methods()
 		for i := range methods.Len() {
@@ -88,13 +83,9 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 func service(t *testing.T, group, version string) protoreflect.ServiceDescriptor {
 	t.Helper()
 	files, err := released.Descriptors()
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	d, err := files.FindDescriptorByName(protoreflect.FullName(version + "." + strings.ToUpper(group[:1]) + group[1:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return d.(protoreflect.ServiceDescriptor)
 }
 

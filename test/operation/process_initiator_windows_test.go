@@ -5,6 +5,8 @@ package operation
 import (
 	"os"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // An initiator is the fake iscsidsc.dll of test/windows/fakes/iscsidsc, in the place where Windows has its own. Its
@@ -26,9 +28,7 @@ func fakeInitiator(t *testing.T) *initiator {
 	if err == nil {
 		err = os.WriteFile(initiatorDLL, dll, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	i := &initiator{fakeFolder{t, initiatorFolder}}
 	t.Cleanup(func() {
 		i.end()

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const (
@@ -90,9 +91,7 @@ func (l *iscsiLife) authentication() {
 
 	// Without a user name the node's own is used.
 	name, err := windows.ComputerName()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, err)
 	node := "iqn.1991-05.com.microsoft:" + strings.ToLower(name)
 	l.initiator.world(network("target iqn.2026-01.invalid:node "+portalA+" 3260",
 		"chap iqn.2026-01.invalid:node "+node+" "+targetSecret)...)

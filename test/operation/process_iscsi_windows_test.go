@@ -15,6 +15,7 @@ import (
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestISCSIOnThisMachine lives the life of iSCSI targets with the Windows kernel on the fake initiator, once for each
@@ -28,9 +29,7 @@ func TestISCSIOnThisMachine(t *testing.T) {
 			version := run.version
 			initiator.remove("calls.txt")
 			conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-iscsi-`+version, dial.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, err)
 			defer func() { _ = conn.Close() }()
 			l := &iscsiLife{t: t, conn: conn, version: version, initiator: &initiatorAt{initiator, run.sizes}}
 			l.portals()

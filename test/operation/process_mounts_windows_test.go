@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
 )
 
@@ -77,9 +78,7 @@ func (l *diskLife) wantVolumeAt(path string, code codes.Code) {
 // mount mounts the volume at a folder that is not there yet, twice, and at one that is in use.
 func (l *diskLife) mount() {
 	inUse := fmt.Sprintf(`%s\pods\used-%d`, kubeletDir, l.number)
-	if err := os.MkdirAll(inUse+`\by somebody`, 0o700); err != nil {
-		l.t.Fatal(err)
-	}
+	caller.OK(l.t, os.MkdirAll(inUse+`\by somebody`, 0o700))
 	l.call(codes.FailedPrecondition, l.volume, "MountVolume", l.aboutMount(inUse))
 	l.answers("{}", l.volume, "MountVolume", l.aboutMount(l.staging()))
 	calls := len(l.disks.calls("SetVolumeMountPointW"))

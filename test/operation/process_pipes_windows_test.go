@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // ctl runs csi-proxyctl and returns its output.
@@ -135,15 +136,11 @@ func TestPipeSecurity(t *testing.T) {
 func security(t *testing.T, path string) string {
 	t.Helper()
 	c, err := winio.DialPipeContext(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	defer c.Close()
 	h := windows.Handle(c.(interface{ Fd() uintptr }).Fd())
 	d, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.DACL_SECURITY_INFORMATION)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	return strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(d.String())
 }
 

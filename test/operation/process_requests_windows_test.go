@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -20,16 +21,10 @@ const (
 func prepareMachine(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{kubeletDir + `\plugins`, kubeletDir + `\pods`} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, os.RemoveAll(dir))
+		caller.OK(t, os.MkdirAll(dir, 0o750))
 	}
-	if err := os.Mkdir(target, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, os.Mkdir(target, 0o750))
 }
 
 // sensible returns a request that a driver could make, its fields filled by their names: about disk 0, the volume of

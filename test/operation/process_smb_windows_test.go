@@ -20,6 +20,7 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The shares of the file server fs.invalid, as files of the machine: Wine looks for \\server\share below
@@ -36,18 +37,14 @@ const (
 func TestSMBOnThisMachine(t *testing.T) {
 	wmi := fakeWMI(t)
 	for _, folder := range []string{`share\folder`, "other"} {
-		if err := os.MkdirAll(filepath.Join(sharesFolder, folder), 0o750); err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, os.MkdirAll(filepath.Join(sharesFolder, folder), 0o750))
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(sharesFolder) })
 	testnode.Launch(t, "-v=2")
 	for _, version := range []string{"v1alpha1", "v1beta1", "v1beta2", "v1"} {
 		t.Run(version, func(t *testing.T) {
 			conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-smb-`+version, dial.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, err)
 			defer func() { _ = conn.Close() }()
 			l := &smbLife{t: t, conn: conn, version: version, wmi: wmiOf(t)}
 			l.mappings()
@@ -277,9 +274,7 @@ func (l *smbLife) brokenService() {
 // ends, the mapping is there for the next caller.
 func hangingWMI(t *testing.T, wmi *wmiFake) {
 	conn, err := dial.Open(t.Context(), `\\.\pipe\csi-proxy-smb-v1`, dial.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	defer func() { _ = conn.Close() }()
 	l := &smbLife{t: t, conn: conn, version: "v1", wmi: wmi}
 	l.wmi.write("state.txt")

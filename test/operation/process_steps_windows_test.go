@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestNodeStepsOnThisMachine stages, publishes and expands a disk and a share with the Windows kernel on fake disks,
@@ -21,9 +22,7 @@ func TestNodeStepsOnThisMachine(t *testing.T) {
 	disks := installDisks(t)
 	disks.installLinks()
 	wmi := fakeWMI(t)
-	if err := os.MkdirAll(filepath.Join(sharesFolder, "share"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, os.MkdirAll(filepath.Join(sharesFolder, "share"), 0o750))
 	t.Cleanup(func() { _ = os.RemoveAll(sharesFolder) })
 	prepareMachine(t)
 	disks.world("disk 0 64G system", "raw unrecognized")
@@ -68,9 +67,7 @@ type stagedVolume struct {
 func (s stepsLife) step(want codes.Code, method, format string, args ...any) (answer stagedVolume) {
 	s.t.Helper()
 	text := s.call(want, s.steps, method, fmt.Sprintf(format, args...))
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		s.t.Fatal(err)
-	}
+	caller.OK(s.t, json.Unmarshal([]byte(text), &answer))
 	return answer
 }
 

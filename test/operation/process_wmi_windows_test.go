@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -55,18 +56,14 @@ func installWMI(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(path, fakeDLL(t, "fake-wmi.dll"), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 }
 
 // register makes the fake the server of a class and returns how to undo that.
 func register(t *testing.T, key, model string) (undo func()) {
 	t.Helper()
 	k, _, err := registry.CreateKey(registry.LOCAL_MACHINE, key, registry.QUERY_VALUE|registry.SET_VALUE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	old := map[string]string{}
 	for name, value := range map[string]string{"": filepath.Join(wmiFolder, "fake-wmi.dll"), "ThreadingModel": model} {
 		if old[name], _, err = k.GetStringValue(name); err == nil {
