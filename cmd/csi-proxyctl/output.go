@@ -76,6 +76,9 @@ func (o *output) parse() (*jsonpath.JSONPath, error) {
 // forPeople reports whether the output is a table.
 func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
 
+// forPrograms reports whether the output is one value.
+func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputName }
+
 // detailed reports whether the output has more fields than the storage API's lists.
 func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
