@@ -66,18 +66,15 @@ func (c *calls) biosSerial() (string, error) {
 }
 
 func (c *calls) rescan() error {
-	_, err := call(c, c.disk.Rescan, &diskapi.RescanRequest{})
-	return err
+	return do(c, c.disk.Rescan, &diskapi.RescanRequest{})
 }
 
 func (c *calls) partitionDisk(number uint32) error {
-	_, err := call(c, c.disk.PartitionDisk, &diskapi.PartitionDiskRequest{DiskNumber: number})
-	return err
+	return do(c, c.disk.PartitionDisk, &diskapi.PartitionDiskRequest{DiskNumber: number})
 }
 
 func (c *calls) setDiskState(number uint32, online bool) error {
-	_, err := call(c, c.disk.SetDiskState, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-	return err
+	return do(c, c.disk.SetDiskState, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
 }
 
 func (c *calls) diskSize(number uint32) (int64, error) {
@@ -96,28 +93,23 @@ func (c *calls) isFormatted(id string) (bool, error) {
 }
 
 func (c *calls) format(id string) error {
-	_, err := call(c, c.volume.FormatVolume, &volumeapi.FormatVolumeRequest{VolumeId: id})
-	return err
+	return do(c, c.volume.FormatVolume, &volumeapi.FormatVolumeRequest{VolumeId: id})
 }
 
 func (c *calls) mountVolume(id, path string) error {
-	_, err := call(c, c.volume.MountVolume, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
-	return err
+	return do(c, c.volume.MountVolume, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
 }
 
 func (c *calls) unmountVolume(id, path string) error {
-	_, err := call(c, c.volume.UnmountVolume, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
-	return err
+	return do(c, c.volume.UnmountVolume, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
 }
 
 func (c *calls) resize(id string) error {
-	_, err := call(c, c.volume.ResizeVolume, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: 0})
-	return err
+	return do(c, c.volume.ResizeVolume, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: 0})
 }
 
 func (c *calls) writeCache(id string) error {
-	_, err := call(c, c.volume.WriteVolumeCache, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
-	return err
+	return do(c, c.volume.WriteVolumeCache, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
 }
 
 func (c *calls) volumeStats(id string) (total, used int64, err error) {
@@ -164,8 +156,7 @@ func (c *calls) isSymlink(path string) (bool, error) {
 }
 
 func (c *calls) mkdir(path string) error {
-	_, err := call(c, c.filesystem.Mkdir, &filesystemapi.MkdirRequest{Path: path})
-	return err
+	return do(c, c.filesystem.Mkdir, &filesystemapi.MkdirRequest{Path: path})
 }
 
 func (c *calls) removeIfThere(path string) error {
@@ -178,14 +169,12 @@ func (c *calls) removeIfThere(path string) error {
 
 // rmdir removes with force, as every driver does.
 func (c *calls) rmdir(path string) error {
-	_, err := call(c, c.filesystem.Rmdir, &filesystemapi.RmdirRequest{Path: path, Force: true})
-	return err
+	return do(c, c.filesystem.Rmdir, &filesystemapi.RmdirRequest{Path: path, Force: true})
 }
 
 func (c *calls) createSymlink(source, target string) error {
-	_, err := call(c, c.filesystem.CreateSymlink,
+	return do(c, c.filesystem.CreateSymlink,
 		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-	return err
 }
 
 // dialDisk opens one more connection to the disk API, which is not closed before the driver ends.

@@ -53,9 +53,8 @@ func (d *shareDriver) stage(c *calls, remote, staging string) error {
 		return err
 	}
 	d.references[staging] = true
-	_, err = call(c, c.node.SMB.NewSmbGlobalMapping, &smbapi.NewSmbGlobalMappingRequest{RemotePath: remote,
+	return do(c, c.node.SMB.NewSmbGlobalMapping, &smbapi.NewSmbGlobalMappingRequest{RemotePath: remote,
 		LocalPath: withDrive(staging), Username: `AZURE\csi`, Password: caller.Password})
-	return err
 }
 
 func (d *shareDriver) publish(c *calls, staging, publish string) error {
@@ -74,7 +73,7 @@ func (d *shareDriver) unstage(c *calls, staging string) error {
 		delete(d.references, staging)
 		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
 		if len(d.references) == 0 {
-			if _, err := call(c, c.node.SMB.RemoveSmbGlobalMapping,
+			if err := do(c, c.node.SMB.RemoveSmbGlobalMapping,
 				&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]}); err != nil {
 				return err
 			}

@@ -95,6 +95,12 @@ func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.Cal
 	return reply, nil
 }
 
+// do is call for a reply that holds nothing.
+func do[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error), request Q) error {
+	_, err := call(c, rpc, request)
+	return err
+}
+
 // sequence returns the names of the steps of one operation, for comparing.
 func sequence(taken []step, operation string) []string {
 	var names []string
