@@ -3,11 +3,14 @@
 package operation
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -42,86 +45,52 @@ func TestOldAgents(t *testing.T) {
 		t.Fatalf("the life itself fails on the newest agent: %q", newest)
 	}
 
-	const (
-		closest = "unsupported: GetClosestVolumeIDFromTargetPath needs version v2alpha1 of the volume API; the agent's " +
-			"newest is "
-		contents = "unsupported: RmdirContents needs version v2alpha1 of the filesystem API; the agent's newest is "
-		one      = "unsupported: listing the volumes of one partition needs version v1beta3 of the volume API; the agent's " +
-			"newest is "
-		state  = " needs version v1beta2 of the disk API; the agent's newest is "
-		mutual = "unsupported: SetMutualChapSecret needs version v1alpha2 of the iscsi API; the agent's newest is "
-	)
-	tests := []struct {
-		name     string
-		apis     []string
-		versions map[string]string // the versions that are asked for
-		differs  map[string]string // outcomes by step; all others are those of the newest agent
-	}{
-		{
-			"v1 only", []string{"filesystem=v1", "volume=v1"},
-			map[string]string{"filesystem": "v1", "volume": "v1"},
-			map[string]string{"closest volume": closest + "v1", "clear the directory": contents + "v1"},
-		},
-		{
-			"v1beta1 only", []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1", "smb=v1beta1", "iscsi=v1alpha1"},
-			map[string]string{"disk": "v1beta1", "filesystem": "v1beta1", "volume": "v1beta1",
-				"smb": "v1beta1", "iscsi": "v1alpha1"},
-			map[string]string{
-				"closest volume": closest + "v1beta1", "clear the directory": contents + "v1beta1",
-				"volumes of one partition": one + "v1beta1",
-				"online":                   "unsupported: SetDiskState" + state + "v1beta1",
-				"offline":                  "unsupported: SetDiskState" + state + "v1beta1",
-				"state of the disk":        "unsupported: GetDiskState" + state + "v1beta1",
-				"write cache": "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the agent's newest " +
-					"is v1beta1",
-				"mutual secret": mutual + "v1alpha1",
-			},
-		},
-		{
-			"a mix", []string{"disk=v1beta2,v1alpha1", "filesystem=v1alpha1,v1beta2", "volume=v1beta3,v1beta2", "smb=v1alpha1"},
-			map[string]string{"disk": "v1beta2", "filesystem": "v1beta2", "volume": "v1beta3", "smb": "v1alpha1"},
-			map[string]string{"closest volume": closest + "v1beta3", "clear the directory": contents + "v1beta2"},
-		},
-		{
-			"the oldest", []string{"disk=v1alpha1", "filesystem=v1alpha1", "volume=v1alpha1", "smb=v1alpha1", "iscsi=v1alpha1"},
-			map[string]string{"disk": "v1alpha1", "filesystem": "v1alpha1", "volume": "v1alpha1",
-				"smb": "v1alpha1", "iscsi": "v1alpha1"},
-			map[string]string{
-				"closest volume": closest + "v1alpha1", "clear the directory": contents + "v1alpha1",
-				"volumes of one partition": one + "v1alpha1",
-				"online":                   "unsupported: SetDiskState" + state + "v1alpha1",
-				"offline":                  "unsupported: SetDiskState" + state + "v1alpha1",
-				"state of the disk":        "unsupported: GetDiskState" + state + "v1alpha1",
-				"ids of the disks": "unsupported: ListDiskIDs needs version v1beta1 of the disk API; the agent's " +
-					"newest is v1alpha1",
-				"size of the disk": "unsupported: GetDiskStats needs version v1beta1 of the disk API; the " +
-					"agent's newest is v1alpha1",
-				"size of a disk that is not there": "unsupported: GetDiskStats needs version v1beta1 of the disk API; the " +
-					"agent's newest is v1alpha1",
-				"write cache": "unsupported: WriteVolumeCache needs version v1beta2 of the volume API; the " +
-					"agent's newest is v1alpha1",
-				"stats": "unsupported: GetVolumeStats needs version v1beta1 of the volume API; the " +
-					"agent's newest is v1alpha1",
-				"nothing mounted": "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume " +
-					"API; the agent's newest is v1alpha1",
-				"volume at the mount point": "unsupported: GetVolumeIDFromTargetPath needs version v1beta1 of the volume " +
-					"API; the agent's newest is v1alpha1",
-				"disk of the volume": "unsupported: GetDiskNumberFromVolumeID needs version v1beta1 of the volume " +
-					"API; the agent's newest is v1alpha1",
-				"mutual secret": mutual + "v1alpha1",
-			},
-		},
+	// needs are the steps that an older agent lacks: what needs which version of which group.
+	needs := map[string]struct{ what, version, group string }{
+		"ids of the disks":                 {"ListDiskIDs", "v1beta1", "disk"},
+		"size of the disk":                 {"GetDiskStats", "v1beta1", "disk"},
+		"size of a disk that is not there": {"GetDiskStats", "v1beta1", "disk"},
+		"online":                           {"SetDiskState", "v1beta2", "disk"},
+		"offline":                          {"SetDiskState", "v1beta2", "disk"},
+		"state of the disk":                {"GetDiskState", "v1beta2", "disk"},
+		"stats":                            {"GetVolumeStats", "v1beta1", "volume"},
+		"nothing mounted":                  {"GetVolumeIDFromTargetPath", "v1beta1", "volume"},
+		"volume at the mount point":        {"GetVolumeIDFromTargetPath", "v1beta1", "volume"},
+		"disk of the volume":               {"GetDiskNumberFromVolumeID", "v1beta1", "volume"},
+		"write cache":                      {"WriteVolumeCache", "v1beta2", "volume"},
+		"volumes of one partition":         {"listing the volumes of one partition", "v1beta3", "volume"},
+		"closest volume":                   {"GetClosestVolumeIDFromTargetPath", "v2alpha1", "volume"},
+		"clear the directory":              {"RmdirContents", "v2alpha1", "filesystem"},
+		"mutual secret":                    {"SetMutualChapSecret", "v1alpha2", "iscsi"},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, versions := run(t, tt.apis...)
-			for group, want := range tt.versions {
-				if versions[group] != want {
+	at := apiversion.NewVersionOrPanic
+	for name, serves := range map[string]map[string]string{ // by group, its newest version first
+		"v1 only": {"filesystem": "v1", "volume": "v1"},
+		"v1beta1 only": {"disk": "v1beta1", "filesystem": "v1beta1", "volume": "v1beta1", "smb": "v1beta1",
+			"iscsi": "v1alpha1"},
+		"a mix": {"disk": "v1beta2,v1alpha1", "filesystem": "v1beta2,v1alpha1", "volume": "v1beta3,v1beta2",
+			"smb": "v1alpha1"},
+		"the oldest": {"disk": "v1alpha1", "filesystem": "v1alpha1", "volume": "v1alpha1", "smb": "v1alpha1",
+			"iscsi": "v1alpha1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var apis []string
+			for group, versions := range serves {
+				apis = append(apis, group+"="+versions)
+			}
+			got, versions := run(t, apis...)
+			for group, all := range serves {
+				if want, _, _ := strings.Cut(all, ","); versions[group] != want {
 					t.Errorf("%s is spoken in %q, want %q", group, versions[group], want)
 				}
 			}
 			want := maps.Clone(newest)
-			maps.Copy(want, tt.differs)
+			for step, n := range needs {
+				if spoken := versions[n.group]; at(spoken).Compare(at(n.version)) < 0 {
+					want[step] = fmt.Sprintf("unsupported: %s needs version %s of the %s API; the agent's newest is %s",
+						n.what, n.version, n.group, spoken)
+				}
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
 			}
