@@ -6,12 +6,10 @@ package agent_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -186,25 +184,6 @@ func startReal(t *testing.T, k kernel.Kernel) *agent.Agent {
 	return a
 }
 
-func TestRealNodeHasNoControl(t *testing.T) {
-	n, err := emulated.Open(shortDir(t), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = n.Close() }()
-	a := startReal(t, n)
-	client := dialAdmin(t, a)
-	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
-		t.Errorf("tree: got %v, %v", tree, err)
-	}
-	if _, err := client.Reboot(t.Context(), &nodeapi.RebootRequest{}); status.Code(err) != codes.Unimplemented {
-		t.Errorf("reboot: got %v, want Unimplemented", err)
-	}
-	if err := a.Interrupt(t.Context(), func() error { return nil }); err == nil {
-		t.Error("Interrupt on a real node: got no error")
-	}
-}
-
 // gate is an interceptor that holds the kernel calls of one function until it is opened.
 type gate struct {
 	function string
@@ -311,45 +290,6 @@ func waitClosed(a *emulation.Agent) <-chan struct{} {
 		}
 	}()
 	return closed
-}
-
-func TestStopEndsWithItsContext(t *testing.T) {
-	g := newGate("ReenumerateDevices")
-	defer close(g.open)
-	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
-	cut := make(chan error, 1)
-	go func() {
-		_, err := dialDisk(t, a).Rescan(t.Context(), &diskapi.RescanRequest{})
-		cut <- err
-	}()
-	<-g.entered
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := a.Stop(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context canceled", err)
-	}
-	if err := <-cut; status.Code(err) != codes.Unavailable {
-		t.Errorf("the running call: got %v, want Unavailable", err)
-	}
-}
-
-func TestAPIsAreListedV1First(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
-	r, err := dialAdmin(t, a).ListAPIs(t.Context(), &admin.ListAPIsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions := []string{}
-	for _, api := range r.GetApis() {
-		versions = append(versions, api.GetVersion())
-		if info, err := os.Stat(api.GetEndpoint()); err != nil || info.Mode() != os.ModeSocket|0o600 {
-			t.Errorf("%s: got %v, %v", api.GetEndpoint(), info, err)
-		}
-	}
-	if late := slices.IndexFunc(versions, func(v string) bool { return v != "v1" }); late < 1 ||
-		slices.Contains(versions[late:], "v1") {
-		t.Errorf("got the versions %v", versions)
-	}
 }
 
 func TestIncompleteConfig(t *testing.T) {

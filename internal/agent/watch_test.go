@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -173,22 +174,6 @@ func hanging(t *testing.T, a *emulation.Agent) <-chan error {
 	return done
 }
 
-// A call that waits in the kernel when the agent is told to stop is answered once the kernel has.
-func TestStopLetsCallsEnd(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
-	called := hanging(t, a)
-	stopped := make(chan error, 1)
-	go func() { stopped <- a.Stop(context.Background()) }()
-	<-waitClosed(a)
-	a.Harness.Faults.Release()
-	if err := <-called; err != nil {
-		t.Errorf("the call: %v", err)
-	}
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
-}
-
 // A call that hangs, and one that follows the journal, do not keep the agent from stopping.
 func TestStopEndsHangsAndWaits(t *testing.T) {
 	a := start(t, emulation.Config{StateDir: shortDir(t)})
@@ -218,11 +203,18 @@ func TestRealNodeHasNoEmulatedNode(t *testing.T) {
 	defer func() { _ = n.Close() }()
 	a := startReal(t, n)
 	client := dialAdmin(t, a)
-	if _, err := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{}); status.Code(
-		err) != codes.Unimplemented {
-		t.Errorf("journal: got %v, want Unimplemented", err)
+	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
+		t.Errorf("tree: got %v, %v", tree, err)
 	}
-	if _, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{}); status.Code(err) != codes.Unimplemented {
-		t.Errorf("fault: got %v, want Unimplemented", err)
+	_, journal := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{})
+	_, fault := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{})
+	_, reboot := client.Reboot(t.Context(), &nodeapi.RebootRequest{})
+	for _, err := range []error{journal, fault, reboot} {
+		if status.Code(err) != codes.Unimplemented {
+			t.Errorf("got %v, want Unimplemented", err)
+		}
+	}
+	if err := a.Interrupt(t.Context(), func() error { return nil }); err == nil {
+		t.Error("Interrupt on a real node: got no error")
 	}
 }

@@ -62,11 +62,7 @@ func TestDeniedDisk(t *testing.T) {
 	for name, operation := range operations {
 		for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION} {
 			synctest.Test(t, func(t *testing.T) {
-				k, err := emulated.Open(t.TempDir(), emulated.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = k.Close() }()
+				k := emulate(t, emulated.Options{})
 				d := &deniedDisk{Node: k, code: code}
 				n := bare(t, d)
 				id := newVolume(t, n)

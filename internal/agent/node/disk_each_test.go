@@ -40,15 +40,8 @@ func nodeWith(t *testing.T, around kernel.Interceptor, disks ...emulated.DiskSpe
 	t.Helper()
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = disks
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: around})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := emulate(t, emulated.Options{Scenario: &scenario})
+	n := newNode(t, k, Config{Interceptor: around})
 	return n, k
 }
 
@@ -147,9 +140,7 @@ func TestSearchTriesNewVolumesFirst(t *testing.T) {
 	if got := asked.Swap(0); got != 12+2 {
 		t.Errorf("%d volumes were asked at first, want all 14", got)
 	}
-	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Disks.PartitionDisk(t.Context(), 1))
 	if got := asked.Load(); got != 1 {
 		t.Errorf("%d volumes were asked, want the new one", got)
 	}
@@ -171,9 +162,7 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	var images []string
 	for _, number := range []uint32{1, 2} {
 		image, err := k.DetachDisk(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		images = append(images, image)
 	}
 	for i, image := range []string{images[1], images[0]} {

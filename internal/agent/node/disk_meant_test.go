@@ -18,11 +18,7 @@ func clones(t *testing.T) *Node {
 	s := emulated.DefaultScenario()
 	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
 		{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 2, Formatted: true}}
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
+	k := emulate(t, emulated.Options{Scenario: &s})
 	return bare(t, k)
 }
 
@@ -42,9 +38,7 @@ func opened(t *testing.T, n *Node, number uint32, verify func(o *op) func(*disk)
 func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
 	n := clones(t)
 	found, err := read(t.Context(), n, operation.On("test"), func(o *op) ([]foundDisk, error) { return o.look(false, nil) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for number, want := range map[uint32]string{0: reason.DiskChanged, 1: "", 2: reason.DiskChanged, 9: reason.DiskNotFound} {
 		if err := opened(t, n, number, found[1].is); (want != "" || err != nil) && !errdefs.HasReason(err, want) {
 			t.Errorf("disk %d as disk 1: %v, want %q", number, err, want)
@@ -57,18 +51,14 @@ func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
 func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 	n := clones(t)
 	volumes, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const gone = `\\?\Volume{00000000-0000-0000-0000-000000000001}\`
 	for _, test := range []struct {
 		number         uint32
 		volume, reason string
 	}{{2, volumes[0], reason.DiskChanged}, {1, gone, reason.VolumeNotFound}, {1, volumes[0], ""}} {
 		id, err := winpath.ParseVolumeID(test.volume)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		err = opened(t, n, test.number, func(o *op) func(*disk) error { return o.isDiskOf(id) })
 		if (test.reason != "" || err != nil) && !errdefs.HasReason(err, test.reason) {
 			t.Errorf("disk %d as that of %s: %v, want %q", test.number, test.volume, err, test.reason)

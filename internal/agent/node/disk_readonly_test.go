@@ -18,17 +18,11 @@ import (
 
 // TestProtectedDisk: a disk that the device itself protects is read-only, although its attributes do not show it.
 func TestProtectedDisk(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, k)
 	id := newVolume(t, n)
 	image, err := k.DetachDisk(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, Protected: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +45,7 @@ func TestProtectedDisk(t *testing.T) {
 
 // TestMountedDiskBecomesWritable: Windows may take the volume from the pods that use it, so the log tells it.
 func TestMountedDiskBecomesWritable(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, k)
 	id := newVolume(t, n)
 	var log bytes.Buffer

@@ -21,11 +21,7 @@ import (
 
 // TestOfflineDiskThatIsToldToLook: whatever Windows answers then, the disk is offline.
 func TestOfflineDiskThatIsToldToLook(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, kernel.Intercept(t.Context(), k, nil, func(_ context.Context, call kernel.Call, do func() error) error {
 		if call.Code == win32.IOCTL_DISK_UPDATE_PROPERTIES {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_INVALID_FUNCTION}
@@ -61,11 +57,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 		"at two places of a disk": {2, 0, 0, []string{lock, dismount}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = k.Close() }()
+			k := emulate(t, emulated.Options{})
 			s := &spanned{Node: k}
 			var steps []string
 			var other kernel.Handle
@@ -85,22 +77,16 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 				}
 				return do()
 			}))
-			if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Disks.PartitionDisk(t.Context(), 1))
 			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s.volume = ids[0]
 			for i := range int64(c.extents) {
 				s.extents = append(s.extents, win32.DiskExtent{DiskNumber: 1, StartingOffset: 32<<20 + i<<30, Length: 1 << 20})
 			}
 			if c.held > 0 {
 				id, err := parseVolumeID(ids[0])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if other, err = k.OpenDevice(id.Device(), win32.GENERIC_READ); err != nil {
 					t.Fatal(err)
 				}

@@ -15,10 +15,7 @@ import (
 // is reported once.
 func TestDanglingWithoutEnd(t *testing.T) {
 	_, k, _ := treeNode(t, nil)
-	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir, treePath}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, treePath}})
 	plant := func(name string) {
 		t.Helper()
 		plantJunction(t, k, treePath+`\`+name, KubeletDir+`\nowhere`)

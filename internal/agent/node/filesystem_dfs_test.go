@@ -22,9 +22,7 @@ func TestErrorsBelowALinkNameDFS(t *testing.T) {
 		return do()
 	})
 	link := testLink + `share`
-	if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, link, "csi", Secret("csi-password")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.SMB.NewSMBGlobalMapping(t.Context(), testShare, link, "csi", Secret("csi-password")))
 	dfs.Store(true)
 	_, exists := n.Filesystem.PathExists(t.Context(), link+`\dir`)
 	_, usage := n.Filesystem.Usage(t.Context(), link)

@@ -20,9 +20,7 @@ func TestHandlesOfManyLinks(t *testing.T) {
 	n, k, _ := treeNode(t, nil)
 	deep := func(i int) string { return fmt.Sprintf(`%s\%d%s`, treePath, i, strings.Repeat(`\d`, levels)) }
 	for i := range links + 1 {
-		if err := n.Filesystem.Mkdir(t.Context(), deep(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Filesystem.Mkdir(t.Context(), deep(i)))
 		target := deep(i+1) + `\link`
 		if i == links {
 			target = KubeletDir + `\pods`

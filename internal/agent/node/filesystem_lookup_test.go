@@ -20,22 +20,13 @@ func TestLookingUp(t *testing.T) {
 	scenario := emulated.DefaultScenario()
 	scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true,
 		Letter: "E"})
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &scenario})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
-	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := emulate(t, emulated.Options{Scenario: &scenario})
+	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`}})
 	newDirectory(t, k, `E:\kubelet`)
 	plantJunction(t, k, `E:\behind`, `E:\kubelet`)
 	for _, dir := range []string{KubeletDir, `E:\kubelet`} {
 		for _, below := range []string{`\pods`, `\pods\dir`, `\pods\dir\below`} {
-			if err := n.Filesystem.Mkdir(t.Context(), dir+below); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Filesystem.Mkdir(t.Context(), dir+below))
 		}
 	}
 	const link, twin, outside = KubeletDir + `\pods\link`, KubeletDir + `\pods\twin`, KubeletDir + `\pods\outside`
@@ -76,11 +67,7 @@ func TestLookingUp(t *testing.T) {
 // Whatever makes or removes something, or hands a name to Windows, is walked: no kernel call names more than one
 // component below an open directory.
 func TestChangesAreWalked(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, oneName{k, t})
 	n.EnablePrivileges(t.Context())
 	const dir, link = KubeletDir + `\pods\dir\below`, KubeletDir + `\pods\dir\link`
@@ -90,9 +77,7 @@ func TestChangesAreWalked(t *testing.T) {
 		"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), dir) },
 		"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), dir, true) },
 	} {
-		if err := n.Filesystem.Mkdir(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Filesystem.Mkdir(t.Context(), dir))
 		if err := change(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -119,9 +104,7 @@ func newDirectory(t *testing.T, k *emulated.Node, path string) kernel.Handle {
 		Access: winfs.OpenDirectory | win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
 		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = h.Close() })
 	return h
 }

@@ -58,21 +58,12 @@ const treePath = KubeletDir + `\pods\tree`
 // treeNode is a node with an empty directory at treePath, which is host on the host.
 func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, host string) {
 	t.Helper()
-	e, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
+	e := emulate(t, emulated.Options{})
 	k = &counted{Kernel: e}
-	if n, err = newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: around}); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Filesystem.Mkdir(t.Context(), treePath); err != nil {
-		t.Fatal(err)
-	}
-	if host, err = e.HostPath(treePath); err != nil {
-		t.Fatal(err)
-	}
+	n = newNode(t, k, Config{Interceptor: around})
+	must(t, n.Filesystem.Mkdir(t.Context(), treePath))
+	host, err := e.HostPath(treePath)
+	must(t, err)
 	return n, k, host
 }
 
@@ -83,14 +74,10 @@ func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
 		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
 	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-	if err := errors.Join(err, h.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, h.Close()))
 }
 
 // deepTree makes a tree of two branches, with a file and an empty directory on each level.
@@ -100,12 +87,8 @@ func deepTree(t *testing.T, host string, levels int) {
 		at := host
 		for range levels {
 			at = filepath.Join(at, branch)
-			if err := os.MkdirAll(filepath.Join(at, "empty"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(at, "file"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(at, "empty"), 0o700))
+			must(t, os.WriteFile(filepath.Join(at, "file"), nil, 0o600))
 		}
 	}
 }
@@ -162,9 +145,7 @@ func TestRemovalReadsNoFile(t *testing.T) {
 	})
 	deepTree(t, host, 2)
 	for _, file := range []string{"a/file", "b/b/file"} {
-		if err := os.Chmod(filepath.Join(host, file), 0o200); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(filepath.Join(host, file), 0o200))
 	}
 	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil {
 		t.Error(err)
@@ -189,15 +170,11 @@ func TestUnremovableObjectDoesNotKeepOthers(t *testing.T) {
 		if i%2 == 0 {
 			name += "stays"
 		}
-		if err := os.WriteFile(filepath.Join(host, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(host, name), nil, 0o600))
 	}
 	deepTree(t, host, 3*winfs.MaxOpenLevels)
 	deep := filepath.Join(host, strings.Repeat("a/", 2*winfs.MaxOpenLevels), "stays")
-	if err := os.WriteFile(deep, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(deep, nil, 0o600))
 	var e *errdefs.Error
 	if err := n.Filesystem.RmdirContents(t.Context(), treePath); !errors.As(err, &e) ||
 		!errors.Is(err, win32.ERROR_ACCESS_DENIED) {
@@ -260,9 +237,7 @@ func TestDirectoryThatIsFilled(t *testing.T) {
 			return err
 		})
 		host = at
-		if err := os.WriteFile(filepath.Join(host, "first"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(host, "first"), nil, 0o600))
 		for verb, remove := range map[string]func() error{
 			"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), treePath) },
 			"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), treePath, true) },
@@ -292,14 +267,10 @@ func TestJunctionInPlaceOfADirectory(t *testing.T) {
 		}
 		return err
 	})
-	if err := n.Filesystem.Mkdir(t.Context(), victim+`\inner`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Filesystem.Mkdir(t.Context(), victim+`\inner`))
 	plantJunction(t, k, prepared, victim)
 	deep := filepath.Join(host, strings.Repeat("a/", winfs.MaxOpenLevels+1))
-	if err := os.MkdirAll(filepath.Join(deep, "content"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(deep, "content"), 0o700))
 	swaps := 0
 	swap = func() {
 		swaps++

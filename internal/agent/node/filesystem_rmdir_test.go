@@ -18,27 +18,17 @@ import (
 // One that comes later is told that nothing is there.
 func TestJoinedRmdirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, err := emulated.Open(t.TempDir(), emulated.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = k.Close() }()
+		k := emulate(t, emulated.Options{})
 		release, removals := make(chan struct{}), 0
-		n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
-			do func() error) error {
+		n := newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 			if call.Function == "SetInformation" {
 				removals++
 				<-release
 			}
 			return do()
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		const path = KubeletDir + `\pods\once`
-		if err := n.Filesystem.Mkdir(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Filesystem.Mkdir(t.Context(), path))
 		var calls sync.WaitGroup
 		for range 2 {
 			calls.Go(func() {

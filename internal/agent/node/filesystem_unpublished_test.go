@@ -172,11 +172,7 @@ func TestUnpublished(t *testing.T) {
 			s := emulated.DefaultScenario()
 			s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
 				{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
-			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = k.Close() })
+			k := emulate(t, emulated.Options{Scenario: &s})
 			u := &unpublishedNode{T: t, kernel: k, dirs: []string{KubeletDir}, code: win32.ERROR_ACCESS_DENIED}
 			u.open()
 			u.do(u.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`))
@@ -205,14 +201,12 @@ func TestUnpublished(t *testing.T) {
 // open starts an agent on the node.
 func (u *unpublishedNode) open() {
 	u.Helper()
-	n, err := newNode(u.kernel, Config{WorkingDirs: u.dirs, RequirePrivacy: true,
+	u.Node = newNode(u.T, u.kernel, Config{WorkingDirs: u.dirs, RequirePrivacy: true,
 		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 			if u.denied != "" && call.Function == "OpenFile" && strings.HasSuffix(call.Object, u.denied) {
 				return &kernel.Error{Function: "NtCreateFile", Object: call.Object, Code: u.code}
 			}
 			return do()
 		}})
-	u.do(err)
-	n.EnablePrivileges(u.Context())
-	u.Node = n
+	u.EnablePrivileges(u.Context())
 }

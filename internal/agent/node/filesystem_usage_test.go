@@ -42,9 +42,7 @@ func TestUsageDoesNotWaitForEver(t *testing.T) {
 		}
 		n.holdCalls(nil)
 		close(n.unblock)
-		if err := n.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Drain(t.Context()))
 		if of, err := n.Filesystem.Usage(t.Context(), testLink+`share`); err != nil || of.Total != 1<<40 {
 			t.Errorf("got %+v, %v", of, err)
 		}

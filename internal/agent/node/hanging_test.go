@@ -114,14 +114,10 @@ func TestHungObjectBlocksNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHanging(t)
 				for i, path := range []string{leafPath, leafParent + `\other`} {
-					if err := h.Volumes.MountVolume(t.Context(), h.volumes[i], path); err != nil {
-						t.Fatal(err)
-					}
+					must(t, h.Volumes.MountVolume(t.Context(), h.volumes[i], path))
 				}
 				for _, path := range []string{`\one`, `\two`} {
-					if err := h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`+path); err != nil {
-						t.Fatal(err)
-					}
+					must(t, h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`+path))
 				}
 				read := h.reads()[name]
 				if err := read.dead(t.Context()); err != nil {
@@ -204,9 +200,7 @@ func TestCallsBesideAHangingOne(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHanging(t)
-			if err := h.Volumes.MountVolume(t.Context(), h.volumes[1], leafParent+`\other`); err != nil {
-				t.Fatal(err)
-			}
+			must(t, h.Volumes.MountVolume(t.Context(), h.volumes[1], leafParent+`\other`))
 			h.hang(calling(c.function, ""))
 			short, giveUp := context.WithTimeout(t.Context(), time.Second)
 			defer giveUp()

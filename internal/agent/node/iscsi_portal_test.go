@@ -92,9 +92,7 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedISCSI{connected: !test.login}
 				s := k.iscsi(t)
-				if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
 				begin := time.Now()
 				k.disk = begin.Add(test.comes)
 				got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
@@ -122,9 +120,7 @@ func TestGetTargetDisksStopsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
 		s := k.iscsi(t)
-		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
 		time.Sleep(arrivalTime + time.Second)
 		begin := time.Now()
 		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
@@ -142,9 +138,7 @@ func TestGetTargetDisksOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
 		s := k.iscsi(t)
-		if err := s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
 		k.connected, k.reconnecting = false, true
 		begin := time.Now()
 		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
@@ -256,9 +250,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	if s.ConnectTarget(ended, scriptedPortal(), scriptedTarget, chapWith(secret)) == nil {
 		t.Error("a call whose caller has gone succeeded")
 	}
-	if err := s.node.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.node.Drain(t.Context()))
 	wiped("abandoned", secret)
 }
 

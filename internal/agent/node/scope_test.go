@@ -53,9 +53,7 @@ func TestOnlyEqualRightsAreJoined(t *testing.T) {
 // scope allows nothing.
 func TestNothingWithoutAScope(t *testing.T) {
 	n, err := New(nil, Config{WorkingDirs: []string{KubeletDir}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asked := func(*op) (int, error) { t.Error("the operation ran"); return 0, nil }
 	wiped := false
 	change := operation.On("test")
@@ -63,9 +61,7 @@ func TestNothingWithoutAScope(t *testing.T) {
 	_, readErr := read(t.Context(), n, operation.On("test"), asked)
 	_, changeErr := changeTo(t.Context(), n, change, asked)
 	path, err := winpath.Parse(KubeletDir, winpath.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, err := range map[string]error{
 		"a read": readErr, "a change": changeErr, "a path": operation.Scope{}.Path(path),
 		"a server": operation.Scope{}.Server("fs"), "a call": n.Disks.PartitionDisk(t.Context(), 1),

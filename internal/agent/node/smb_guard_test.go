@@ -56,9 +56,7 @@ func newSlowShare(t *testing.T) *slowShare {
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(host, "dir", "below"), 0o750)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return s
 }

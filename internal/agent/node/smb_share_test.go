@@ -34,15 +34,8 @@ const (
 // smbNode returns a Node on an emulated node, with an interceptor.
 func smbNode(t *testing.T, around kernel.Interceptor) (*Node, *emulated.Node) {
 	t.Helper()
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`}, Interceptor: around, RequirePrivacy: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := emulate(t, emulated.Options{})
+	n := newNode(t, k, Config{Interceptor: around, RequirePrivacy: true})
 	n.EnablePrivileges(t.Context())
 	return n, k
 }
@@ -119,9 +112,7 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 		}
 		close(release)
 		calls.Wait()
-		if err := n.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Drain(t.Context()))
 		wantWiped(t, "first", first)
 		wantWiped(t, "joined", joined)
 		if got := creates.Load(); got != 1 {
@@ -143,9 +134,7 @@ func TestIsSymlinkOnHangingServer(t *testing.T) {
 			}
 			return do()
 		})
-		if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, testLink, "csi", Secret("csi-password")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.SMB.NewSMBGlobalMapping(t.Context(), testShare, testLink, "csi", Secret("csi-password")))
 		isLink := func(want bool) {
 			t.Helper()
 			if is, err := n.Filesystem.IsSymlink(t.Context(), testLink); is != want || err != nil {
@@ -165,9 +154,7 @@ func TestIsSymlinkOnHangingServer(t *testing.T) {
 		}
 		hanging.Store(false)
 		close(hang)
-		if err := n.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Drain(t.Context()))
 		isLink(true)
 	})
 }
@@ -201,9 +188,7 @@ func TestMappingThatStaysDisconnected(t *testing.T) {
 		stage := func() error {
 			return n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
 		}
-		if err := stage(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stage())
 		calls, fails = nil, true
 		if err := stage(); err == nil || slices.Contains(calls, "RemoveSMBGlobalMapping") {
 			t.Errorf("the state could not be read: got %v after %v", err, calls)
@@ -246,11 +231,7 @@ func TestMappingListedLate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := emulated.DefaultScenario()
 			s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: closed}}
-			k, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = k.Close() }()
+			k := emulate(t, emulated.Options{Scenario: &s})
 			late := &lateStatus{Node: k}
 			n := bare(t, late)
 			stage := func() {
@@ -260,9 +241,7 @@ func TestMappingListedLate(t *testing.T) {
 				}
 			}
 			stage()
-			if err := k.DropSMBSessions("fs.emulated"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, k.DropSMBSessions("fs.emulated"))
 			late.late, late.removed = 3, 0
 			if stage(); late.removed > 0 {
 				t.Errorf("closed root %t: the mapping was removed", closed)
@@ -304,22 +283,15 @@ func TestNoFileShare(t *testing.T) {
 
 // A server whose name leads to this machine is refused, wherever that is written.
 func TestResolvesToThisMachine(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
+	k := emulate(t, emulated.Options{})
 	var addresses []netip.Addr
-	n, err := newNode(k, Config{WorkingDirs: []string{`C:\var\lib\kubelet`},
+	n := newNode(t, k, Config{
 		Resolve: func(_ context.Context, _, host string) ([]netip.Addr, error) {
 			if host != "fs.emulated" {
 				t.Errorf("resolves %s", host)
 			}
 			return addresses, nil
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct{ addresses, want string }{
 		{"192.0.2.5 127.0.0.2", reason.InvalidRemotePath}, {"::1", reason.InvalidRemotePath},
 		{"::ffff:127.0.0.1", reason.InvalidRemotePath}, {"0.0.0.0", reason.InvalidRemotePath},
@@ -388,26 +360,20 @@ func TestLogContainsNoCredentials(t *testing.T) {
 		return do()
 	})
 	const password = "correct-horse"
-	if err := k.SetSMBPassword("csi", password); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.SetSMBPassword("csi", password))
 	for _, c := range []struct{ user, password string }{
 		{"csi", "battery-staple"}, {`AZURE\csi`, password}, {"csi", "battery-staple"}, {"nobody-we-know", password},
 	} {
 		_ = n.SMB.NewSMBGlobalMapping(ctx, testShare, testLink, c.user, Secret(c.password))
 	}
-	if err := n.SMB.RemoveSMBGlobalMapping(ctx, testShare); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
 	panics = true
 	var e *errdefs.Error
 	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) ||
 		e.Reason != reason.Panic {
 		t.Errorf("got %v", err)
 	}
-	if err := n.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Drain(ctx))
 	for _, word := range []string{password, "battery-staple", "AZURE", "nobody-we-know"} {
 		if strings.Contains(log.String(), word) {
 			t.Errorf("the log contains %q:\n%s", word, log.String())

@@ -15,9 +15,7 @@ import (
 // Steps that differ in any field join no other, be the field new; the target's spelling makes no difference.
 func TestStepsJoinWhenAllFieldsAreEqual(t *testing.T) {
 	target, err := winpath.Parse(KubeletDir, winpath.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, plain := range []proto.Message{&api.StageDiskRequest{}, &api.StageShareRequest{}, &api.UnstageRequest{},
 		&api.PublishRequest{}, &api.ExpandRequest{}} {
 		fields := plain.ProtoReflect().Descriptor().Fields()

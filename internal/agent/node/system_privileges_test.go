@@ -22,9 +22,7 @@ func TestPrivilegeIsEnabledAgainAfterFailure(t *testing.T) {
 		return do()
 	})
 	target := KubeletDir + `\pods\target`
-	if err := n.Filesystem.Mkdir(t.Context(), target); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Filesystem.Mkdir(t.Context(), target))
 	if err := n.Filesystem.CreateSymlink(t.Context(), target, testLink); err != nil {
 		t.Errorf("after %v attempts: %v", attempts, err)
 	}

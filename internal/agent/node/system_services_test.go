@@ -59,12 +59,9 @@ func (k *scriptedServices) system(t *testing.T) *System {
 }
 
 func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
-	n, err := newNode(&scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
-		Config{WorkingDirs: []string{KubeletDir}, OwnService: func() string { return "storage" },
+	n := newNode(t, &scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
+		Config{OwnService: func() string { return "storage" },
 			ProtectedServices: []string{"none"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var refused *errdefs.Error
 	if err := n.System.StopService(t.Context(), "Storage", true); !errors.As(err, &refused) ||
 		refused.Reason != reason.OwnService {

@@ -25,9 +25,7 @@ func TestAddAccess(t *testing.T) {
 	ctx, sets, fail := t.Context(), 0, false
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	n, k := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
 		if call.Function != "SetAccessList" {

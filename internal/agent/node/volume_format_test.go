@@ -58,13 +58,9 @@ func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, err
 // newVolume returns the volume of a partition that was just made on disk 1.
 func newVolume(t *testing.T, n *Node) string {
 	t.Helper()
-	if err := n.Disks.PartitionDisk(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Disks.PartitionDisk(t.Context(), 1))
 	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ids[0]
 }
 
@@ -75,22 +71,15 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 		kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = k.Close() }()
+			k := emulate(t, emulated.Options{})
 			var calls []string
-			n, err := newNode(&unformattable{Node: k, refusal: late, succeeds: 3}, Config{WorkingDirs: []string{KubeletDir},
+			n := newNode(t, &unformattable{Node: k, refusal: late, succeeds: 3}, Config{
 				Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 					if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
 						calls = append(calls, call.Function)
 					}
 					return do()
 				}})
-			if err != nil {
-				t.Fatal(err)
-			}
 			id := newVolume(t, n)
 			calls = nil
 			if err := n.Volumes.FormatVolume(t.Context(), id); err != nil {
@@ -112,11 +101,7 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER} {
 		synctest.Test(t, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = k.Close() }()
+			k := emulate(t, emulated.Options{})
 			asked := 0
 			n := bare(t, kernel.Intercept(t.Context(), k, nil, func(_ context.Context, call kernel.Call, do func() error) error {
 				if call.Function == "VolumeInformation" {
@@ -160,11 +145,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k, err := emulated.Open(t.TempDir(), emulated.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = k.Close() }()
+				k := emulate(t, emulated.Options{})
 				u := &unformattable{Node: k, refusal: test.refusal}
 				n := bare(t, u)
 				id := newVolume(t, n)

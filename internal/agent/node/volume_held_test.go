@@ -38,33 +38,20 @@ func wantHeld(t *testing.T, k kernel.Kernel, call kernel.Call) {
 // TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
 // or renamed, the mount point itself included.
 func TestMountPointsAreHeld(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	calls := map[string]int{}
-	n, err := newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
-		do func() error) error {
+	n := newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
 			calls[call.Function]++
 			wantHeld(t, k, call)
 		}
 		return do()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, must := t.Context(), func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(n.Disks.PartitionDisk(ctx, 1))
+	ctx := t.Context()
+	must(t, n.Disks.PartitionDisk(ctx, 1))
 	ids, err := n.Volumes.ListVolumesOnDisk(ctx, 1, 0)
-	must(err)
-	must(n.Volumes.FormatVolume(ctx, ids[0]))
+	must(t, err)
+	must(t, n.Volumes.FormatVolume(ctx, ids[0]))
 	const pod, mount = KubeletDir + `\pods\uid`, KubeletDir + `\pods\uid\volumes\mount`
 	for _, remove := range []func() error{
 		func() error { return n.Volumes.UnmountVolume(ctx, ids[0], mount) },
@@ -72,8 +59,8 @@ func TestMountPointsAreHeld(t *testing.T) {
 		func() error { return n.Filesystem.Rmdir(ctx, pod, true) },
 		func() error { return n.Filesystem.RmdirContents(ctx, KubeletDir+`\pods`) },
 	} {
-		must(n.Volumes.MountVolume(ctx, ids[0], mount))
-		must(remove())
+		must(t, n.Volumes.MountVolume(ctx, ids[0], mount))
+		must(t, remove())
 	}
 	if calls["SetVolumeMountPoint"] != 4 || calls["DeleteVolumeMountPoint"] != 4 {
 		t.Errorf("the calls were %v, want each four times", calls)
@@ -98,9 +85,7 @@ func TestMountPointDeepInATree(t *testing.T) {
 		}
 		return do()
 	})
-	if err := n.Volumes.MountVolume(t.Context(), volumes[0], deep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Volumes.MountVolume(t.Context(), volumes[0], deep))
 	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil || refused == 0 {
 		t.Errorf("Rmdir: %v, after %d moves", err, refused)
 	}
@@ -116,29 +101,24 @@ func TestMountPointDeepInATree(t *testing.T) {
 // lies elsewhere, and the path leads to another mount point. That one stays.
 func TestMountPointThatMoves(t *testing.T) {
 	const before, after, mount = KubeletDir + `\pods\before`, KubeletDir + `\pods\after`, `\tree\mount`
-	ctx, must := t.Context(), func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	ctx := t.Context()
 	moved := false
 	var other *Node
 	var volumes []string
 	n, k, made := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
 		if call.Function == "Flush" && other != nil && !moved {
 			moved = true
-			must(k.DeleteVolumeMountPoint(before + `\`))
-			must(other.Volumes.MountVolume(ctx, volumes[1], after))
-			must(other.Volumes.MountVolume(ctx, volumes[0], before+mount))
+			must(t, k.DeleteVolumeMountPoint(before+`\`))
+			must(t, other.Volumes.MountVolume(ctx, volumes[1], after))
+			must(t, other.Volumes.MountVolume(ctx, volumes[0], before+mount))
 		}
 		return do()
 	})
 	volumes = made
-	must(n.Volumes.MountVolume(ctx, volumes[1], before))
-	must(n.Volumes.MountVolume(ctx, volumes[0], before+mount))
+	must(t, n.Volumes.MountVolume(ctx, volumes[1], before))
+	must(t, n.Volumes.MountVolume(ctx, volumes[0], before+mount))
 	other = bare(t, k)
-	must(n.Filesystem.Rmdir(ctx, before+`\tree`, true))
+	must(t, n.Filesystem.Rmdir(ctx, before+`\tree`, true))
 	if there, err := other.Filesystem.PathExists(ctx, after+`\tree`); !moved || err != nil || there {
 		t.Errorf("moved: %t; the tree is there: %t, %v", moved, there, err)
 	}
@@ -154,31 +134,22 @@ func TestMountPointThatMoves(t *testing.T) {
 // TestGhosts: the mount manager goes on listing a mount point that another program removed by itself. Nothing is
 // mounted there, so the tree does not show it, and it keeps no iSCSI target connected.
 func TestGhosts(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, k)
-	ctx, must := t.Context(), func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	ctx := t.Context()
 	const target, mount = "iqn.2026-01.emulated:open", KubeletDir + `\pods\mount`
 	portal := TargetPortal{Address: "192.0.2.10"}
-	must(n.ISCSI.AddTargetPortal(ctx, portal))
-	_, err = n.ISCSI.DiscoverTargetPortal(ctx, portal)
-	must(err)
-	must(n.ISCSI.ConnectTarget(ctx, portal, target, ISCSILogin{}))
+	must(t, n.ISCSI.AddTargetPortal(ctx, portal))
+	_, err := n.ISCSI.DiscoverTargetPortal(ctx, portal)
+	must(t, err)
+	must(t, n.ISCSI.ConnectTarget(ctx, portal, target, ISCSILogin{}))
 	disks, err := n.ISCSI.GetTargetDisks(ctx, portal, target)
-	must(err)
-	must(n.Disks.PartitionDisk(ctx, disks[0]))
+	must(t, err)
+	must(t, n.Disks.PartitionDisk(ctx, disks[0]))
 	ids, err := n.Volumes.ListVolumesOnDisk(ctx, disks[0], 0)
-	must(err)
-	must(n.Volumes.FormatVolume(ctx, ids[0]))
-	must(n.Volumes.MountVolume(ctx, ids[0], mount))
+	must(t, err)
+	must(t, n.Volumes.FormatVolume(ctx, ids[0]))
+	must(t, n.Volumes.MountVolume(ctx, ids[0], mount))
 	var e *errdefs.Error
 	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errors.As(err, &e) || e.Reason != reason.TargetInUse {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
@@ -186,15 +157,15 @@ func TestGhosts(t *testing.T) {
 
 	h, err := k.OpenFile(nil, `\\?\`+mount, kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
-	must(err)
+	must(t, err)
 	_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
 		win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
-	must(errors.Join(err, h.Close()))
+	must(t, errors.Join(err, h.Close()))
 	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) != 1 {
 		t.Fatalf("the mount manager lists %q, %v, want a path where nothing is", paths, err)
 	}
 	tree, err := n.Tree(ctx)
-	must(err)
+	must(t, err)
 	for _, d := range tree.GetDisks() {
 		for _, p := range d.GetPartitions() {
 			if v := p.GetVolume(); v.GetId() == ids[0] && len(v.GetMountPoints()) > 0 {
@@ -202,7 +173,7 @@ func TestGhosts(t *testing.T) {
 			}
 		}
 	}
-	must(n.ISCSI.DisconnectTarget(ctx, portal, target))
+	must(t, n.ISCSI.DisconnectTarget(ctx, portal, target))
 }
 
 // A program that has a working directory open for a moment is waited for, as everywhere on the way.

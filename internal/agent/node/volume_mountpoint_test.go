@@ -36,33 +36,21 @@ func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call k
 	t.Helper()
 	switches := emulated.DefaultSwitches()
 	switches.MountPointCallsDelete = object
-	k, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	n, err = newNode(k, Config{WorkingDirs: []string{KubeletDir}, Interceptor: func(_ context.Context, call kernel.Call,
-		do func() error) error {
+	k = emulate(t, emulated.Options{Switches: &switches})
+	n = newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 		return around(k, call, do)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, disk := range []uint32{1, 2} {
 		err := n.Disks.SetDiskState(t.Context(), disk, true)
 		if err == nil {
 			err = n.Disks.PartitionDisk(t.Context(), disk)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), disk, 0)
 		if err == nil {
 			err = n.Volumes.FormatVolume(t.Context(), ids[0])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		volumes = append(volumes, ids[0])
 	}
 	return n, k, volumes
@@ -210,9 +198,7 @@ func TestMountPointsInATree(t *testing.T) {
 				return do()
 			})
 			for i, name := range []string{`\first`, `\second`} {
-				if err := n.Volumes.MountVolume(t.Context(), volumes[i], leafParent+name); err != nil {
-					t.Fatal(err)
-				}
+				must(t, n.Volumes.MountVolume(t.Context(), volumes[i], leafParent+name))
 			}
 			begin := time.Now()
 			if err := n.Filesystem.Rmdir(t.Context(), leafParent, true); err != nil {
@@ -248,9 +234,7 @@ func TestMountPointReplacedBesideAScanner(t *testing.T) {
 				}
 				return do()
 			})
-			if err := n.Volumes.MountVolume(t.Context(), volumes[0], leafPath); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Volumes.MountVolume(t.Context(), volumes[0], leafPath))
 			other = volumes[1]
 			err := removals(n, volumes[0])[verb](t.Context())
 			paths, listErr := k.VolumePathNames(volumes[1])
@@ -285,9 +269,7 @@ func TestReplacedWhileMounting(t *testing.T) {
 				Access: winfs.OpenDirectory, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
 				Options: win32.FILE_DIRECTORY_FILE,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = h.Close()
 		}, reason.NotMounted, func(string) string { return "no volume" }},
 		"a junction": {
@@ -345,17 +327,13 @@ func TestReplacedWhileMounting(t *testing.T) {
 func move(t *testing.T, k *emulated.Node, path, into, name string) {
 	t.Helper()
 	dir, err := openFor(k, into, winfs.OpenDirectory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = dir.Close() }()
 	h, err := openFor(k, path, win32.DELETE)
 	if err == nil {
 		err = errors.Join(h.Rename(dir, name), h.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // A volume that is mounted there by the second call is not replaced by what another program does between the two.

@@ -47,34 +47,24 @@ func (h spannedHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 
 // TestSpannedVolumeOnSystemDiskIsRefused: a volume on two disks is spared for the sake of the second.
 func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	s := &spanned{Node: k}
 	n := bare(t, s)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(n.Disks.PartitionDisk(t.Context(), 1))
+	must(t, n.Disks.PartitionDisk(t.Context(), 1))
 	ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-	must(err)
+	must(t, err)
 	system, err := n.Volumes.ListVolumesOnDisk(t.Context(), 0, 0)
-	must(err)
+	must(t, err)
 	for _, id := range append(ids, system...) {
 		parsed, err := parseVolumeID(id)
-		must(err)
+		must(t, err)
 		h, err := k.OpenDevice(parsed.Device(), 0)
-		must(err)
+		must(t, err)
 		out := make([]byte, 32)
 		length, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
-		must(errors.Join(err, h.Close()))
+		must(t, errors.Join(err, h.Close()))
 		extents, err := win32.ParseVolumeDiskExtents(out[:length])
-		must(err)
+		must(t, err)
 		s.extents = append(s.extents, extents...)
 		if id == system[0] {
 			break
@@ -86,16 +76,12 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 		t.Errorf("a volume on disk 1 and Windows' own disk: %v, want %s", err, reason.SystemDisk)
 	}
 	s.extents = s.extents[:1]
-	must(n.Volumes.FormatVolume(t.Context(), ids[0]))
+	must(t, n.Volumes.FormatVolume(t.Context(), ids[0]))
 }
 
 // TestSystemDiskStaysWritable: Windows would not run for long.
 func TestSystemDiskStaysWritable(t *testing.T) {
-	k, err := emulated.Open(t.TempDir(), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = k.Close() }()
+	k := emulate(t, emulated.Options{})
 	n := bare(t, k)
 	var e *errdefs.Error
 	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
@@ -129,23 +115,13 @@ func TestVolumeThatMoves(t *testing.T) {
 		"MountVolume":  func(n *Node, id string) error { return n.Volumes.MountVolume(t.Context(), id, KubeletDir+`\new`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := emulated.Open(t.TempDir(), emulated.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = k.Close() }()
+			k := emulate(t, emulated.Options{})
 			m := &moving{spanned: spanned{Node: k}}
 			n := bare(t, m)
-			must := func(err error) {
-				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			must(n.Disks.PartitionDisk(t.Context(), 1))
+			must(t, n.Disks.PartitionDisk(t.Context(), 1))
 			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
-			must(err)
-			must(k.GrowDisk(1, 11<<30))
+			must(t, err)
+			must(t, k.GrowDisk(1, 11<<30))
 			m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
 			var e *errdefs.Error
 			if err := call(n, ids[0]); !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DiskChanged {
