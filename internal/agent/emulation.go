@@ -12,8 +12,8 @@ import (
 type Emulation interface {
 	// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
 	Interceptor(inner kernel.Interceptor) kernel.Interceptor
-	// FaultInjector returns what disturbs the calls of endpoints that are about to be served.
-	FaultInjector(endpoints []server.Endpoint) server.FaultInjector
+	// Disturb returns endpoints that are about to be served, with the faults of their calls.
+	Disturb(endpoints []server.Endpoint) []server.Endpoint
 	// Record records a call of the API or of the admin endpoint in the journal.
 	Record(c server.CallInfo) server.Record
 	// Control returns the admin endpoint's service that changes the node under an agent and has the journal.

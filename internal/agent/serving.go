@@ -6,7 +6,6 @@ import (
 	"context"
 	"net"
 
-	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
@@ -18,9 +17,8 @@ import (
 
 // serving is the node's operations and the server of the API. A reboot replaces it.
 type serving struct {
-	node  *node.Node
-	api   *server.Server
-	local *server.Local
+	node *node.Node
+	api  *server.Server
 }
 
 // serve creates the node's operations and serves them.
@@ -48,16 +46,15 @@ func (a *Agent) serve() error {
 		return err
 	}
 	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
-	all := apis.All(n)
-	selected := a.config.APIs.Apply(all)
+	selected := a.config.APIs.Apply(apis.All(n))
 	if a.config.Emulation != nil {
-		o.Faults = a.config.Emulation.FaultInjector(selected)
+		selected = a.config.Emulation.Disturb(selected)
 	}
 	api, err := server.Start(a.endpoints, selected, o)
 	if err != nil {
 		return err
 	}
-	a.serving.Store(&serving{node: n.For(operation.Everything()), api: api, local: server.NewLocal(all, o)})
+	a.serving.Store(&serving{node: n.For(operation.Everything()), api: api})
 	return nil
 }
 
@@ -91,21 +88,4 @@ func (a *Agent) Node() (*node.Node, error) {
 // notServed returns the error of Node while nothing is served.
 func notServed() error {
 	return errdefs.Unavailable.Errorf("NODE_NOT_SERVED", "the node is rebooting or the agent is stopping; try again")
-}
-
-// Local returns a connection in this process to the node that the agent serves, for every version of every group,
-// whatever the agent's selection is. It stays usable when the node reboots.
-func (a *Agent) Local() grpc.ClientConnInterface { return local{agent: a} }
-
-type local struct {
-	server.NoStreams
-	agent *Agent
-}
-
-func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
-	s := l.agent.serving.Load()
-	if s == nil {
-		return notServed()
-	}
-	return s.local.Invoke(ctx, method, request, response, opts...)
 }

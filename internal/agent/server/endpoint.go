@@ -20,17 +20,6 @@ type Endpoint struct {
 	Services []Service
 }
 
-// Paths returns the full paths of the endpoint's methods on the wire: "/v1.Disk/ListDiskIDs".
-func (e Endpoint) Paths() []string {
-	var paths []string
-	for _, service := range e.Services {
-		for _, method := range service.Methods {
-			paths = append(paths, service.path(method))
-		}
-	}
-	return paths
-}
-
 // A Service is one gRPC service as data: its name on the wire and a row for each method. It takes the place of a
 // generated grpc.ServiceDesc, so that the methods of an old version can lead to the handlers of a newer one and every
 // interceptor still sees the path that was called.
@@ -88,12 +77,23 @@ func (m Method) Through(mapping *versions.Mapping) Method {
 	return m
 }
 
+// Around returns the method with each call inside a function, which makes it by do or fails it on purpose. Recording and
+// counting stand around both, so that they show what the caller sees.
+func (m Method) Around(f func(ctx context.Context, do func() error) error) Method {
+	inner := m.call
+	m.call = func(ctx context.Context, decode func(any) error) (response any, err error) {
+		err = f(ctx, func() (err error) { response, err = inner(ctx, decode); return err })
+		return response, err
+	}
+	return m
+}
+
 // description returns the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that
 // a malformed request is logged and counted like every other failure; the interceptors never see the request.
 func (s Service) description() *grpc.ServiceDesc {
 	desc := &grpc.ServiceDesc{ServiceName: s.Name}
 	for _, m := range s.Methods {
-		info := &grpc.UnaryServerInfo{FullMethod: s.path(m)}
+		info := &grpc.UnaryServerInfo{FullMethod: s.Path(m)}
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
 			Handler: func(_ any, ctx context.Context, decode func(any) error,
@@ -107,5 +107,5 @@ func (s Service) description() *grpc.ServiceDesc {
 	return desc
 }
 
-// path returns the full path of a method on the wire.
-func (s Service) path(m Method) string { return "/" + s.Name + "/" + m.Name }
+// Path returns the full path of a method on the wire: "/v1.Disk/ListDiskIDs".
+func (s Service) Path(m Method) string { return "/" + s.Name + "/" + m.Name }

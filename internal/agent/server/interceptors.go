@@ -36,7 +36,7 @@ func newInterceptors(e Endpoint, o Options) *interceptors {
 		count: o.Metrics.calls.UnaryServerInterceptor()}
 	for _, service := range append(slices.Clone(e.Services), healthService(nil)) {
 		for _, m := range service.Methods {
-			p.limits[service.path(m)] = cmp.Or(o.CallTimeout, m.Limit)
+			p.limits[service.Path(m)] = cmp.Or(o.CallTimeout, m.Limit)
 		}
 	}
 	return p
@@ -61,9 +61,6 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 	rule, refusal := p.authorize(c, info.FullMethod)
 	c.record(p.Recorders, CallInfo{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
-	if p.Faults != nil && p.endpoint.Group != "" {
-		next = withFaults(p.Faults, info.FullMethod, next)
-	}
 	response, err := any(nil), refusal
 	if err == nil {
 		response, err = admit(errdefs.WithGaps(ctx, func(why string) {

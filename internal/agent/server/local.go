@@ -39,8 +39,8 @@ func NewLocal(endpoints []Endpoint, o Options) *Local {
 		p := newInterceptors(e, o.complete())
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
-				l.methods[service.path(m)] = localMethod{interceptors: p,
-					info: &grpc.UnaryServerInfo{FullMethod: service.path(m)}, call: m.call}
+				l.methods[service.Path(m)] = localMethod{interceptors: p,
+					info: &grpc.UnaryServerInfo{FullMethod: service.Path(m)}, call: m.call}
 			}
 		}
 	}

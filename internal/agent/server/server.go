@@ -63,7 +63,6 @@ type Options struct {
 	Failed    func(error)    // called when a listener dies on its own; may be nil
 	Logger    klog.Logger    // for the lines about calls; the zero value: klog's own
 	Recorders []Recorder     // called for every call, in this order
-	Faults    FaultInjector  // wraps the calls of the storage API; may be nil
 	Policy    *policy.Policy // decides what clients of the storage API may do; nil: everything
 	Limits    limits.Limits  // on clients; the zero value: the defaults
 	// CallTimeout is how long every call of the endpoints may take; 0: the method's own limit.

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
@@ -32,6 +34,11 @@ type Agent struct {
 	*agent.Agent
 	Harness *Harness
 	close   func() error // closes the node, once, if Start opened it
+	config  agent.Config
+
+	mu    sync.Mutex
+	node  *node.Node    // that of local
+	local *server.Local // see Local; nil until it is used
 }
 
 // Start starts an agent on an emulated node, as agent.Start does on a real one.
@@ -42,7 +49,7 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 	if c.RecordsDir == "" && c.StateDir != "" {
 		c.RecordsDir = filepath.Join(c.StateDir, emulated.RecordsDir)
 	}
-	a := &Agent{close: func() error { return nil }}
+	a := &Agent{close: func() error { return nil }, config: c.Config}
 	n, given := c.Kernel.(*emulated.Node)
 	if !given {
 		if c.StateDir == "" {

@@ -5,6 +5,7 @@ package emulation
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
@@ -41,14 +42,35 @@ func (h *Harness) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
 	return kernel.Chain(h.Journal.Intercept, inner, h.Faults.Intercept, h.Node.TakeTime)
 }
 
-// FaultInjector allows faults for the methods of endpoints that are about to be served, and returns what disturbs them.
-func (h *Harness) FaultInjector(endpoints []server.Endpoint) server.FaultInjector {
-	var paths []string
-	for _, endpoint := range endpoints {
-		paths = append(paths, endpoint.Paths()...)
-	}
+// Disturb allows faults for the methods of endpoints that are about to be served, and returns the endpoints with them.
+func (h *Harness) Disturb(endpoints []server.Endpoint) []server.Endpoint {
+	disturbed, paths := h.withFaults(endpoints)
 	h.Faults.Serve(paths)
-	return h.Faults
+	return disturbed
+}
+
+// withFaults returns endpoints whose calls are disturbed by the faults that there are, and the paths of their methods.
+func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.Endpoint, paths []string) {
+	for _, e := range endpoints {
+		e.Services = slices.Clone(e.Services)
+		for i, s := range e.Services {
+			s.Methods = slices.Clone(s.Methods)
+			for j, m := range s.Methods {
+				path := s.Path(m)
+				paths = append(paths, path)
+				s.Methods[j] = m.Around(func(ctx context.Context, do func() error) error {
+					cut, err := h.Faults.Around(ctx, path, do)
+					if cut {
+						server.Cut(ctx)
+					}
+					return err
+				})
+			}
+			e.Services[i] = s
+		}
+		disturbed = append(disturbed, e)
+	}
+	return disturbed, paths
 }
 
 // Control returns the service by which the node is changed, broken and rebooted.

@@ -11,6 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
@@ -111,7 +113,11 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = a.Stop(context.Background()), node.Close() })
-	n := guardedNode{t, node, csiproxy.Over(a.Local())}
+	served, err := a.Node()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := guardedNode{t, node, csiproxy.Over(server.NewLocal(apis.All(served), server.Options{}))}
 	raw := n.attach(false)
 	disks.Add(raw, machine.Identity{})
 	if _, err := n.Disk.PartitionDisk(t.Context(), &csiproxy.PartitionDiskRequest{DiskNumber: raw}); err != nil {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulation
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+)
+
+// Local returns a connection in this process to the node that the agent serves, for every version of every group,
+// whatever the agent's selection is. It stays usable when the node reboots.
+func (a *Agent) Local() grpc.ClientConnInterface { return local{agent: a} }
+
+type local struct {
+	server.NoStreams
+	agent *Agent
+}
+
+func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+	connection, err := l.agent.connection()
+	if err != nil {
+		return err
+	}
+	return connection.Invoke(ctx, method, request, response, opts...)
+}
+
+// connection returns a connection to the node as it was last booted.
+func (a *Agent) connection() (*server.Local, error) {
+	n, err := a.Node()
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.node != n {
+		o := server.Options{Logger: a.config.Logger, Recorders: []server.Recorder{a.Harness.Record},
+			CallTimeout: a.config.CallTimeout}
+		if a.config.Audit != nil {
+			o.Recorders = append(o.Recorders, a.config.Audit)
+		}
+		if m := a.Metrics(); m != nil {
+			o.Metrics = m.Calls
+		}
+		endpoints, _ := a.Harness.withFaults(apis.All(n))
+		a.node, a.local = n, server.NewLocal(endpoints, o)
+	}
+	return a.local, nil
+}
