@@ -7,10 +7,8 @@ package test_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,48 +36,21 @@ func newHome(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	clone := filepath.Join(home, "csi-proxy")
-	git := func(args ...string) []byte {
-		command := exec.CommandContext(t.Context(), "git", args...)
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("git %q: %v", args, err)
-		}
-		return out
+	clone := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `cd "$1"
+		git clone --quiet --no-checkout . "$2"
+		git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+			[ ! -e "$file" ] || printf '%s\0' "$file" # git still lists what was deleted
+		done | tar --create --null --files-from=- | tar --extract --directory="$2"
+		git -C "$2" reset --quiet`, "clone", root, filepath.Join(home, "csi-proxy"))
+	if out, err := clone.CombinedOutput(); err != nil {
+		t.Fatalf("cloning: %v\n%s", err, out)
 	}
-	git("clone", "--quiet", "--no-checkout", root, clone)
-	for path := range strings.SplitSeq(
-		string(git("-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")), "\x00") {
-		if path == "" {
-			continue
-		}
-		if err := copyFile(filepath.Join(root, path), filepath.Join(clone, path)); err != nil &&
-			!errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-	git("-C", clone, "reset", "--quiet")
 	for _, dir := range []string{"tmp", "reader"} {
 		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return home
-}
-
-func copyFile(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
-		return err
-	}
-	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
 // session is a shell in the clone.
